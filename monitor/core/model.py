@@ -1,0 +1,99 @@
+"""The words of the core: what a message becomes, and the columns a pair is kept in.
+
+Rules of this file: values only, no behaviour; times are seconds since 1970-01-01 UTC as float;
+a number that was not stated is NaN, never None, so that a record is a row of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+Records = npt.NDArray[np.void]
+
+NAN: Final = math.nan
+
+
+class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
+    """One sensor's value with its stated uncertainty, at a time.
+
+    At least one of ``u`` (standard uncertainty) and ``lower``/``upper`` (coverage interval with
+    coverage probability ``p``) is stated; what is not stated is NaN. All in the series' unit.
+    """
+
+    sensor: str
+    quantity: str
+    time: float
+    value: float
+    u: float = NAN
+    lower: float = NAN
+    upper: float = NAN
+    p: float = NAN
+    key: str = ""
+    sequence: str = ""
+
+
+class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
+    """A trusted value of the same measurand ("static measurement").
+
+    ``subject`` says whom it concerns (a sensor's name unless the settings say otherwise);
+    ``identity`` with ``revision`` lets a later message correct or void it (highest revision wins).
+    """
+
+    subject: str
+    quantity: str
+    time: float
+    value: float
+    u: float = 0.0
+    key: str = ""
+    identity: str = ""
+    revision: int = 0
+    void: bool = False
+    start: float = NAN
+    end: float = NAN
+
+
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
+    """Something that happened to a sensor: ``adjusted``, ``moved``, ``replaced``, ``firmware``.
+
+    It begins a new epoch: windows and evidence hold only pairs from ``time`` on.
+    """
+
+    sensor: str
+    time: float
+    event: str
+    note: str = ""
+
+
+Observation = Reading | Reference | Event
+
+# One pair: a reading with its reference. The order of a series' pairs is (time, id).
+PAIR: Final = np.dtype(
+    [
+        ("series", np.int64),  # row of the series in the registry
+        ("id", np.uint64),  # identity: the same pair made twice has the same id
+        ("time", np.float64),  # event time of the reading, s since 1970 UTC
+        ("value", np.float64),
+        ("u", np.float64),  # stated standard uncertainty, NaN if none
+        ("lower", np.float64),  # stated coverage interval, NaN if none
+        ("upper", np.float64),
+        ("p", np.float64),  # its coverage probability
+        ("reference", np.float64),
+        ("u_ref", np.float64),  # standard uncertainty of the reference
+        ("u_pair", np.float64),  # of the pairing: distance in time and space
+        ("reference_id", np.uint64),  # identity of the reference, for corrections
+        ("removed", np.bool_),  # this pair no longer stands
+    ]
+)
+
+
+def pair_records(rows: list[tuple[Any, ...]]) -> Records:
+    """Return ``rows`` (tuples in the order of ``PAIR``) as one structured array."""
+    return np.array(rows, dtype=PAIR)

@@ -1,0 +1,77 @@
+"""Which series there are, in which row each lives, and who may still come in.
+
+Rules of this file: a row is given once and never reused; a name is admitted by an allow-list and
+within two limits, so that invented sensors cost a counter and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+
+class SeriesKey(NamedTuple):
+    """What names a series."""
+
+    sensor: str
+    quantity: str
+
+
+class Limits(NamedTuple):
+    """How many series there may be, how many new ones a minute, and which sensors at all."""
+
+    maximum: int = 10_000
+    new_per_minute: int = 100
+    allow: tuple[str, ...] = ("*",)
+
+
+class Registry:
+    """Rows of series by (sensor, quantity). ``on_new(row, key)`` is told of each new one."""
+
+    def __init__(self, limits: Limits, on_new: Callable[[int, SeriesKey], None]) -> None:
+        self.keys: list[SeriesKey] = []
+        self.units: list[str] = []
+        self._rows: dict[tuple[str, str], int] = {}
+        self._limits: Final = limits
+        self._on_new: Final = on_new
+        self._permits = float(limits.new_per_minute)
+        self._permits_time = -float("inf")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def get(self, sensor: str, quantity: str) -> int | None:
+        """Return the row of a series, None if it is unknown."""
+        return self._rows.get((sensor, quantity))
+
+    def admit(self, sensor: str, quantity: str, now: float) -> int | str:
+        """Return the row of a series, new if need be, or the reason why it may not come in."""
+        row = self._rows.get((sensor, quantity))
+        if row is not None:
+            return row
+        if not any(fnmatchcase(sensor, pattern) for pattern in self._limits.allow):
+            return "not_allowed"
+        if len(self.keys) >= self._limits.maximum or not self._permit(now):
+            return "series_limit"
+        return self.add(sensor, quantity)
+
+    def add(self, sensor: str, quantity: str) -> int:
+        """Give a series its row, limits aside (a journal may hold more than new settings allow)."""
+        row = len(self.keys)
+        key = SeriesKey(sensor, quantity)
+        self._rows[key] = row
+        self.keys.append(key)
+        self.units.append("")
+        self._on_new(row, key)
+        return row
+
+    def _permit(self, now: float) -> bool:
+        limit = float(self._limits.new_per_minute)
+        elapsed = max(now - self._permits_time, 0.0)
+        self._permits = min(limit, self._permits + elapsed * limit / 60.0)
+        self._permits_time = now
+        if self._permits < 1.0:
+            return False
+        self._permits -= 1.0
+        return True

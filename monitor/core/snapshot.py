@@ -1,0 +1,41 @@
+"""What the daemon knows at one instant, immutable: the only thing readers ever see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from monitor.core.model import Bool, Float, Int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesName:
+    """Who a series is: one sensor's one quantity."""
+
+    sensor: str
+    quantity: str
+    unit: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Derived numbers of every series, one entry a series in each column, ordered as ``names``.
+
+    ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
+    undefined. ``alerts`` maps an alert's name to whether it is active. ``withdrawn`` marks series
+    that stopped: their state stays, their numbers are no longer shown.
+    """
+
+    time: float
+    names: tuple[SeriesName, ...]
+    statistics: Mapping[str, Float]
+    states: tuple[str, ...]
+    alerts: Mapping[str, Bool]
+    evidence: Float
+    sentences: tuple[str, ...]
+    window_pairs: Int
+    last_reading: Float
+    last_pair: Float
+    withdrawn: Bool
+    extra: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,151 @@
+"""What a payload must hold to become an observation, and the closed list of reasons it may not.
+
+Rules of this file: every refusal has a reason from ``REASONS`` and a sentence; nothing is
+swapped, clipped or guessed; a number that passes keeps every later formula finite.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from scipy.special import ndtri
+
+from monitor.core.model import NAN, Reading
+
+VALUE_MAX: Final = 1e15
+U_MIN: Final = 1e-12
+FUTURE_SECONDS: Final = 300.0
+KEY_CHARACTERS_MAX: Final = 256
+NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
+
+REASONS: Final[Mapping[str, str]] = {
+    "bad_payload": "the payload is not of the format that the source's decoder reads",
+    "bad_field": "a field has the wrong type",
+    "missing_field": "a field that is needed is not there",
+    "naive_time": "the time has no zone; send Z or an offset such as +13:00",
+    "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
+    "not_finite": "a number is not finite",
+    "out_of_range": f"a number is larger than {VALUE_MAX:g}",
+    "missing_uncertainty": "neither u nor a coverage interval is stated",
+    "bad_uncertainty": f"a standard uncertainty is below {U_MIN:g}, zero or negative",
+    "inverted_interval": "the lower limit is above the upper limit",
+    "zero_width": "the coverage interval has no width",
+    "bad_level": "the coverage probability p is not between 0 and 1",
+    "unit": "the unit is not the one of the source",
+    "bad_name": "a name has characters other than A-Z a-z 0-9 _ . : - or is too long",
+    "name_mismatch": "the payload names another sensor or quantity than its topic",
+    "unknown_topic": "no source of the settings reads this topic",
+    "oversize": "the payload is larger than mqtt.max_packet_bytes",
+    "not_allowed": "the sensor is not on the allow-list (series.allow)",
+    "series_limit": "there are too many series, or too many new ones in a minute",
+    "unexpected": "the decoder failed in a way it should not; please report this payload",
+}
+
+
+class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not a fault of the program
+    """A message cannot be used. ``reason`` is a key of ``REASONS``, ``detail`` a sentence."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+def check_name(what: str, name: str) -> str:
+    """Return ``name`` if it may name a sensor or quantity."""
+    if NAME.match(name) is None:
+        raise Rejected("bad_name", f"{what} {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -")
+    return name
+
+
+def check_key(key: str) -> str:
+    """Return ``key`` if it is short and printable; the empty key means none."""
+    if len(key) > KEY_CHARACTERS_MAX or not (key.isprintable() or not key):
+        raise Rejected("bad_name", f"key {key[:60]!r}: use at most 256 printable characters")
+    return key
+
+
+def check_time(time: float, received: float) -> float:
+    """Return event ``time`` (s since 1970 UTC) if it is not ahead of its arrival."""
+    if not time <= received + FUTURE_SECONDS:
+        ahead = time - received
+        raise Rejected("future", f"time is {ahead:.0f} s ahead of this machine's clock")
+    return time
+
+
+def check_number(what: str, number: float) -> float:
+    """Return ``number`` if it is finite and at most 1e15 in size."""
+    if -VALUE_MAX <= number <= VALUE_MAX:
+        return number
+    if math.isfinite(number):
+        raise Rejected("out_of_range", f"{what} is {number:g}, larger than {VALUE_MAX:g}")
+    raise Rejected("not_finite", f"{what} is {number}")
+
+
+def check_u(what: str, u: float) -> float:
+    """Return standard uncertainty ``u`` if it lies between 1e-12 and 1e15."""
+    if U_MIN <= u <= VALUE_MAX:
+        return u
+    if math.isfinite(u) and u < U_MIN:
+        raise Rejected("bad_uncertainty", f"{what} is {u:g}; it must be at least {U_MIN:g}")
+    return check_number(what, u)
+
+
+def check_p(p: float) -> float:
+    """Return coverage probability ``p`` if it lies strictly between 0 and 1."""
+    if 0.0 < p < 1.0:
+        return p
+    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9")
+
+
+def check_interval(lower: float, upper: float) -> tuple[float, float]:
+    """Return a coverage interval if it is finite, upright and has a width."""
+    check_number("lower", lower)
+    check_number("upper", upper)
+    if lower > upper:
+        raise Rejected("inverted_interval", f"lower {lower:g} is above upper {upper:g}")
+    if not (upper - lower >= U_MIN):
+        raise Rejected("zero_width", f"lower and upper are both {lower:g}")
+    return lower, upper
+
+
+def expanded_to_standard(expanded: float, factor: float | None, p: float | None) -> float:
+    """Return u of expanded uncertainty U: U/k, or through the normal where p is stated, k=2 else.
+
+    GUM 6.3.1 (U = k u) and 6.3.3 (k = 2 is customary for about 95 %).
+    """
+    if factor is not None:
+        return expanded / check_u("k", factor)
+    if p is not None:
+        return expanded / float(ndtri(0.5 + 0.5 * check_p(p)))
+    return expanded / 2.0
+
+
+def check_reading(reading: Reading, received: float) -> Reading:
+    """Return ``reading`` if all it states is usable; what is NaN is not stated."""
+    check_time(reading.time, received)
+    check_number("value", reading.value)
+    stated = False
+    if not math.isnan(reading.u):
+        check_u("u", reading.u)
+        stated = True
+    if not (math.isnan(reading.lower) and math.isnan(reading.upper)):
+        if math.isnan(reading.lower) or math.isnan(reading.upper):
+            raise Rejected("missing_field", "lower and upper must be stated together")
+        check_interval(reading.lower, reading.upper)
+        stated = True
+    if not math.isnan(reading.p):
+        check_p(reading.p)
+    if not stated:
+        raise Rejected("missing_uncertainty", "state u, U with k, or lower and upper with p")
+    return reading
+
+
+def midpoint(lower: float | None, upper: float | None) -> float:
+    """Return the value that an interval alone stands for, NaN if there is none."""
+    if lower is None or upper is None:
+        return NAN
+    return lower + (upper - lower) / 2.0

@@ -1,0 +1,182 @@
+"""The native payload: JSON in the words of D-SI (value, u, U, k, lower, upper, p)."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Annotated, Final
+
+import msgspec
+
+from monitor.core.model import NAN, Event, Observation, Reading, Reference
+from monitor.decode.checks import (
+    Rejected,
+    check_key,
+    check_name,
+    check_number,
+    check_reading,
+    check_time,
+    check_u,
+    expanded_to_standard,
+    midpoint,
+)
+from monitor.decode.route import Route
+
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+RANKS: Final = {"prelim": 0, "final": 1, "void": 2}
+
+
+class NativeReading(msgspec.Struct, gc=False):
+    """Payload of a reading."""
+
+    time: Instant
+    value: float | None = None
+    u: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    p: float | None = None
+    U: float | None = None
+    k: float | None = None
+    unit: str | None = None
+    key: str | int = ""
+    seq: str | int = ""
+    sensor: str | None = None
+    quantity: str | None = None
+
+
+class NativeReference(msgspec.Struct, gc=False):
+    """Payload of a reference; a void needs no more than the identity it takes back."""
+
+    time: Instant | None = None
+    value: float | None = None
+    u: float | None = None
+    U: float | None = None
+    k: float | None = None
+    p: float | None = None
+    unit: str | None = None
+    key: str | int = ""
+    id: str | int = ""
+    rev: int = 0
+    status: str = ""
+    start: Instant | None = None
+    end: Instant | None = None
+
+
+class NativeEvent(msgspec.Struct, gc=False):
+    """Payload of an event."""
+
+    time: Instant
+    event: str
+    note: str = ""
+
+
+_reading: Final = msgspec.json.Decoder(NativeReading).decode
+_reference: Final = msgspec.json.Decoder(NativeReference).decode
+_event: Final = msgspec.json.Decoder(NativeEvent).decode
+
+
+def decode(payload: bytes, fields: dict[str, str], route: Route, received: float) -> Observation:
+    """Return the observation in ``payload``; raises Rejected."""
+    try:
+        if route.kind == "reading":
+            return _to_reading(_reading(payload), fields, route, received)
+        if route.kind == "reference":
+            return _to_reference(_reference(payload), fields, route, received)
+        return _to_event(_event(payload), fields, received)
+    except msgspec.ValidationError as error:
+        raise _field_rejected(str(error)) from error
+    except msgspec.DecodeError as error:
+        raise Rejected("bad_payload", f"not JSON: {error}") from error
+    except UnicodeDecodeError as error:
+        raise Rejected("bad_payload", f"not UTF-8: {error}") from error
+
+
+def _to_reading(
+    body: NativeReading, fields: dict[str, str], route: Route, received: float
+) -> Reading:
+    sensor = fields["sensor"]
+    quantity = fields["quantity"]
+    if body.sensor is not None and body.sensor != sensor:
+        raise Rejected("name_mismatch", f"payload says sensor {body.sensor[:60]!r}, topic {sensor}")
+    if body.quantity is not None and body.quantity != quantity:
+        raise Rejected(
+            "name_mismatch", f"payload says quantity {body.quantity[:60]!r}, topic {quantity}"
+        )
+    check_unit(body.unit, route)
+    u = body.u
+    if u is None and body.U is not None:
+        u = expanded_to_standard(body.U, body.k, body.p)
+    value = body.value if body.value is not None else midpoint(body.lower, body.upper)
+    if math.isnan(value):
+        raise Rejected("missing_field", "value is missing at `$.value`")
+    reading = Reading(
+        sensor=sensor,
+        quantity=quantity,
+        time=body.time.timestamp(),
+        value=value,
+        u=NAN if u is None else u,
+        lower=NAN if body.lower is None else body.lower,
+        upper=NAN if body.upper is None else body.upper,
+        p=NAN if body.p is None else body.p,
+        key=check_key(str(body.key)) if body.key != "" else "",
+        sequence=str(body.seq) if body.seq != "" else "",
+    )
+    return check_reading(reading, received)
+
+
+def _to_reference(
+    body: NativeReference, fields: dict[str, str], route: Route, received: float
+) -> Reference:
+    if body.status and body.status not in RANKS:
+        raise Rejected(
+            "bad_field", f"status is {body.status[:60]!r}; use prelim, final or void at `$.status`"
+        )
+    void = body.status == "void"
+    identity = check_key(str(body.id))
+    time = body.time or body.end
+    if time is None and not (void and identity):
+        raise Rejected("missing_field", "time is missing at `$.time`")
+    if body.value is None and not void:
+        raise Rejected("missing_field", "value is missing at `$.value`")
+    check_unit(body.unit, route)
+    u = body.u
+    if u is None and body.U is not None:
+        u = expanded_to_standard(body.U, body.k, body.p)
+    return Reference(
+        subject=fields["subject"],
+        quantity=fields["quantity"],
+        time=NAN if time is None else check_time(time.timestamp(), received),
+        value=NAN if body.value is None else check_number("value", body.value),
+        u=0.0 if u is None or u == 0.0 else check_u("u", u),
+        key=check_key(str(body.key)),
+        identity=identity,
+        revision=4 * body.rev + RANKS.get(body.status, 0),
+        void=void,
+        start=NAN if body.start is None else body.start.timestamp(),
+        end=NAN if body.end is None else check_time(body.end.timestamp(), received),
+    )
+
+
+def _to_event(body: NativeEvent, fields: dict[str, str], received: float) -> Event:
+    return Event(
+        sensor=fields["sensor"],
+        time=check_time(body.time.timestamp(), received),
+        event=check_name("event", body.event),
+        note=body.note[:500],
+    )
+
+
+def check_unit(unit: str | None, route: Route) -> None:
+    """Raise Rejected if a payload states another unit than its source."""
+    if unit is not None and route.unit and unit != route.unit:
+        raise Rejected("unit", f"payload says {unit[:60]!r}, the source's unit is {route.unit!r}")
+
+
+def _field_rejected(message: str) -> Rejected:
+    if "timezone" in message:
+        return Rejected("naive_time", message)
+    if "missing required field" in message:
+        return Rejected("missing_field", message)
+    if "out of range" in message:
+        return Rejected("not_finite", message)
+    return Rejected("bad_field", message)

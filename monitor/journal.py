@@ -1,0 +1,278 @@
+"""The journal: what was accepted, durable before it is acknowledged. The only user of SQLite.
+
+Rules of this file: one connection, one transaction a batch, fdatasync before ``commit`` returns;
+observations and pairs are kept as one record a batch with a checksum; a later row of a pair
+replaces an earlier one of the same id.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import PAIR, Observation, Records
+from monitor.core.windows import in_event_order
+
+SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+create table series (row integer primary key, sensor text not null, quantity text not null,
+                     unit text not null default '', unique (sensor, quantity));
+create table observations (batch integer primary key, received real not null,
+                           count integer not null, crc integer not null, body blob not null);
+create table pairs (batch integer primary key, newest real not null, count integer not null,
+                    crc integer not null, body blob not null);
+create table dead_letters (id integer primary key, received real not null, topic text not null,
+                           reason text not null, detail text not null, payload blob not null);
+create table totals (name text primary key, value integer not null);
+"""
+# Small batches are laid together once there are this many, so that a slow stream starts fast too.
+_COMPACT_AT_BATCHES: Final = 512
+_SEGMENT_PAIRS: Final = 65_536
+
+
+class JournalError(Exception):
+    """The journal cannot be used; the message says why and what to do."""
+
+
+class JournalBusyError(JournalError):
+    """Another process has the journal open."""
+
+
+class JournalFullError(JournalError):
+    """There is no space; nothing was committed, the same batch may be tried again."""
+
+
+class DeadLetter(NamedTuple):
+    """A message that was not understood: kept for a person to look at."""
+
+    received: float
+    topic: str
+    reason: str
+    detail: str
+    payload: bytes
+
+
+class Batch(NamedTuple):
+    """What one transaction makes durable."""
+
+    received: float
+    observations: Sequence[Observation]
+    pairs: Records
+    new_series: Sequence[tuple[int, str, str, str]]
+    dead_letters: Sequence[DeadLetter]
+    totals: Mapping[str, int]
+
+
+class Journal:
+    """An open journal; holds the file's lock until :meth:`close`."""
+
+    def __init__(self, path: Path, *, dead_letters_kept: int = 10_000) -> None:
+        self.path = path
+        self._dead_letters_kept: Final = dead_letters_kept
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder(list[Observation])
+        self._db = _open(path)
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        """Make ``batch`` durable: when this returns, it survives a power cut.
+
+        Raises JournalFullError when there is no space (nothing was written), JournalError when
+        the file cannot be trusted any more (stop and start again).
+        """
+        db = self._db
+        try:
+            db.execute("begin immediate")
+            self._write(batch)
+            db.execute("commit")
+        except sqlite3.OperationalError as error:
+            if db.in_transaction:
+                db.execute("rollback")
+            if "full" in str(error):
+                raise JournalFullError(
+                    f"{self.path}: no space left to write the journal; "
+                    "free some space, the daemon goes on by itself"
+                ) from error
+            raise JournalError(f"{self.path}: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise JournalError(f"{self.path}: {error}") from error
+
+    def _write(self, batch: Batch) -> None:
+        db = self._db
+        if batch.new_series:
+            db.executemany("insert into series values (?, ?, ?, ?)", batch.new_series)
+        if batch.observations:
+            body = self._encoder.encode(batch.observations)
+            db.execute(
+                "insert into observations (received, count, crc, body) values (?, ?, ?, ?)",
+                (batch.received, len(batch.observations), zlib.crc32(body), body),
+            )
+        if batch.pairs.size:
+            self._insert_pairs(batch.pairs)
+        if batch.dead_letters:
+            self._insert_dead_letters(batch.dead_letters)
+        db.executemany("insert or replace into totals values (?, ?)", batch.totals.items())
+
+    def _insert_pairs(self, pairs: Records) -> None:
+        body = pairs.tobytes()
+        self._db.execute(
+            "insert into pairs (newest, count, crc, body) values (?, ?, ?, ?)",
+            (float(pairs["time"].max()), pairs.size, zlib.crc32(body), body),
+        )
+
+    def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
+        kept = letters[-self._dead_letters_kept :]
+        self._db.executemany(
+            "insert into dead_letters (received, topic, reason, detail, payload) "
+            "values (?, ?, ?, ?, ?)",
+            kept,
+        )
+        self._db.execute(
+            "delete from dead_letters where id <= (select max(id) from dead_letters) - ?",
+            (self._dead_letters_kept,),
+        )
+
+    def forget(self, *, observations_before: float, pairs_before: float) -> None:
+        """Drop observations that arrived before a time, and batches of pairs all older than one."""
+        db = self._db
+        db.execute("begin immediate")
+        db.execute("delete from observations where received < ?", (observations_before,))
+        db.execute("delete from pairs where newest < ?", (pairs_before,))
+        db.execute("commit")
+
+    def compact(self) -> None:
+        """Lay the small batches after the last large one together once there are many."""
+        tail = list(
+            self._db.execute(
+                "select batch, count from pairs where batch > "
+                "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch",
+                (_SEGMENT_PAIRS // 4,),
+            )
+        )
+        if len(tail) < _COMPACT_AT_BATCHES:
+            return
+        self._db.execute("begin immediate")
+        run: list[int] = []
+        run_pairs = 0
+        for batch, count in tail:
+            run.append(batch)
+            run_pairs += count
+            if run_pairs >= _SEGMENT_PAIRS:
+                self._lay_together(run)
+                run, run_pairs = [], 0
+        self._lay_together(run)
+        self._db.execute("commit")
+
+    def _lay_together(self, batches: list[int]) -> None:
+        """Make one batch of several that follow each other."""
+        if len(batches) < 2:
+            return
+        query = "select batch, crc, body from pairs where batch between ? and ?"
+        bodies = self._bodies("pairs", query, batches[0], batches[-1])
+        rows = np.frombuffer(b"".join(body for _, body in bodies), dtype=PAIR)
+        body = rows.tobytes()
+        self._db.execute(
+            "update pairs set newest = ?, count = ?, crc = ?, body = ? where batch = ?",
+            (float(rows["time"].max()), rows.size, zlib.crc32(body), body, batches[0]),
+        )
+        self._db.execute(
+            "delete from pairs where batch > ? and batch <= ?", (batches[0], batches[-1])
+        )
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def series(self) -> list[tuple[int, str, str, str]]:
+        """Return (row, sensor, quantity, unit) of every series, by row."""
+        return list(self._db.execute("select row, sensor, quantity, unit from series order by row"))
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters as of the last commit."""
+        return dict(self._db.execute("select name, value from totals"))
+
+    def observations(self) -> Iterator[tuple[float, list[Observation]]]:
+        """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
+        query = "select batch, crc, body, received from observations order by batch"
+        for batch, crc, body, received in self._db.execute(query):
+            self._check("observations", batch, crc, body)
+            yield received, self._decoder.decode(body)
+
+    def pairs(self) -> Records:
+        """Return all rows of pairs in the order they were made."""
+        bodies = [body for _, body in self._bodies("pairs", "select batch, crc, body from pairs")]
+        return np.frombuffer(b"".join(bodies), dtype=PAIR)
+
+    def history(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+        found = [np.zeros(0, dtype=PAIR)]
+        for _, body in self._bodies("pairs", "select batch, crc, body from pairs"):
+            rows = np.frombuffer(body, dtype=PAIR)
+            found.append(rows[rows["series"] == series])
+        return in_event_order(np.concatenate(found))
+
+    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """Return the newest dead letters, newest first."""
+        query = (
+            "select received, topic, reason, detail, payload from dead_letters "
+            "order by id desc limit ?"
+        )
+        return [DeadLetter(*row) for row in self._db.execute(query, (limit,))]
+
+    def close(self) -> None:
+        """Let go of the file; what was committed stays."""
+        self._db.close()
+
+    def _bodies(self, table: str, query: str, *values: int) -> Iterable[tuple[int, bytes]]:
+        for batch, crc, body in self._db.execute(query + " order by batch", values):
+            self._check(table, batch, crc, body)
+            yield batch, body
+
+    def _check(self, table: str, batch: int, crc: int, body: bytes) -> None:
+        if zlib.crc32(body) != crc:
+            raise JournalError(
+                f"{self.path}: batch {batch} of {table} is damaged (its checksum differs); "
+                "restore a backup of the file, or move it away to begin anew"
+            )
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
+        db.execute("pragma locking_mode = exclusive")
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = full")
+        db.execute("begin immediate")
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                db.execute(statement)
+            db.execute(f"pragma user_version = {SCHEMA_VERSION}")
+        db.execute("commit")
+    except (OSError, sqlite3.DatabaseError) as error:
+        raise _refusal(path, error) from error
+    if version not in (0, SCHEMA_VERSION):
+        db.close()
+        raise JournalError(
+            f"{path}: written by another version of the program (schema {version}, this one "
+            f"writes {SCHEMA_VERSION}); use that version or another path"
+        )
+    return db
+
+
+def _refusal(path: Path, error: Exception) -> JournalError:
+    if "locked" in str(error):
+        return JournalBusyError(
+            f"{path}: another process has this journal open; stop it, or give this daemon "
+            "a path of its own (journal.path)"
+        )
+    return JournalError(
+        f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "
+        "the free space, restore a backup, or move the file away to begin anew"
+    )

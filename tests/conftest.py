@@ -1,0 +1,18 @@
+"""Fixtures that every part of the tests shares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of real data sets beside the project; skip where it is not there."""
+    folder = PROJECT.parent / "shared" / "data"
+    if not (folder / "expected.json").exists():
+        pytest.skip("the real data sets (../shared/data) are not beside this checkout")
+    return folder
