@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Observation, Records
+from monitor.core.model import PAIR, Event, Observation, Records
 from monitor.core.windows import in_event_order
 
 SCHEMA_VERSION: Final = 1
@@ -29,6 +29,8 @@ create table pairs (batch integer primary key, newest real not null, count integ
                     crc integer not null, body blob not null);
 create table dead_letters (id integer primary key, received real not null, topic text not null,
                            reason text not null, detail text not null, payload blob not null);
+create table events (sensor text not null, time real not null, event text not null,
+                     note text not null, primary key (sensor, time, event, note));
 create table totals (name text primary key, value integer not null);
 """
 # Small batches are laid together once there are this many, so that a slow stream starts fast too.
@@ -67,6 +69,7 @@ class Batch(NamedTuple):
     new_series: Sequence[tuple[int, str, str, str]]
     dead_letters: Sequence[DeadLetter]
     totals: Mapping[str, int]
+    events: Sequence[Event] = ()
 
 
 class Journal:
@@ -118,6 +121,9 @@ class Journal:
             self._insert_pairs(batch.pairs)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
+        if batch.events:
+            rows = [(e.sensor, e.time, e.event, e.note) for e in batch.events]
+            db.executemany("insert or ignore into events values (?, ?, ?, ?)", rows)
         db.executemany("insert or replace into totals values (?, ?)", batch.totals.items())
 
     def _insert_pairs(self, pairs: Records) -> None:
@@ -191,6 +197,11 @@ class Journal:
     def series(self) -> list[tuple[int, str, str, str]]:
         """Return (row, sensor, quantity, unit) of every series, by row."""
         return list(self._db.execute("select row, sensor, quantity, unit from series order by row"))
+
+    def events(self) -> list[Event]:
+        """Return every event, by time."""
+        query = "select sensor, time, event, note from events order by time, sensor, event, note"
+        return [Event(*row) for row in self._db.execute(query)]
 
     def totals(self) -> dict[str, int]:
         """Return the counters as of the last commit."""

@@ -7,16 +7,23 @@ thousand, live or from a file gives the same bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from scipy.special import ndtri
 
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
+
+T = TypeVar("T")
+
+# Rows worked on at a time: temporaries of this size stay in a core's cache.
+CELLS: Final = 16_384
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """Pairs of ``len(starts)`` series; build it with :func:`columns`.
 
@@ -35,6 +42,7 @@ class Columns:
     upper: Float
     p: Float
     u_ref: Float
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def counts(self) -> Int:
@@ -54,7 +62,7 @@ class Columns:
     @cached_property
     def u_eff(self) -> Float:
         """Standard uncertainty of the error: sqrt(u^2 + u_ref^2), with u_pair inside u_ref."""
-        return np.hypot(self.u, self.u_ref)
+        return np.sqrt(self.u * self.u + self.u_ref * self.u_ref)
 
     @cached_property
     def z(self) -> Float:
@@ -71,6 +79,36 @@ class Columns:
         """Width of the stated interval."""
         return self.upper - self.lower
 
+    @cached_property
+    def inside(self) -> Bool:
+        """Whether the stated interval holds the reference; its ends count as inside."""
+        return (self.lower <= self.reference) & (self.reference <= self.upper)
+
+    @cached_property
+    def outside_by(self) -> Float:
+        """Distance of the reference from the stated interval, 0 inside."""
+        beyond = np.maximum(self.lower - self.reference, self.reference - self.upper)
+        return np.maximum(beyond, 0.0)
+
+    @cached_property
+    def equal_counts(self) -> bool:
+        """Whether all series have the same number of pairs (full windows)."""
+        return bool(self.counts.min() == self.counts.max())
+
+    @cached_property
+    def cells(self) -> Int:
+        """Place of each row in the flattened :meth:`grid`."""
+        within = np.arange(self.value.size) - self.spread(self.starts)
+        return self.series * int(self.counts.max()) + within
+
+    def grid(self, rows: Float, fill: float = np.inf) -> Float:
+        """Return ``rows`` as a matrix, one series a line, the lines filled up with ``fill``."""
+        if self.equal_counts:
+            return rows.reshape(self.starts.size, -1)
+        matrix = np.full(self.starts.size * int(self.counts.max()), fill)
+        matrix[self.cells] = rows
+        return matrix.reshape(self.starts.size, -1)
+
     def sum(self, rows: Float) -> Float:
         """Sum of ``rows`` (one number a pair) for each series."""
         return np.add.reduceat(rows, self.starts)
@@ -79,9 +117,61 @@ class Columns:
         """Mean of ``rows`` (one number a pair) for each series."""
         return self.sum(rows) / self.counts
 
-    def spread(self, per_series: Float) -> Float:
+    def spread(self, per_series: T) -> T:
         """Return one number a series repeated for each of its pairs."""
-        return np.repeat(per_series, self.counts)
+        repeated: T = np.repeat(per_series, self.counts)  # type: ignore[call-overload]
+        return repeated
+
+    def once(self, function: Callable[[Columns], T]) -> T:
+        """Return ``function(self)``, worked out at the first call and kept."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        known: T = self._known[function]
+        return known
+
+    def take(self, which: Int) -> Columns:
+        """Return the columns of the series numbered ``which``, in that order."""
+        counts = self.counts[which]
+        starts = np.cumsum(counts) - counts
+        rows: slice | Int
+        if (np.diff(which) == 1).all():
+            first = int(self.starts[which[0]])
+            rows = slice(first, first + int(counts.sum()))
+        else:
+            rows = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
+        return Columns(
+            starts=starts,
+            time=self.time[rows],
+            value=self.value[rows],
+            reference=self.reference[rows],
+            u=self.u[rows],
+            lower=self.lower[rows],
+            upper=self.upper[rows],
+            p=self.p[rows],
+            u_ref=self.u_ref[rows],
+        )
+
+
+def ratio(above: Float, below: Float) -> Float:
+    """Return ``above / below`` where ``below`` > 0, else NaN (a ratio that is not defined)."""
+    quotient = np.full(np.broadcast(above, below).shape, np.nan)
+    return np.divide(above, below, out=quotient, where=below > 0.0)
+
+
+def parts(whole: Columns, cells: int = CELLS) -> Iterator[tuple[Int, Columns]]:
+    """Yield the series in portions of similar length, each of at most ``cells`` cells or one series.
+
+    Each portion comes with the numbers of its series in ``whole``.
+    """
+    order = np.argsort(whole.counts, kind="stable")
+    lengths = whole.counts[order]
+    begin = 0
+    while begin < order.size:
+        ahead = lengths[begin : begin + cells // int(lengths[begin]) + 1]
+        grid_sizes = np.arange(1, ahead.size + 1) * ahead
+        end = begin + max(1, int(np.searchsorted(grid_sizes, cells, side="right")))
+        yield order[begin:end], whole.take(order[begin:end])
+        begin = end
 
 
 def columns(
@@ -95,11 +185,12 @@ def columns(
     upper: Float,
     p: Float,
     u_ref: Float,
-    level: float,
+    level: float | Float,
 ) -> Columns:
     """Return complete columns: the missing one of u and interval is taken through the normal.
 
-    ``level`` is the coverage probability of the interval given to a sensor that states u only.
+    ``level`` is the coverage probability of the interval given to a sensor that states u only, one
+    number for all or one a pair.
     Martin et al. (arXiv 1411.4354) section III.C: a 90 % interval of width 40 is sigma 12.159.
     """
     p = np.where(np.isnan(p), level, p)
@@ -109,12 +200,12 @@ def columns(
     no_u = np.isnan(u)
     return Columns(
         starts=starts,
-        time=time,
-        value=value,
-        reference=reference,
+        time=np.ascontiguousarray(time),
+        value=np.ascontiguousarray(value),
+        reference=np.ascontiguousarray(reference),
         u=np.where(no_u, (upper - lower) / (2.0 * factor), u),
         lower=np.where(bare, value - half, lower),
         upper=np.where(bare, value + half, upper),
         p=p,
-        u_ref=u_ref,
+        u_ref=np.ascontiguousarray(u_ref),
     )

@@ -80,7 +80,6 @@ class Windows:
 
         Returns the series that changed and, for each, whether only newer pairs were added.
         """
-        pairs = pairs[pairs["time"] >= self._epoch[pairs["series"]]]
         series, starts, ordered = self._sort(pairs)
         only_newer = self._only_newer(series, starts, ordered)
         fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
@@ -94,6 +93,10 @@ class Windows:
         self._epoch[series] = time
         rows = self.rows(series)
         self._write(series, rows[rows["time"] >= time])
+
+    def epoch(self, series: int) -> float:
+        """Return the time from which on pairs count, -inf if there was no event."""
+        return float(self._epoch[series])
 
     def counts(self, series: Int) -> Int:
         """Pairs in the window of each of ``series``."""
@@ -141,14 +144,16 @@ class Windows:
             return np.zeros(0, dtype=np.bool_)
         newest = self._ring[series, (self._next[series] - 1) % self._length]["time"]
         newest = np.where(self._count[series] > 0, newest, -np.inf)
-        repeats = np.zeros(ordered.size, dtype=np.bool_)
-        repeats[1:] = ordered["time"][1:] == ordered["time"][:-1]
-        repeats[starts] = False
-        disturbing = np.logical_or.reduceat(ordered["removed"] | repeats, starts)
+        repeated = np.zeros(ordered.size, dtype=np.bool_)
+        identities, times = np.unique(ordered["id"], return_counts=True)
+        if identities.size < ordered.size:
+            repeated = np.isin(ordered["id"], identities[times > 1])
+        past = ordered["time"] < self._epoch[ordered["series"]]
+        disturbing = np.logical_or.reduceat(ordered["removed"] | repeated | past, starts)
         return (ordered["time"][starts] > newest) & ~disturbing
 
     def _append(self, pairs: Records) -> None:
-        """Add pairs that are newer than all their series hold, ordered by series and time."""
+        """Add pairs that are newer than all that their series hold, ordered (series, time, id)."""
         series, starts, counts = np.unique(pairs["series"], return_index=True, return_counts=True)
         rank = np.arange(pairs.size) - np.repeat(starts, counts)
         kept = rank >= np.repeat(counts, counts) - self._length
@@ -163,6 +168,7 @@ class Windows:
         held = self.rows(series)
         held = held[~np.isin(held["id"], changes["id"])]
         standing = in_event_order(changes)
+        standing = standing[standing["time"] >= self._epoch[series]]
         if self._truncated[series] and held.size:
             time, identity = held["time"][0], held["id"][0]
             same_time = (standing["time"] == time) & (standing["id"] > identity)

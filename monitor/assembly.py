@@ -1,0 +1,80 @@
+"""Settings become parts: the one place that knows which part wants which setting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from monitor.config import Settings, for_series
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.registry import Limits
+from monitor.core.rules import SeriesRules
+from monitor.decode import Route, Router
+from monitor.intake import Intake, recover
+from monitor.journal import Journal
+
+_SECONDS_A_DAY = 86_400.0
+
+
+class Parts(NamedTuple):
+    """What the data passes through."""
+
+    settings: Settings
+    network: Network
+    journal: Journal
+    intake: Intake
+
+
+def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
+    """Return the settings of one series as the core wants them."""
+    own = for_series(settings, sensor, quantity)
+    days = own.window_days
+    return SeriesRules(
+        group=own.group,
+        unit=own.unit,
+        density=own.density,
+        level=own.level,
+        window_pairs=own.window_pairs,
+        window_seconds=float("inf") if days is None else days * _SECONDS_A_DAY,
+        patience=own.patience,
+        stale_after_seconds=own.stale_after_seconds,
+        pairing=Rules(mode=own.pairing_mode, tolerance_seconds=own.tolerance_seconds),
+    )
+
+
+def plan_of(settings: Settings) -> Plan:
+    """Return the network's plan."""
+    sizes = [settings.windows.pairs]
+    for override in (*settings.groups, *settings.overrides):
+        if override.windows is not None and override.windows.pairs is not None:
+            sizes.append(override.windows.pairs)
+    return Plan(
+        rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
+        match_on=frozenset(settings.pairing.match_on),
+        limits=Limits(
+            settings.series.max, settings.series.max_new_per_minute, tuple(settings.series.allow)
+        ),
+        window_pairs_max=max(sizes),
+        max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
+        max_pending=settings.pairing.max_pending,
+    )
+
+
+def router_of(settings: Settings) -> Router:
+    """Return what finds a message's decoder."""
+    routes = [
+        Route(source.kind, source.decoder, source.unit, source.topic) for source in settings.sources
+    ]
+    return Router(routes, settings.mqtt.max_packet_bytes)
+
+
+def assemble(settings: Settings, now: float) -> Parts:
+    """Open the journal and rebuild the network from it; raises JournalError."""
+    journal = Journal(
+        Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters
+    )
+    network = Network(plan_of(settings), journal.history)
+    recover(network, journal, now)
+    intake = Intake(router_of(settings), network, journal)
+    return Parts(settings, network, journal, intake)

@@ -1,0 +1,180 @@
+"""Bets against an honest sensor: 17 nonnegative numbers a pair whose mean is <= 1 when it is honest.
+
+Rules of this file: pure functions of columns; a pair's bets depend on its own z, the z before it
+and what was learnt of the autocorrelation before it, never on other series or on the batch.
+Bets form the rows, pairs the columns, so that each operation runs over contiguous pairs.
+
+Sources: Shin, Ramdas, Rinaldo, E-detectors (arXiv 2203.03532); Arnold, Henzi, Ziegel, Sequentially
+valid tests for forecast calibration (arXiv 2109.11761); Waudby-Smith, Ramdas, Estimating means of
+bounded random variables by betting (arXiv 2010.09686).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Bool, Float, Int
+
+BETS: Final = 17
+CLIP: Final = 4.0
+BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fault
+SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
+RHO_MAX: Final = 0.95
+TINY: Final = 1e-300
+
+# Rows of the bets by family; the offset family is first the "high" half, then the "low" half.
+FAMILIES: Final = ("offset", "understated", "overstated", "outliers")
+ROWS: Final = (slice(0, 8), slice(8, 12), slice(12, 15), slice(15, 17))
+HIGH: Final = slice(0, 4)
+LOW: Final = slice(4, 8)
+
+# Growth-optimal members against N(delta, 1), delta = 0.25, 0.5, 1, 2, of 1 + b z + c (z^2 - 1).
+_B: Final = np.array([0.2495, 0.4892, 0.8470, 0.9211])[:, None]
+_C: Final = np.array([0.0345, 0.1038, 0.3136, 0.6928])[:, None]
+_UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
+# Spread ratio bet on, and the largest mean of that bet over normal, logistic, Laplace, t6 and t4.
+_K: Final = np.array([0.78, 0.57, 0.37])[:, None]
+_G: Final = np.array([1.0515, 1.1399, 1.2817])[:, None]
+_OVER_RATE: Final = (1.0 / (_K * _K) - 1.0) / 2.0
+_OVER_SCALE: Final = _K * _G
+_OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
+_OUTLIER_NULL: Final = 0.01
+
+_MISS_RATIO: Final = np.array([1.5, 2.0, 3.0, 5.0])[:, None]
+_COVER_RATIO: Final = np.array([0.5, 0.25, 0.1])[:, None]
+_COVERAGE_TOLERATED: Final = 1.1
+
+
+def _shared(*parts: tuple[float, int]) -> Float:
+    return np.concatenate([np.full(rows, weight / rows) for weight, rows in parts if rows])
+
+
+WEIGHTS_Z: Final = _shared((0.45, 8), (0.30, 4), (0.15, 3), (0.10, 2))
+WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0.0, 2))
+
+
+class Whitening(NamedTuple):
+    """Lag-1 autocorrelation of z, with the pessimistic end of its error for each role."""
+
+    rho: Float  # plain estimate
+    upper: Float  # how much of the last z is subtracted
+    lower: Float  # how much variance that is trusted to remove
+
+
+def whitening(d1: Float, d2: Float, n: Float) -> Whitening:
+    """Return the autocorrelation learnt from sums of squared differences at lag 1 and 2.
+
+    ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
+    fools it. ``n`` counts the differences; below 1 nothing is whitened. detector.md 2.2.
+    """
+    shrunk = n * (d2 / np.maximum(d1, TINY) - 1.0) / (n + 20.0)
+    spread = 1.0 / np.sqrt(n + 20.0)
+    known = n >= 1.0
+    upper = np.where(known, np.clip(shrunk + spread, 0.0, RHO_MAX), 0.0)
+    near = 1.0 - d1 / (2.0 * np.maximum(n, 1.0))
+    lower = np.minimum(np.clip(np.minimum(shrunk - spread, near + spread), 0.0, RHO_MAX), upper)
+    return Whitening(np.where(known, np.clip(shrunk, 0.0, RHO_MAX), 0.0), upper, lower)
+
+
+def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:
+    """Return the bets [17, pairs] of the z path; ``previous`` is the z before each.
+
+    A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
+    whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the
+    overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. detector.md 2.3.
+    """
+    rho, upper, lower = learnt
+    scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
+    x = np.clip((z - upper * previous) / scale, -CLIP, CLIP)
+    x_plain = (z - rho * previous) / np.sqrt(1.0 - rho * rho)
+    drift = BIAS_TOLERATED * (1.0 - upper) / scale
+    bets = np.empty((BETS, z.size))
+    for rows, side in ((HIGH, x), (LOW, -x)):
+        w = (side - drift) / SPREAD_TOLERATED
+        bets[rows] = _C * (w * w - 1.0) + _B * w + 1.0
+    tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED + BIAS_TOLERATED * BIAS_TOLERATED
+    bets[ROWS[1]] = _UNDERSTATED * (x * x / tolerated - 1.0) + 1.0
+    narrow = x_plain / 0.9
+    bets[ROWS[2]] = np.exp(-_OVER_RATE * (narrow * narrow)) / _OVER_SCALE
+    bets[ROWS[3]] = _bernoulli(np.abs(z) > CLIP, _OUTLIER_SHARE, _OUTLIER_NULL)
+    return bets
+
+
+def _bernoulli(happened: Bool, share: Float, null: Float | float) -> Float:
+    return np.where(happened, share / null, (1.0 - share) / (1.0 - null))
+
+
+def coverage_code(reference: Float, lower: Float, upper: Float, alpha: Float) -> Float:
+    """Return one number a pair that says where the reference fell and the stated miss rate.
+
+    ``alpha`` where the interval holds the reference, ``1 + alpha`` where the reference is below
+    (the sensor reads high), ``-(1 + alpha)`` where it is above (the sensor reads low).
+    """
+    return np.where(
+        reference < lower, 1.0 + alpha, np.where(reference > upper, -(1.0 + alpha), alpha)
+    )
+
+
+def coverage_parts(code: Float) -> tuple[Bool, Bool, Float]:
+    """Return (reads high, reads low, alpha) of codes made by :func:`coverage_code`."""
+    high, low = code > 1.0, code < -1.0
+    return high, low, np.where(high | low, np.abs(code) - 1.0, code)
+
+
+def coverage_bets(code: Float, _previous: Float, _learnt: Whitening) -> Float:
+    """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
+
+    Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
+    the stated one: valid for any distribution of errors. detector.md 2.6.
+    """
+    high, low, alpha = coverage_parts(code)
+    bets = np.ones((BETS, code.size))
+    for rows, missed, stated in (
+        (HIGH, high, alpha / 2.0),
+        (LOW, low, alpha / 2.0),
+        (ROWS[1], high | low, alpha),
+    ):
+        null = np.minimum(_COVERAGE_TOLERATED * stated, 0.99)
+        # A ratio of 5 would pass 1 for wide misses; any share above the null is a valid bet.
+        bets[rows] = _bernoulli(missed, np.minimum(_MISS_RATIO * null, 0.5 + 0.5 * null), null)
+    null = alpha / _COVERAGE_TOLERATED
+    bets[ROWS[2]] = _bernoulli(high | low, _COVER_RATIO * null, null)
+    return bets
+
+
+Z: Final = 0
+COVERAGE: Final = 1
+PATHS: Final[tuple[Callable[[Float, Float, Whitening], Float], ...]] = (z_bets, coverage_bets)
+WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE])
+
+
+def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening) -> Float:
+    """Return the bets [17, pairs] of pairs that each say which ``path`` (row of PATHS) they take."""
+    first = int(path[0])
+    if (path == first).all():
+        return PATHS[first](z, previous, learnt)
+    bets = np.empty((BETS, z.size))
+    for number, compute in enumerate(PATHS):
+        on = path == number
+        bets[:, on] = compute(z[on], previous[on], Whitening(*(part[on] for part in learnt)))
+    return bets
+
+
+def families_of(evidence: Float) -> Float:
+    """Return evidence [17, k] summed by family, [4, k], in a fixed order of addition."""
+    sums = []
+    for rows in ROWS:
+        total = evidence[rows.start]
+        for row in range(rows.start + 1, rows.stop):
+            total = total + evidence[row]
+        sums.append(total)
+    return np.array(sums)
+
+
+def total_of(families: Float) -> Float:
+    """Return the evidence S [k] of the family sums [4, k]."""
+    total: Float = (families[0] + families[1]) + (families[2] + families[3])
+    return total

@@ -1,0 +1,36 @@
+"""When sensors were adjusted, moved or replaced: each event begins a new epoch.
+
+Rules of this file: the epochs of a sensor are a set, in time order whatever way they came.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from monitor.core.model import Event
+from monitor.core.registry import SeriesKey
+
+
+class Epochs:
+    """Events of all sensors."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, list[tuple[float, str, str]]] = {}
+
+    def add(self, event: Event) -> bool:
+        """Take an event; return False if it is known already."""
+        known = self._events.setdefault(event.sensor, [])
+        entry = (event.time, event.event, event.note)
+        if entry in known:
+            return False
+        insort(known, entry)
+        return True
+
+    def of(self, key: SeriesKey) -> list[Event]:
+        """Return the events of a series' sensor in time order."""
+        return [Event(key.sensor, *entry) for entry in self._events.get(key.sensor, ())]
+
+    def start_of(self, key: SeriesKey) -> float:
+        """Return when the present epoch of a series began, -inf if nothing ever happened."""
+        known = self._events.get(key.sensor)
+        return known[-1][0] if known else -float("inf")

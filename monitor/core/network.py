@@ -1,0 +1,280 @@
+"""All that is known in memory: series, pairing, windows, evidence; batches in, a snapshot out.
+
+Rules of this file: it wires the core's parts and owns none of their rules; pairs are applied
+only after the shell has made them durable; no clock, the time of arrival is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.bets import COVERAGE, FAMILIES, coverage_code
+from monitor.core.columns import Columns, columns
+from monitor.core.detection import STATE, Detector
+from monitor.core.evaluation import Evaluation, active, judge
+from monitor.core.model import Event, Float, Int, Observation, Reading, Records, Reference
+from monitor.core.pairing import Pairing
+from monitor.core.rules import SeriesRules
+from monitor.core.epochs import Epochs
+from monitor.core.registry import Limits, Registry, SeriesKey
+from monitor.core.sentences import column, sentence
+from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.windows import History, Windows, in_event_order
+
+# Windows are laid end to end for this many series at a time: temporaries stay in the cache.
+_SERIES_AT_ONCE: Final = 256
+_NONE: Final = np.zeros(1, dtype=np.int64)
+
+
+class Plan(NamedTuple):
+    """The settings of a network: rules for each series, and the limits."""
+
+    rules_of: Callable[[str, str], SeriesRules]
+    match_on: frozenset[str] = frozenset(("subject", "key"))
+    limits: Limits = Limits()
+    window_pairs_max: int = 500
+    max_wait_seconds: float = 72 * 3600.0
+    max_pending: int = 500_000
+
+
+class Outcome(NamedTuple):
+    """What a batch of observations came to; indices refer to the batch."""
+
+    accepted: list[int]
+    duplicates: list[int]
+    refused: list[tuple[int, str]]
+    pairs: Records
+    new_series: list[tuple[int, str, str, str]]
+
+
+class Change(NamedTuple):
+    """An alert's state changed, at the event time of one pair."""
+
+    series: int
+    time: float
+    before: str
+    after: str
+    family: str
+
+
+class Network:
+    """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
+
+    def __init__(self, plan: Plan, history: History) -> None:
+        self.plan: Final = plan
+        self._history: Final = history
+        self.epochs: Final = Epochs()
+        self.registry: Final = Registry(plan.limits, self._on_new)
+        self.pairing: Final = Pairing(lambda s, q: plan.rules_of(s, q).pairing, plan.match_on)
+        capacity = plan.limits.maximum
+        self.windows: Final = Windows(capacity, plan.window_pairs_max, history)
+        self.detector: Final = Detector(np.full(capacity, 1000.0))
+        self.rules: list[SeriesRules] = []
+        self._new: list[tuple[int, str, str, str]] = []
+        self._disturbed: set[int] = set()
+        self._evaluation: Final = Evaluation(capacity)
+        self._transitions: list[Change] = []
+        self.last_reading: Float = np.full(capacity, np.nan)
+        self.last_pair: Float = np.full(capacity, np.nan)
+        self.heard: Float = np.full(capacity, -np.inf)
+
+    # -- what comes in ----------------------------------------------------------------------
+
+    def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
+        """Take a batch that arrived at ``received`` (s since 1970 UTC); say what it came to."""
+        accepted: list[int] = []
+        duplicates: list[int] = []
+        refused: list[tuple[int, str]] = []
+        for at, observation in enumerate(observations):
+            verdict = self._add(observation, received)
+            if verdict == "accepted":
+                accepted.append(at)
+            elif verdict == "duplicate":
+                duplicates.append(at)
+            else:
+                refused.append((at, verdict))
+        new, self._new = self._new, []
+        return Outcome(accepted, duplicates, refused, self.pairing.take_changes(), new)
+
+    def _add(self, observation: Observation, received: float) -> str:
+        if isinstance(observation, Reading):
+            row = self.registry.admit(observation.sensor, observation.quantity, received)
+            if isinstance(row, str):
+                return row
+            self.heard[row] = received
+            if not self.last_reading[row] > observation.time:
+                self.last_reading[row] = observation.time
+            return self.pairing.add_reading(observation, row, received)
+        if isinstance(observation, Reference):
+            return self.pairing.add_reference(observation, received)
+        return self._begin_epoch(observation)
+
+    def apply(self, pairs: Records) -> None:
+        """Take changes of pairs that are durable now."""
+        if not pairs.size:
+            return
+        series, only_newer = self.windows.apply(pairs)
+        self._disturbed.update(series[~only_newer].tolist())
+        calm = only_newer & ~np.isin(series, list(self._disturbed))
+        newer = in_event_order(pairs[np.isin(pairs["series"], series[calm])])
+        self._step(newer)
+        self._evaluation.mark(series)
+        np.fmax.at(self.last_pair, pairs["series"], pairs["time"])
+
+    def restore_series(self, names: Iterable[tuple[str, str]]) -> None:
+        """Give series the rows that a journal knows them by."""
+        for sensor, quantity in names:
+            self.registry.add(sensor, quantity)
+        self._new.clear()
+
+    def restore(self, received: float, observations: Sequence[Observation]) -> None:
+        """Hold again what a journal kept; its pairs are in the journal and come by apply."""
+        for observation in observations:
+            self._add(observation, received)
+        self.pairing.take_changes()
+
+    def expire(self, now: float) -> None:
+        """Let go of what has waited too long, or is too much."""
+        self.pairing.expire(now - self.plan.max_wait_seconds)
+        if self.pairing.readings + self.pairing.references > self.plan.max_pending:
+            self.pairing.expire(self.pairing.oldest(0.1))
+
+    # -- what comes out ---------------------------------------------------------------------
+
+    def evaluate(self, now: float) -> Snapshot:
+        """Recompute what changed and return all that is known at ``now``."""
+        self._settle_disturbed()
+        changed = self._evaluation.take_changed()
+        if changed.size:
+            empty = self.windows.counts(changed) == 0
+            self._evaluation.clear(changed[empty])
+            changed = changed[~empty]
+            for at in range(0, changed.size, _SERIES_AT_ONCE):
+                part = changed[at : at + _SERIES_AT_ONCE]
+                self._evaluation.update(part, self._densities(part), self.columns(part))
+        return self._snapshot(now)
+
+    def take_transitions(self) -> list[Change]:
+        """Return the changes of alerts since the last call, in the order they were found."""
+        found, self._transitions = self._transitions, []
+        return found
+
+    def names(self) -> tuple[SeriesName, ...]:
+        """Return who each row is."""
+        return tuple(
+            SeriesName(key.sensor, key.quantity, rules.unit, rules.group)
+            for key, rules in zip(self.registry.keys, self.rules, strict=True)
+        )
+
+    def columns(self, series: Int) -> Columns:
+        """Return the windows of ``series``; each must hold a pair."""
+        sizes = np.array([self.rules[row].window_pairs for row in series])
+        ages = np.array([self.rules[row].window_seconds for row in series])
+        starts, rows = self.windows.gather(series, sizes, ages)
+        return self._columns(series, starts, rows)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _columns(self, series: Int, starts: Int, rows: Records) -> Columns:
+        counts = np.diff(starts, append=rows.size)
+        levels = np.repeat([self.rules[row].level for row in series], counts)
+        names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
+        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
+        if "u_pair" in (rows.dtype.names or ()):
+            parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
+        return columns(starts, level=levels, **parts)
+
+    def _densities(self, series: Int) -> list[str]:
+        """Return the density that each series' scores use."""
+        stated = ["tophat" if self.detector.path[row] else "normal" for row in series]
+        set_to = [self.rules[row].density for row in series]
+        return [own if set_ == "auto" else set_ for own, set_ in zip(stated, set_to, strict=True)]
+
+    def _step(self, pairs: Records, *, silent: bool = False) -> None:
+        """Give the detector new pairs, ordered by (series, time, id)."""
+        if not pairs.size:
+            return
+        series, starts = np.unique(pairs["series"], return_index=True)
+        unseen = np.isnan(self.last_pair[series])
+        self.detector.path[series[unseen]] = np.isnan(pairs["u"][starts[unseen]])
+        found = self.detector.advance(series, starts, self._evidence(series, starts, pairs))
+        if not silent:
+            self._transitions += [
+                Change(t.series, float(pairs["time"][t.position]), t.before, t.after, t.family)
+                for t in found
+            ]
+
+    def _evidence(self, series: Int, starts: Int, pairs: Records) -> Float:
+        """Return what the detector reads of each pair: z, or the code of a bare interval."""
+        complete = self._columns(series, starts, pairs)
+        covers = np.repeat(self.detector.path[series] == COVERAGE, complete.counts)
+        codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
+        return np.where(covers, codes, complete.z)
+
+    def _settle_disturbed(self) -> None:
+        """Replay the evidence of series whose past changed, from their first pair on."""
+        for row in sorted(self._disturbed):
+            history = self._history(row)
+            self.detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
+            cuts = np.array([event.time for event in self.epochs.of(self.registry.keys[row])])
+            places = np.searchsorted(history["time"], cuts).tolist()
+            for first, last in pairwise([0, *places, history.size]):
+                if first:
+                    self.detector.reset(np.array([row]))
+                self._step(history[first:last], silent=True)
+        self._disturbed.clear()
+
+    def _on_new(self, row: int, key: SeriesKey) -> None:
+        rules = self.plan.rules_of(key.sensor, key.quantity)
+        self.rules.append(rules)
+        self.detector.patience[row] = rules.patience
+        self._new.append((row, key.sensor, key.quantity, rules.unit))
+        self.windows.begin_epoch(row, self.epochs.start_of(key))
+
+    def _begin_epoch(self, event: Event) -> str:
+        """Cut the windows of a sensor's series; the latest epoch counts."""
+        if not self.epochs.add(event):
+            return "duplicate"
+        for row, key in enumerate(self.registry.keys):
+            if key.sensor == event.sensor:
+                self.windows.begin_epoch(row, self.epochs.start_of(key))
+                self._disturbed.add(row)
+                self._evaluation.mark(np.array([row]))
+        return "accepted"
+
+    def _snapshot(self, now: float) -> Snapshot:
+        every = np.arange(len(self.registry))
+        count = every.size
+        names = self.names()
+        stale_after = np.array([rules.stale_after_seconds for rules in self.rules])
+        withdrawn = now - self.heard[:count] > stale_after
+        pairs = self.windows.counts(every)
+        codes, leading = self.detector.states(every), self.detector.leading(every)
+        states = judge(codes, pairs, withdrawn)
+        statistics = self._evaluation.statistics(count)
+        return Snapshot(
+            time=now,
+            names=names,
+            statistics=statistics,
+            states=states,
+            alerts=active(codes, leading),
+            evidence=self.detector.evidence(every),
+            sentences=tuple(
+                sentence(
+                    names[row],
+                    states[row],
+                    FAMILIES[leading[row]],
+                    int(pairs[row]),
+                    column(statistics, row),
+                )
+                for row in range(count)
+            ),
+            window_pairs=pairs,
+            last_reading=self.last_reading[:count].copy(),
+            last_pair=self.last_pair[:count].copy(),
+            withdrawn=withdrawn,
+        )

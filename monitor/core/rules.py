@@ -1,0 +1,21 @@
+"""The settings that the core needs to know, as plain values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from monitor.core.modes import Rules
+
+
+class SeriesRules(NamedTuple):
+    """The settings that hold for one series."""
+
+    group: str = ""
+    unit: str = ""
+    density: str = "auto"
+    level: float = 0.9
+    window_pairs: int = 500
+    window_seconds: float = float("inf")
+    patience: float = 1000.0
+    stale_after_seconds: float = 3600.0
+    pairing: Rules = Rules()

@@ -1,0 +1,126 @@
+"""The daemon: start, work, stop. One thread owns socket, journal and memory.
+
+Rules of this file: nothing is acknowledged before it is durable; HTTP and sinks only ever read
+published pages; every wait is bounded, so that a signal ends the work within seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Final, Protocol
+
+from monitor.assembly import Parts
+from monitor.journal import Batch, JournalFullError
+from monitor.publishing import Publisher
+from monitor.sources.mqtt import Message
+
+_log: Final = logging.getLogger("monitor")
+
+_RECEIVE_SECONDS: Final = 0.25
+_HOUSEKEEPING_SECONDS: Final = 60.0
+_FULL_RETRY_SECONDS: Final = 1.0
+
+
+class Source(Protocol):
+    """Where messages come from; ``acknowledge`` says they are durable."""
+
+    connected: bool
+
+    def receive(self, timeout: float) -> list[Message]:
+        """Return what came within ``timeout`` seconds."""
+
+    def acknowledge(self, messages: list[Message]) -> int:
+        """Tell the source that ``messages`` are durable."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class Daemon:
+    """Takes messages from a source until it is told to stop."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        source: Source,
+        publisher: Publisher,
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._parts: Final = parts
+        self._source: Final = source
+        self._publisher: Final = publisher
+        self._clock: Final = clock
+        self._monotonic: Final = monotonic
+        self._publish_due = -float("inf")
+        self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
+        self.stopping = False
+
+    def stop_on_signals(self) -> None:
+        """Let SIGTERM and SIGINT end the work in good order."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop_requested)
+
+    def run(self) -> None:
+        """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
+        try:
+            while not self.stopping:
+                self._work()
+        finally:
+            self._source.close()
+            self._publish()
+            self._publisher.close()
+            self._parts.journal.close()
+        _log.info("stopped: all that was acknowledged is in the journal")
+
+    def _work(self) -> None:
+        messages = self._source.receive(_RECEIVE_SECONDS)
+        if messages:
+            batch = self._parts.intake.prepare(messages, self._clock())
+            if self._commit(batch):
+                self._source.acknowledge(messages)
+        now = self._monotonic()
+        if now >= self._publish_due:
+            self._publish()
+            self._publish_due = now + self._parts.settings.publish.interval_seconds
+        if now >= self._housekeeping_due:
+            self._housekeep()
+            self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
+
+    def _commit(self, batch: Batch) -> bool:
+        """Make ``batch`` durable, waiting for space if there is none; False if told to stop."""
+        while not self.stopping:
+            try:
+                self._parts.intake.commit(batch)
+            except JournalFullError as error:
+                _log.error("%s", error)
+                self._publisher.not_ready(str(error))
+                self._publish()
+                time.sleep(_FULL_RETRY_SECONDS)
+            else:
+                self._publisher.not_ready("")
+                return True
+        return False
+
+    def _publish(self) -> None:
+        self._publisher.publish(self._parts.network, self._clock(), source=self._source)
+
+    def _housekeep(self) -> None:
+        now = self._clock()
+        settings = self._parts.settings
+        self._parts.network.expire(now)
+        self._parts.journal.forget(
+            observations_before=now - settings.pairing.max_wait_hours * 3600.0,
+            pairs_before=now - settings.journal.retention_days * 86_400.0,
+        )
+        self._parts.journal.compact()
+
+    def _stop_requested(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        _log.info("%s: committing what is at hand, then stopping", signal.Signals(number).name)
+        self.stopping = True

@@ -1,0 +1,130 @@
+"""From messages to durable pairs: decode, observe, commit, apply. The same for every source.
+
+Rules of this file: a message counts once, as committed, duplicate or rejected; what is rejected is
+kept as a dead letter in the same transaction; memory takes pairs only after the journal has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from monitor.core.model import Event, Observation
+from monitor.core.network import Network
+from monitor.core.windows import in_event_order
+from monitor.decode import REASONS, Rejected, Router
+from monitor.journal import Batch, DeadLetter, Journal
+
+_DEAD_LETTER_BYTES: Final = 1024
+
+
+class Incoming(Protocol):
+    """What the intake needs to know of a message."""
+
+    topic: str
+    payload: bytes
+
+
+class Counts:
+    """How many messages came and what became of them, over the life of the journal."""
+
+    def __init__(self, totals: dict[str, int]) -> None:
+        self.received = totals.get("received", 0)
+        self.committed = totals.get("committed", 0)
+        self.duplicate = totals.get("duplicate", 0)
+        self.rejected = {reason: totals.get(f"rejected.{reason}", 0) for reason in REASONS}
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters as the journal keeps them."""
+        rejected = {f"rejected.{reason}": n for reason, n in self.rejected.items() if n}
+        return {
+            "received": self.received,
+            "committed": self.committed,
+            "duplicate": self.duplicate,
+            **rejected,
+        }
+
+    def check(self) -> None:
+        """Raise AssertionError if a message was lost or counted twice."""
+        accounted = self.committed + self.duplicate + sum(self.rejected.values())
+        if self.received != accounted:
+            raise AssertionError(
+                f"{self.received} messages received but {accounted} accounted for: "
+                f"{self.totals()}; please report this"
+            )
+
+
+class Decoded(NamedTuple):
+    """What a batch of messages said."""
+
+    observations: list[Observation]
+    sources: list[int]
+    dead_letters: list[DeadLetter]
+
+
+class Intake:
+    """Takes batches of messages into journal and network."""
+
+    def __init__(self, router: Router, network: Network, journal: Journal) -> None:
+        self._router: Final = router
+        self._network: Final = network
+        self._journal: Final = journal
+        self.counts: Final = Counts(journal.totals())
+
+    def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
+        """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
+        decoded = self._decode(messages, received)
+        outcome = self._network.observe(decoded.observations, received)
+        for at, reason in outcome.refused:
+            message = messages[decoded.sources[at]]
+            decoded.dead_letters.append(_dead(message, received, reason, REASONS[reason]))
+        accepted = [decoded.observations[at] for at in outcome.accepted]
+        counts = self.counts
+        counts.received += len(messages)
+        counts.committed += len(outcome.accepted)
+        counts.duplicate += len(outcome.duplicates)
+        for letter in decoded.dead_letters:
+            counts.rejected[letter.reason] += 1
+        counts.check()
+        return Batch(
+            received=received,
+            observations=[each for each in accepted if not isinstance(each, Event)],
+            pairs=outcome.pairs,
+            new_series=outcome.new_series,
+            dead_letters=decoded.dead_letters,
+            totals=counts.totals(),
+            events=[each for each in accepted if isinstance(each, Event)],
+        )
+
+    def commit(self, batch: Batch) -> None:
+        """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
+        self._journal.commit(batch)
+        self._network.apply(batch.pairs)
+
+    def _decode(self, messages: Sequence[Incoming], received: float) -> Decoded:
+        observations: list[Observation] = []
+        sources: list[int] = []
+        dead_letters: list[DeadLetter] = []
+        decode = self._router.decode
+        for at, message in enumerate(messages):
+            try:
+                observations.append(decode(message.topic, message.payload, received))
+                sources.append(at)
+            except Rejected as error:
+                dead_letters.append(_dead(message, received, error.reason, error.detail))
+        return Decoded(observations, sources, dead_letters)
+
+
+def recover(network: Network, journal: Journal, now: float) -> None:
+    """Rebuild ``network`` from ``journal``: series, pairs and what still waits for its other side."""
+    network.restore_series((sensor, quantity) for _, sensor, quantity, _ in journal.series())
+    network.restore(now, journal.events())
+    for received, observations in journal.observations():
+        network.restore(received, observations)
+    network.apply(in_event_order(journal.pairs()))
+    network.expire(now)
+
+
+def _dead(message: Incoming, received: float, reason: str, detail: str) -> DeadLetter:
+    payload = bytes(message.payload[:_DEAD_LETTER_BYTES])
+    return DeadLetter(received, message.topic, reason, detail, payload)

@@ -1,0 +1,142 @@
+"""The network: batches in, a snapshot out, and its evidence a function of the set of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core.model import Event, Reading, Records, Reference
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.registry import Limits
+from monitor.core.rules import SeriesRules
+from monitor.core.windows import in_event_order
+
+RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
+
+
+class Shell:
+    """A network with a journal in memory."""
+
+    def __init__(self, rules: SeriesRules = RULES, maximum: int = 10) -> None:
+        plan = Plan(lambda _s, _q: rules, limits=Limits(maximum, 1000), window_pairs_max=200)
+        self.made: list[Records] = []
+        self.network = Network(plan, self.history)
+
+    def history(self, series: int) -> Records:
+        standing = in_event_order(np.concatenate(self.made))
+        return standing[standing["series"] == series]
+
+    def take(self, observations, received: float = 0.0):
+        outcome = self.network.observe(observations, received)
+        self.made.append(outcome.pairs)
+        self.network.apply(outcome.pairs)
+        return outcome
+
+    def evidence(self, now: float = 0.0) -> list[float]:
+        self.network.evaluate(now)
+        return self.network.detector.evidence(np.arange(len(self.network.registry))).tolist()
+
+
+def stream(sensor: str, n: int, seed: int, bias: float = 0.0) -> list[Reading | Reference]:
+    chance = np.random.default_rng(seed)
+    observations: list[Reading | Reference] = []
+    for at in range(n):
+        truth = chance.normal(500.0, 50.0)
+        value = truth + 5.0 * chance.standard_normal() + bias
+        observations.append(Reading(sensor, "weight", float(at), value, u=5.0, sequence=str(at)))
+        observations.append(Reference(sensor, "weight", at + 0.1, truth, u=0.3))
+    return observations
+
+
+def test_an_offset_fires_and_an_honest_sensor_does_not():
+    shell = Shell()
+    shell.take(stream("honest", 150, 1) + stream("heavy", 150, 2, bias=7.0))
+    snapshot = shell.network.evaluate(0.0)
+
+    assert snapshot.states == ("ok", "firing")
+    assert snapshot.alerts["offset"].tolist() == [False, True]
+    assert "heavy" in snapshot.sentences[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shuffled_and_repeated_delivery_gives_the_same_bits(seed):
+    observations = stream("a", 80, 3, bias=4.0) + stream("b", 80, 4)
+    sorted_run, shuffled_run = Shell(), Shell()
+    sorted_run.take(observations)
+    chance = np.random.default_rng(seed)
+    arrival = [observations[at] for at in chance.permutation(len(observations))]
+    arrival += [observations[at] for at in chance.integers(0, len(observations), 30)]
+    rows = {}
+    for at in range(0, len(arrival), 37):
+        shuffled_run.take(arrival[at : at + 37])
+        if chance.random() < 0.3:
+            shuffled_run.network.evaluate(0.0)
+    shuffled_names = [key.sensor for key in shuffled_run.network.registry.keys]
+    rows = [shuffled_names.index(name) for name in ("a", "b")]
+    one, other = sorted_run.network.evaluate(0.0), shuffled_run.network.evaluate(0.0)
+
+    assert np.array(shuffled_run.evidence())[rows].tolist() == sorted_run.evidence()
+    for name, values in one.statistics.items():
+        assert np.array_equal(values, other.statistics[name][rows], equal_nan=True), name
+
+
+def test_one_arrival_at_a_time_gives_the_same_bits_as_one_batch():
+    observations = stream("a", 60, 3, bias=4.0) + stream("b", 60, 4)
+    together, single = Shell(), Shell()
+    together.take(observations)
+    for observation in observations:
+        single.take([observation])
+    one, other = together.network.evaluate(0.0), single.network.evaluate(0.0)
+
+    assert together.evidence() == single.evidence()
+    for name, values in one.statistics.items():
+        assert np.array_equal(values, other.statistics[name], equal_nan=True), name
+
+
+def test_an_event_begins_a_new_epoch_whenever_it_arrives():
+    observations = stream("a", 100, 5, bias=8.0)
+    event = Event("a", 60.0, "adjusted")
+    before, after = Shell(), Shell()
+    before.take([event])
+    before.take(observations)
+    after.take(observations)
+    after.take([event])
+
+    assert before.evidence() == after.evidence()
+    assert before.network.evaluate(0.0).window_pairs.tolist() == [40]
+    assert after.network.evaluate(0.0).window_pairs.tolist() == [40]
+
+
+def test_a_sensor_beyond_the_limit_is_refused_with_a_reason():
+    shell = Shell(maximum=1)
+    outcome = shell.take(
+        [Reading("a", "x", 1.0, 1.0, u=1.0), Reading("b", "x", 1.0, 1.0, u=1.0)], 5.0
+    )
+
+    assert outcome.accepted == [0]
+    assert outcome.refused == [(1, "series_limit")]
+
+
+def test_a_voided_reference_leaves_no_trace():
+    with_void, without = Shell(), Shell()
+    observations = stream("a", 50, 6)
+    bad = Reference("a", "weight", 20.05, 1e14, identity="bad")
+    without.take(observations)
+    with_void.take([*observations[:60], bad, *observations[60:]])
+    with_void.network.evaluate(0.0)
+    with_void.take([Reference("a", "weight", 20.05, 1e14, identity="bad", revision=2, void=True)])
+    one, other = without.network.evaluate(0.0), with_void.network.evaluate(0.0)
+
+    assert with_void.evidence() == without.evidence()
+    for name, values in one.statistics.items():
+        assert np.array_equal(values, other.statistics[name], equal_nan=True), name
+
+
+def test_a_series_that_is_not_heard_of_is_stale():
+    shell = Shell()
+    shell.take(stream("a", 30, 7), received=1000.0)
+
+    assert shell.network.evaluate(1100.0).states == ("ok",)
+    assert shell.network.evaluate(1000.0 + 3601.0).states == ("stale",)
+    assert shell.network.evaluate(1000.0 + 3601.0).withdrawn.tolist() == [True]

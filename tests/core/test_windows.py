@@ -1,0 +1,122 @@
+"""A window is the last pairs of the set, whatever way they came in."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.core.model import PAIR, Records
+from monitor.core.windows import SPARE, Windows, in_event_order, no_history
+
+SIZE = 4
+
+
+def pair(series: int, identity: int, time: float, value: float = 0.0, *, removed: bool = False):
+    nan = float("nan")
+    return (series, identity, time, value, 1.0, nan, nan, nan, 0.0, 0.3, 0.4, 9, removed)
+
+
+def records(*rows) -> Records:
+    return np.array(list(rows), dtype=PAIR)
+
+
+def content(windows: Windows, series: int) -> list[tuple[float, int, float]]:
+    if not windows.counts(np.array([series]))[0]:
+        return []
+    _, rows = windows.gather(np.array([series]), np.array([SIZE]), np.array([np.inf]))
+    return [(row["time"].item(), row["id"].item(), row["value"].item()) for row in rows]
+
+
+class Log:
+    """Stands in for the journal: remembers every change."""
+
+    def __init__(self) -> None:
+        self.changes = records()
+
+    def history(self, series: int) -> Records:
+        standing = in_event_order(self.changes)
+        return standing[standing["series"] == series]
+
+
+changes = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.integers(0, 40),
+        st.integers(0, 60).map(float),
+        st.integers(0, 5).map(float),
+        st.booleans(),
+    ),
+    max_size=120,
+)
+
+
+@given(rows=changes, cuts=st.lists(st.integers(0, 120), max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_window_is_the_newest_pairs_of_the_set(rows, cuts):
+    log = Log()
+    windows = Windows(3, SIZE, log.history)
+    places = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
+    for first, last in zip(places, places[1:], strict=False):
+        piece = records(
+            *(pair(s, 100 * s + i, t, v, removed=gone) for s, i, t, v, gone in rows[first:last])
+        )
+        log.changes = np.concatenate([log.changes, piece])
+        windows.apply(piece)
+
+    for series in range(3):
+        expected = log.history(series)[-SIZE:]
+        assert content(windows, series) == [
+            (row["time"].item(), row["id"].item(), row["value"].item()) for row in expected
+        ]
+
+
+def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
+    windows = Windows(3, SIZE, no_history)
+    windows.apply(records(pair(0, 1, 1.0), pair(1, 2, 5.0)))
+    series, only_newer = windows.apply(
+        records(pair(0, 3, 2.0), pair(1, 4, 4.0), pair(2, 5, 1.0), pair(2, 6, 1.0))
+    )
+
+    assert series.tolist() == [0, 1, 2]
+    assert only_newer.tolist() == [True, False, True]
+
+
+def test_a_window_by_age_holds_what_is_young_beside_its_newest_pair():
+    windows = Windows(1, 10, no_history)
+    windows.apply(records(*(pair(0, n, 10.0 * n) for n in range(6))))
+    starts, rows = windows.gather(np.array([0]), np.array([10]), np.array([20.0]))
+
+    assert starts.tolist() == [0]
+    assert rows["time"].tolist() == [30.0, 40.0, 50.0]
+
+
+def test_an_epoch_cuts_the_window_and_keeps_older_pairs_out():
+    windows = Windows(1, 10, no_history)
+    windows.apply(records(*(pair(0, n, float(n)) for n in range(6))))
+    windows.begin_epoch(0, 4.0)
+    windows.apply(records(pair(0, 77, 3.5), pair(0, 78, 6.5)))
+
+    assert [time for time, _, _ in content(windows, 0)] == [4.0, 5.0, 6.5]
+
+
+def test_the_uncertainty_of_the_pairing_is_part_of_the_reference():
+    windows = Windows(1, 10, no_history)
+    windows.apply(records(pair(0, 1, 1.0)))
+
+    assert windows.rows(0)["u_ref"].tolist() == [0.5]
+
+
+def test_a_ring_keeps_a_few_pairs_more_than_its_window():
+    asked = []
+
+    def history(series: int) -> Records:
+        asked.append(series)
+        return records()
+
+    windows = Windows(1, SIZE, history)
+    windows.apply(records(*(pair(0, n, float(n)) for n in range(SIZE + SPARE + 5))))
+    windows.apply(records(*(pair(0, SIZE + SPARE + n, 0.0, removed=True) for n in range(5))))
+
+    assert asked == []
+    assert len(content(windows, 0)) == SIZE
