@@ -71,9 +71,7 @@ def router_of(settings: Settings) -> Router:
 
 def assemble(settings: Settings, now: float) -> Parts:
     """Open the journal and rebuild the network from it; raises JournalError."""
-    journal = Journal(
-        Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters
-    )
+    journal = Journal(Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters)
     network = Network(plan_of(settings), journal.history)
     recover(network, journal, now)
     intake = Intake(router_of(settings), network, journal)

@@ -18,6 +18,7 @@ import numpy as np
 
 from monitor.core.model import PAIR, Event, Observation, Records
 from monitor.core.windows import in_event_order
+from monitor.errors import CANNOT_CREATE, TRY_AGAIN, MonitorError
 
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
@@ -38,12 +39,16 @@ _COMPACT_AT_BATCHES: Final = 512
 _SEGMENT_PAIRS: Final = 65_536
 
 
-class JournalError(Exception):
+class JournalError(MonitorError):
     """The journal cannot be used; the message says why and what to do."""
+
+    exit_code = TRY_AGAIN
 
 
 class JournalBusyError(JournalError):
     """Another process has the journal open."""
+
+    exit_code = CANNOT_CREATE
 
 
 class JournalFullError(JournalError):

@@ -9,22 +9,32 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from monitor.core.model import Reading, Reference
 
 _encode: Final = msgspec.msgpack.Encoder().encode
+_WORD: Final = (1 << 64) - 1
 
 Identity = tuple[str, ...]
-Row = tuple[int, int, float, float, float, float, float, float, float, float, float, int, bool]
-REMOVED: Final = 12  # place of the flag in a row; the other places are those of PAIR
+Row = tuple[
+    int, int, float, float, float, float, float, float, float, float, float, int, bool
+]  # one pair: the places are those of PAIR
+REMOVED: Final = 12  # place of the flag in a row
 
 
 def digest(*parts: object) -> int:
     """Return a 64-bit number that names ``parts`` the same way in every process."""
     return int.from_bytes(blake2b(_encode(parts), digest_size=8).digest(), "little")
+
+
+def combine(one: int, other: int) -> int:
+    """Return a 64-bit number that names the ordered pair of two such numbers."""
+    mixed = (one * 0x9E3779B97F4A7C15 + other) & _WORD
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    return mixed ^ (mixed >> 27)
 
 
 def reading_digest(reading: Reading) -> int:
@@ -69,26 +79,29 @@ class Slot:
 class Bucket:
     """References that agree in quantity and match key, in event order, and the lanes they serve."""
 
-    __slots__ = ("identities", "lanes", "received", "references", "times")
+    __slots__ = ("digests", "identities", "lanes", "references", "span_seconds", "times")
 
     def __init__(self) -> None:
         self.times: list[float] = []
         self.references: list[Reference] = []
         self.identities: list[Identity] = []
-        self.received: list[float] = []
+        self.digests: list[int] = []
         self.lanes: list[Lane] = []
+        self.span_seconds = 0.0  # how far a reference's interval reaches from its time, at most
 
-    def insert(self, reference: Reference, identity: Identity, received: float) -> int:
+    def insert(self, reference: Reference, identity: Identity) -> int:
         """Put a reference in its place and return the place."""
-        place = bisect_left(self.times, reference.time)
-        while place < len(self.times) and self.times[place] == reference.time:
-            if self.identities[place] > identity:
-                break
+        time, times = reference.time, self.times
+        place = bisect_left(times, time)
+        while place < len(times) and times[place] == time and self.identities[place] < identity:
             place += 1
-        self.times.insert(place, reference.time)
+        times.insert(place, time)
         self.references.insert(place, reference)
         self.identities.insert(place, identity)
-        self.received.insert(place, received)
+        self.digests.insert(place, digest(*identity))
+        if reference.start < reference.end:
+            reach = max(abs(time - reference.start), abs(reference.end - time))
+            self.span_seconds = max(self.span_seconds, reach)
         return place
 
     def find(self, reference: Reference, identity: Identity) -> int:
@@ -100,26 +113,39 @@ class Bucket:
 
     def remove(self, place: int) -> None:
         """Take the reference at ``place`` out."""
-        for column in (self.times, self.references, self.identities, self.received):
+        for column in (self.times, self.references, self.identities, self.digests):
             del column[place]
 
 
+class Link(NamedTuple):
+    """When, and how near, the references of a bucket concern a lane."""
+
+    bucket: Bucket
+    start: float = -float("inf")
+    end: float = float("inf")
+    distance_km: float = 0.0
+
+
 class Lane:
-    """Readings of one series in event order; of one key where keys must agree."""
+    """Readings of one series in event order; of one key where keys must agree.
 
-    __slots__ = ("bucket", "readings", "received", "series", "slots", "times")
+    ``times`` are the readings' times less the series' lag: when a reference would have been taken.
+    """
 
-    def __init__(self, series: int, bucket: Bucket) -> None:
+    __slots__ = ("digest", "links", "readings", "received", "series", "slots", "times")
+
+    def __init__(self, series: int, sensor: str) -> None:
         self.series = series
-        self.bucket = bucket
+        self.digest = digest(sensor)
+        self.links: list[Link] = []
         self.times: list[float] = []
         self.readings: list[Reading] = []
         self.received: list[float] = []
         self.slots: dict[Identity, Slot] = {}
 
-    def insert(self, reading: Reading, received: float) -> int:
+    def insert(self, reading: Reading, received: float, lag_seconds: float) -> int:
         """Put a reading in its place and return the place; -1 if it is here already."""
-        time, times = reading.time, self.times
+        time, times = reading.time - lag_seconds, self.times
         if not times or time > times[-1]:
             times.append(time)
             self.readings.append(reading)
@@ -137,6 +163,15 @@ class Lane:
         self.readings.insert(place, reading)
         self.received.insert(place, received)
         return place
+
+    def link(self, bucket: Bucket, time: float) -> Link | None:
+        """Return the nearest link by which a reference at ``time`` concerns this lane."""
+        best = None
+        for link in self.links:
+            if link.bucket is bucket and link.start <= time <= link.end:
+                if best is None or link.distance_km < best.distance_km:
+                    best = link
+        return best
 
 
 def nearest(times: list[float], time: float) -> int:

@@ -8,39 +8,87 @@ both to their word.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from monitor.core.lanes import Bucket, Lane, Row, digest, nearest, reading_digest
-from monitor.core.model import Reading
+from scipy.special import ndtri
+
+from monitor.core.lanes import Bucket, Lane, Link, Row, combine, nearest, reading_digest
+from monitor.core.model import NAN, Reading
 
 # Bisection looks this much further than the tolerance, in seconds: the exact comparison follows.
 _MARGIN_SECONDS: Final = 1e-5
 
 
+class PairUncertainty(NamedTuple):
+    """How the uncertainty of a pairing grows with distance in time and space, in the series' unit.
+
+    u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2: a random walk, a trend, a gradient.
+    """
+
+    per_sqrt_hour: float = 0.0
+    per_hour: float = 0.0
+    per_km: float = 0.0
+
+    def of(self, seconds: float, distance_km: float) -> float:
+        """Return u_pair for a distance in time and in space."""
+        hours = abs(seconds) / 3600.0
+        walk = self.per_sqrt_hour * self.per_sqrt_hour * hours
+        trend = self.per_hour * hours
+        gradient = self.per_km * distance_km
+        return math.sqrt(walk + trend * trend + gradient * gradient)
+
+
 class Rules(NamedTuple):
-    """What a mode needs to know: how far apart in time a reading and its reference may be."""
+    """What a mode needs to know of a series. Times in seconds.
+
+    ``lag_seconds``: how much later than the reference is taken its readings see the same thing.
+    ``reading_seconds``: how long a reading stands for, and ``completeness``: the share of a
+    reference's interval that readings must cover (mean_over_reference_interval).
+    ``correlation``: between the errors of the readings that one pair is made of.
+    """
 
     mode: str = "nearest"
     tolerance_seconds: float = 60.0
+    lag_seconds: float = 0.0
+    reading_seconds: float = 0.0
+    completeness: float = 0.75
+    correlation: float = 1.0
+    uncertainty: PairUncertainty = PairUncertainty()
+
+
+class Place(NamedTuple):
+    """One reference in its bucket, seen from one lane."""
+
+    lane: Lane
+    link: Link
+    at: int
+    rules: Rules
+
+    @property
+    def time(self) -> float:
+        """Time of the reference."""
+        return self.link.bucket.times[self.at]
 
 
 class Mode(NamedTuple):
     """``pairs`` of one reference in one lane, and which references an arrival may touch."""
 
-    pairs: Callable[[Lane, Bucket, int, Rules], list[Row]]
+    pairs: Callable[[Place], list[Row]]
     touched_by_reading: Callable[[Lane, Bucket, int, Rules], Iterable[int]]
     touched_by_reference: Callable[[Bucket, int], Iterable[int]]
 
 
-def row(lane: Lane, bucket: Bucket, place: int, reading: Reading, identity: int) -> Row:
-    """Return one pair of a reading with the reference at ``place``."""
-    reference = bucket.references[place]
+def _row(place: Place, reading: Reading, time: float, seconds: float, identity: int) -> Row:
+    """Return the pair of a reading (real or made of several) with the reference at a place."""
+    bucket = place.link.bucket
+    reference = bucket.references[place.at]
     return (
-        lane.series,
+        place.lane.series,
         identity,
-        reading.time,
+        time,
         reading.value,
         reading.u,
         reading.lower,
@@ -48,26 +96,179 @@ def row(lane: Lane, bucket: Bucket, place: int, reading: Reading, identity: int)
         reading.p,
         reference.value,
         reference.u,
-        0.0,
-        digest(*bucket.identities[place]),
+        place.rules.uncertainty.of(seconds, place.link.distance_km),
+        bucket.digests[place.at],
         False,
     )
 
 
-def _neighbours(bucket: Bucket, place: int) -> range:
-    """References beside ``place`` with whom it competes: those of the times next to its own."""
+def _one(place: Place, at: int) -> list[Row]:
+    """Return the pair of a reference with one reading, named by the reference."""
+    reading = place.lane.readings[at]
+    identity = combine(place.lane.digest, place.link.bucket.digests[place.at])
+    return [_row(place, reading, reading.time, place.lane.times[at] - place.time, identity)]
+
+
+# -- one reading a reference --------------------------------------------------------------------
+
+
+def _within(place: Place) -> range:
+    """Readings within tolerance of the reference, whose nearest reference it is."""
+    times, rules = place.lane.times, place.rules
+    reach = rules.tolerance_seconds + _MARGIN_SECONDS
+    first = bisect_left(times, place.time - reach)
+    last = bisect_right(times, place.time + reach, lo=first)
+    while first < last and not _claims(place, first):
+        first += 1
+    while first < last and not _claims(place, last - 1):
+        last -= 1
+    return range(first, last)
+
+
+def _claims(place: Place, at: int) -> bool:
+    time = place.lane.times[at]
+    close = abs(time - place.time) <= place.rules.tolerance_seconds
+    return close and nearest(place.link.bucket.times, time) == place.at
+
+
+def _mutually_nearest(place: Place) -> list[Row]:
+    """Pair a reference and a reading that are each nearest to the other."""
+    if not place.lane.times:
+        return []
+    at = nearest(place.lane.times, place.time)
+    return _one(place, at) if _claims(place, at) else []
+
+
+def _first(place: Place) -> list[Row]:
+    """Pair a reference with the earliest reading within tolerance that is nearest to it."""
+    within = _within(place)
+    return _one(place, within[0]) if within else []
+
+
+def _only(place: Place) -> list[Row]:
+    """Pair a reference with its reading if there is just one; several are too doubtful."""
+    within = _within(place)
+    return _one(place, within[0]) if len(within) == 1 else []
+
+
+def _every(place: Place) -> list[Row]:
+    """Pair every reading within tolerance with its nearest reference."""
+    lane = place.lane
+    return [
+        _row(
+            place,
+            lane.readings[at],
+            lane.readings[at].time,
+            lane.times[at] - place.time,
+            reading_digest(lane.readings[at]),
+        )
+        for at in _within(place)
+    ]
+
+
+def _as_of(place: Place) -> list[Row]:
+    """Pair a reference with the last reading at or before it, within tolerance."""
+    at = bisect_right(place.lane.times, place.time) - 1
+    if at < 0 or place.time - place.lane.times[at] > place.rules.tolerance_seconds:
+        return []
+    return _one(place, bisect_left(place.lane.times, place.lane.times[at]))
+
+
+# -- several readings a reference ---------------------------------------------------------------
+
+
+def _made_of(place: Place, weighted: list[tuple[float, Reading]]) -> Row:
+    """Return the pair of a reference with the weighted mean of several readings.
+
+    u^2 = (1 - r) sum (w u)^2 + r (sum w u)^2 for errors with correlation r (GUM equation 16); the
+    arms of coverage intervals are combined like u.
+    """
+    r = place.rules.correlation
+    value = math.fsum(w * reading.value for w, reading in weighted)
+
+    def combined(parts: list[float]) -> float:
+        squares = math.fsum(part * part for part in parts)
+        total = math.fsum(parts)
+        return math.sqrt((1.0 - r) * squares + r * total * total)
+
+    u = lower = upper = p = NAN
+    if all(not math.isnan(reading.u) for _, reading in weighted):
+        u = combined([w * reading.u for w, reading in weighted])
+    levels = {reading.p for _, reading in weighted}
+    if all(not math.isnan(reading.lower) for _, reading in weighted) and len(levels) == 1:
+        p = levels.pop()
+        lower = value - combined([w * (reading.value - reading.lower) for w, reading in weighted])
+        upper = value + combined([w * (reading.upper - reading.value) for w, reading in weighted])
+    elif math.isnan(u):
+        u = combined([w * _standard(reading) for w, reading in weighted])
+    first = weighted[0][1]
+    mean = Reading(first.sensor, first.quantity, place.time, value, u, lower, upper, p)
+    identity = combine(place.lane.digest, place.link.bucket.digests[place.at])
+    return _row(place, mean, place.time, 0.0, identity)
+
+
+def _standard(reading: Reading) -> float:
+    """Return the standard uncertainty of a reading, of its interval through the normal if need be."""
+    if not math.isnan(reading.u):
+        return reading.u
+    p = 0.9 if math.isnan(reading.p) else reading.p
+    return (reading.upper - reading.lower) / (2.0 * float(ndtri(0.5 + 0.5 * p)))
+
+
+def _interpolated(place: Place) -> list[Row]:
+    """Pair a reference with the line between the readings before and after it."""
+    times, time = place.lane.times, place.time
+    after = bisect_left(times, time)
+    if after < len(times) and times[after] == time:
+        return _one(place, after)
+    before = after - 1
+    if before < 0 or after == len(times):
+        return []
+    tolerance = place.rules.tolerance_seconds
+    if time - times[before] > tolerance or times[after] - time > tolerance:
+        return []
+    before = bisect_left(times, times[before])
+    share = (time - times[before]) / (times[after] - times[before])
+    readings = place.lane.readings
+    return [_made_of(place, [(1.0 - share, readings[before]), (share, readings[after])])]
+
+
+def _mean(place: Place) -> list[Row]:
+    """Pair a reference over an interval with the mean of the readings inside, if complete enough."""
+    reference = place.link.bucket.references[place.at]
+    if not reference.start < reference.end:
+        return []
+    times, rules = place.lane.times, place.rules
+    first = bisect_left(times, reference.start)
+    last = bisect_left(times, reference.end, lo=first)
+    readings = place.lane.readings[first:last]
+    covered = len(readings) * rules.reading_seconds / (reference.end - reference.start)
+    if not readings or covered < rules.completeness - 1e-9:
+        return []
+    return [_made_of(place, [(1.0 / len(readings), reading) for reading in readings])]
+
+
+# -- what an arrival may touch ------------------------------------------------------------------
+
+
+def _itself(bucket: Bucket, at: int) -> tuple[int, ...]:
+    del bucket
+    return (at,)
+
+
+def _neighbours(bucket: Bucket, at: int) -> range:
+    """References beside one with whom it competes: those of the times next to its own."""
     times = bucket.times
-    first = bisect_left(times, times[place])
-    last = bisect_right(times, times[place])
+    first = bisect_left(times, times[at])
+    last = bisect_right(times, times[at])
     first = bisect_left(times, times[first - 1]) if first else 0
     last = bisect_right(times, times[last]) if last < len(times) else last
     return range(first, last)
 
 
-def _around(lane: Lane, bucket: Bucket, place: int, rules: Rules) -> range:
-    """References between the readings before and after the one at ``place``, within tolerance."""
-    times = lane.times
-    time = times[place]
+def _between(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> range:
+    """References between the readings before and after one, within tolerance of it."""
+    times, time = lane.times, lane.times[at]
     low, high = time - rules.tolerance_seconds, time + rules.tolerance_seconds
     before = bisect_left(times, time) - 1
     after = bisect_right(times, time)
@@ -75,44 +276,38 @@ def _around(lane: Lane, bucket: Bucket, place: int, rules: Rules) -> range:
         low = max(low, times[before])
     if after < len(times):
         high = min(high, times[after])
+    return _spanning(bucket, low, high)
+
+
+def _near(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> range:
+    """References within tolerance of a reading."""
+    time = lane.times[at]
+    return _spanning(bucket, time - rules.tolerance_seconds, time + rules.tolerance_seconds)
+
+
+def _around(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> range:
+    """References whose interval may hold a reading."""
+    del rules
+    time = lane.times[at]
+    return _spanning(bucket, time - bucket.span_seconds, time + bucket.span_seconds)
+
+
+def _its_nearest(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> tuple[int, ...]:
+    del rules
+    return (nearest(bucket.times, lane.times[at]),)
+
+
+def _spanning(bucket: Bucket, low: float, high: float) -> range:
     first = bisect_left(bucket.times, low - _MARGIN_SECONDS)
     return range(first, bisect_right(bucket.times, high + _MARGIN_SECONDS, lo=first))
 
 
-def _mutually_nearest(lane: Lane, bucket: Bucket, place: int, rules: Rules) -> list[Row]:
-    """Return the one pair of a reference and a reading that are each nearest to the other."""
-    if not lane.times:
-        return []
-    time = bucket.times[place]
-    at = nearest(lane.times, time)
-    if abs(lane.times[at] - time) > rules.tolerance_seconds:
-        return []
-    if nearest(bucket.times, lane.times[at]) != place:
-        return []
-    identity = digest(lane.readings[at].sensor, *bucket.identities[place])
-    return [row(lane, bucket, place, lane.readings[at], identity)]
-
-
-def _every_reading(lane: Lane, bucket: Bucket, place: int, rules: Rules) -> list[Row]:
-    """Return a pair for every reading within tolerance whose nearest reference this is."""
-    time = bucket.times[place]
-    reach = rules.tolerance_seconds + _MARGIN_SECONDS
-    first = bisect_left(lane.times, time - reach)
-    last = bisect_right(lane.times, time + reach, lo=first)
-    return [
-        row(lane, bucket, place, reading, reading_digest(reading))
-        for reading in lane.readings[first:last]
-        if abs(reading.time - time) <= rules.tolerance_seconds
-        and nearest(bucket.times, reading.time) == place
-    ]
-
-
-def _its_nearest(lane: Lane, bucket: Bucket, place: int, rules: Rules) -> tuple[int, ...]:
-    del rules
-    return (nearest(bucket.times, lane.times[place]),)
-
-
 MODES: Final[dict[str, Mode]] = {
-    "nearest": Mode(_mutually_nearest, _around, _neighbours),
-    "key": Mode(_every_reading, _its_nearest, _neighbours),
+    "nearest": Mode(_mutually_nearest, _between, _neighbours),
+    "first": Mode(_first, _near, _neighbours),
+    "reject": Mode(_only, _near, _neighbours),
+    "all": Mode(_every, _its_nearest, _neighbours),
+    "asof": Mode(_as_of, _between, _itself),
+    "interpolate": Mode(_interpolated, _between, _itself),
+    "mean_over_reference_interval": Mode(_mean, _around, _itself),
 }

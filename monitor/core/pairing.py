@@ -8,24 +8,36 @@ observation is held.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
+from monitor.core.holding import expire_lane, forget, oldest_arrival
 from monitor.core.lanes import (
     REMOVED,
     Bucket,
     Identity,
     Lane,
+    Link,
     Row,
     Slot,
+    digest,
     reference_identity,
     same_content,
 )
-from monitor.core.model import Reading, Reference, Records, pair_records
-from monitor.core.modes import MODES, Rules
+from monitor.core.model import Reading, Records, Reference, pair_records
+from monitor.core.modes import MODES, Place, Rules
 
 Added = Literal["accepted", "duplicate"]
 MatchKey = tuple[str, str, str]
+
+
+class Concern(NamedTuple):
+    """The references of ``subject`` concern a sensor, from ``start`` to ``end`` (s UTC)."""
+
+    subject: str
+    start: float = -float("inf")
+    end: float = float("inf")
+    distance_km: float = 0.0
 
 
 class Held(NamedTuple):
@@ -40,16 +52,26 @@ class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
     ``rules_of(sensor, quantity)`` gives the rules of a series; ``match_on`` names what must agree
-    besides the quantity: ``subject``, ``key``, both or neither.
+    besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
+    subjects besides the sensor itself whose references are its own; ``rows_of(reference_id)``
+    returns the pairs that a reference made which is no longer held.
     """
 
-    def __init__(self, rules_of: Callable[[str, str], Rules], match_on: frozenset[str]) -> None:
+    def __init__(
+        self,
+        rules_of: Callable[[str, str], Rules],
+        match_on: frozenset[str],
+        concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
+        rows_of: Callable[[int], Iterable[Row]] = lambda _reference_id: (),
+    ) -> None:
         self._rules_of: Final = rules_of
+        self._concerns_of: Final = concerns_of
+        self._rows_of: Final = rows_of
         self._by_subject: Final = "subject" in match_on
         self._by_key: Final = "key" in match_on
-        self._lanes: dict[tuple[str, str, str], Lane] = {}
-        self._buckets: dict[MatchKey, Bucket] = {}
-        self._held: dict[Identity, Held] = {}
+        self.lanes: dict[tuple[str, str, str], Lane] = {}
+        self.buckets: dict[MatchKey, Bucket] = {}
+        self.held: dict[Identity, Held] = {}
         self._rules: dict[int, Rules] = {}
         self._changes: list[Row] = []
         self._removed: list[Row] = []
@@ -64,27 +86,29 @@ class Pairing:
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
         """Take one reading of ``series``; its changes wait in :meth:`take_changes`."""
         name = (reading.sensor, reading.quantity, reading.key if self._by_key else "")
-        lane = self._lanes.get(name)
+        lane = self.lanes.get(name)
         if lane is None:
-            lane = self._lanes[name] = self._open_lane(reading, series)
-        place = lane.insert(reading, received)
-        if place < 0:
+            lane = self.lanes[name] = self._open_lane(reading, series)
+        rules = self._rules[series]
+        at = lane.insert(reading, received, rules.lag_seconds)
+        if at < 0:
             return "duplicate"
         self.readings += 1
-        if lane.bucket.times:
-            rules = self._rules[series]
-            mode = MODES[rules.mode]
-            for at in mode.touched_by_reading(lane, lane.bucket, place, rules):
-                self._settle(lane, at)
-            self._note()
+        for link in lane.links:
+            if link.bucket.times:
+                touched = MODES[rules.mode].touched_by_reading(lane, link.bucket, at, rules)
+                self._settle(lane, link.bucket, touched)
+                self._note()
         return "accepted"
 
     def add_reference(self, reference: Reference, received: float) -> Added:
         """Take one reference or a revision of one; the highest revision stands."""
         identity = reference_identity(reference)
-        known = self._held.get(identity)
+        known = self.held.get(identity)
         if known is None:
             self.references += 1
+            if reference.revision:
+                self._revise_unheld(reference, identity)
         else:
             if same_content(reference, known.reference):
                 return "duplicate"
@@ -97,10 +121,19 @@ class Pairing:
             if not known.reference.void:
                 self._withdraw(known, identity)
         bucket = self._bucket(reference.subject, reference.quantity, reference.key)
-        self._held[identity] = Held(reference, bucket, received)
+        self.held[identity] = Held(reference, bucket, received)
         if not reference.void:
-            self._settle_near(bucket, bucket.insert(reference, identity, received))
+            self._settle_near(bucket, bucket.insert(reference, identity))
         return "accepted"
+
+    def add_concern(self, sensor: str, concern: Concern) -> None:
+        """From now on the references of a subject concern a sensor, whenever they came."""
+        for (name, quantity, key), lane in list(self.lanes.items()):
+            if name == sensor:
+                bucket = self._bucket(concern.subject, quantity, key)
+                self._link(lane, Link(bucket, *concern[1:]))
+                self._settle(lane, bucket, range(len(bucket.times)))
+                self._note()
 
     def take_changes(self) -> Records:
         """Return what changed since the last call, later rows over earlier ones of the same id."""
@@ -111,61 +144,73 @@ class Pairing:
 
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
-        for name, lane in list(self._lanes.items()):
-            self._expire_lane(lane, received_before)
+        for name, lane in list(self.lanes.items()):
+            gone, unpaired = expire_lane(lane, received_before, self._rules[lane.series])
+            self.readings -= gone
+            self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
-                lane.bucket.lanes.remove(lane)
-                del self._lanes[name]
-        for identity, held in list(self._held.items()):
+                for link in lane.links:
+                    if lane in link.bucket.lanes:
+                        link.bucket.lanes.remove(lane)
+                del self.lanes[name]
+        for identity, held in list(self.held.items()):
             if held.received < received_before:
-                self._forget(identity, held)
-        for key, bucket in list(self._buckets.items()):
+                del self.held[identity]
+                self.references -= 1
+                forget(held.reference, held.bucket, identity)
+        for key, bucket in list(self.buckets.items()):
             if not bucket.times and not bucket.lanes:
-                del self._buckets[key]
+                del self.buckets[key]
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
-        arrivals = sorted(
-            [time for lane in self._lanes.values() for time in lane.received]
-            + [held.received for held in self._held.values()]
-        )
-        return arrivals[min(int(share * len(arrivals)), len(arrivals) - 1)] if arrivals else 0.0
+        arrivals = [time for lane in self.lanes.values() for time in lane.received]
+        arrivals += [held.received for held in self.held.values()]
+        return oldest_arrival(arrivals, share)
 
     # -- inside -----------------------------------------------------------------------------
 
     def _open_lane(self, reading: Reading, series: int) -> Lane:
-        bucket = self._bucket(reading.sensor, reading.quantity, reading.key)
-        lane = Lane(series, bucket)
-        bucket.lanes.append(lane)
+        lane = Lane(series, reading.sensor)
         self._rules[series] = self._rules_of(reading.sensor, reading.quantity)
+        for concern in (Concern(reading.sensor), *self._concerns_of(reading.sensor)):
+            bucket = self._bucket(concern.subject, reading.quantity, reading.key)
+            self._link(lane, Link(bucket, *concern[1:]))
         return lane
+
+    def _link(self, lane: Lane, link: Link) -> None:
+        if link not in lane.links:
+            lane.links.append(link)
+        if lane not in link.bucket.lanes:
+            link.bucket.lanes.append(lane)
 
     def _bucket(self, subject: str, quantity: str, key: str) -> Bucket:
         match = (quantity, subject if self._by_subject else "", key if self._by_key else "")
-        bucket = self._buckets.get(match)
+        bucket = self.buckets.get(match)
         if bucket is None:
-            bucket = self._buckets[match] = Bucket()
+            bucket = self.buckets[match] = Bucket()
         return bucket
 
-    def _settle_near(self, bucket: Bucket, place: int) -> None:
-        """Settle the reference at ``place`` and those it competes with, in every lane."""
+    def _settle_near(self, bucket: Bucket, at: int) -> None:
+        """Settle the reference at a place and those it competes with, in every lane."""
         for lane in bucket.lanes:
             mode = MODES[self._rules[lane.series].mode]
-            for at in mode.touched_by_reference(bucket, place):
-                self._settle(lane, at)
+            self._settle(lane, bucket, mode.touched_by_reference(bucket, at))
         self._note()
 
-    def _settle(self, lane: Lane, place: int) -> None:
-        """Make the pairs of one reference in one lane what they should be; note the changes."""
-        bucket = lane.bucket
-        identity = bucket.identities[place]
-        slot = lane.slots.get(identity)
-        if slot is not None and slot.frozen:
-            return
+    def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
+        """Make the pairs of some references in one lane what they should be."""
         rules = self._rules[lane.series]
-        rows = MODES[rules.mode].pairs(lane, bucket, place, rules)
-        if rows or slot is not None:
-            self._replace(lane, identity, rows)
+        pairs_of = MODES[rules.mode].pairs
+        for at in places:
+            identity = bucket.identities[at]
+            slot = lane.slots.get(identity)
+            if slot is not None and slot.frozen:
+                continue
+            link = lane.link(bucket, bucket.times[at])
+            rows = pairs_of(Place(lane, link, at, rules)) if link is not None else []
+            if rows or slot is not None:
+                self._replace(lane, identity, rows)
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)
@@ -191,52 +236,39 @@ class Pairing:
     def _revise(self, known: Held, reference: Reference, identity: Identity) -> None:
         """Give a reference that stays in its place its new value, in every pair it made."""
         bucket = known.bucket
-        self._held[identity] = Held(reference, bucket, known.received)
+        self.held[identity] = Held(reference, bucket, known.received)
         bucket.references[bucket.find(reference, identity)] = reference
         for lane in bucket.lanes:
             slot = lane.slots.get(identity)
             if slot is not None:
-                rows = [(*row[:8], reference.value, reference.u, *row[10:]) for row in slot.rows]
-                self._replace(lane, identity, rows)
+                self._replace(lane, identity, [_revised(row, reference) for row in slot.rows])
         self._note()
+
+    def _revise_unheld(self, reference: Reference, identity: Identity) -> None:
+        """Revise the pairs of a reference that was let go of; its readings are gone as well."""
+        rows = [_revised(row, reference) for row in self._rows_of(digest(*identity))]
+        if rows:
+            self.corrections += 1
+        self._changes += rows
 
     def _withdraw(self, known: Held, identity: Identity) -> None:
         """Take a reference out of its bucket, with its pairs, and let its neighbours settle."""
         bucket = known.bucket
-        place = bucket.find(known.reference, identity)
-        bucket.remove(place)
+        at = bucket.find(known.reference, identity)
+        bucket.remove(at)
         for lane in bucket.lanes:
             self._replace(lane, identity, [])
         self._note()
-        for near in (place - 1, place):
+        for near in (at - 1, at):
             if 0 <= near < len(bucket.times):
                 self._settle_near(bucket, near)
 
-    def _expire_lane(self, lane: Lane, received_before: float) -> None:
-        if not lane.received or min(lane.received) >= received_before:
-            return
-        used = {row[2]: slot for slot in lane.slots.values() for row in slot.rows}
-        kept = [at for at, time in enumerate(lane.received) if time >= received_before]
-        gone = set(range(len(lane.times))).difference(kept)
-        for at in gone:
-            slot = used.get(lane.times[at])
-            if slot is None:
-                self.expired_unpaired += 1
-            else:
-                slot.frozen = True
-        self.readings -= len(gone)
-        lane.times = [lane.times[at] for at in kept]
-        lane.readings = [lane.readings[at] for at in kept]
-        lane.received = [lane.received[at] for at in kept]
 
-    def _forget(self, identity: Identity, held: Held) -> None:
-        del self._held[identity]
-        self.references -= 1
-        if held.reference.void:
-            return
-        held.bucket.remove(held.bucket.find(held.reference, identity))
-        for lane in held.bucket.lanes:
-            lane.slots.pop(identity, None)
+def _revised(row: Row, reference: Reference) -> Row:
+    """Return a pair with the value that a revision of its reference gives it."""
+    if reference.void:
+        return (*row[:REMOVED], True)
+    return (*row[:8], reference.value, reference.u, *row[10:])
 
 
 def _rank(reference: Reference) -> tuple[object, ...]:

@@ -1,0 +1,60 @@
+"""The commands: one file each in ``monitor.commands``, one line each in ``COMMANDS``.
+
+A command's file has ``arguments(parser)`` and ``run(options) -> exit code``; it is imported only
+when it is asked for, so that no command pays for another's libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from monitor.errors import MonitorError
+
+COMMANDS: Final = {
+    "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
+    "run": "the daemon: read from a broker until told to stop",
+    "check-config": "say every mistake in a settings file",
+    "score": "statistics of a file of pairs or of a stream",
+    "replay": "publish a recorded stream to the broker, as if it were live",
+    "simulate": "write or publish what a simulated fleet sends",
+    "version": "print the version",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(given[0] if given else "").parse_args(given)
+    command = import_module(_module(options.command))
+    try:
+        return int(command.run(options))
+    except MonitorError as error:
+        print(f"monitor: {error}", file=sys.stderr)  # noqa: T201 - the program's last word
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone: nothing is left to say
+        return 0
+
+
+def _parser(wanted: str) -> argparse.ArgumentParser:
+    """Return the parser of all commands; only the wanted one's arguments are known."""
+    top = argparse.ArgumentParser(
+        prog="monitor",
+        description="Tells, live, whether sensors that state their own uncertainty are right.",
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    for name, summary in COMMANDS.items():
+        parser = commands.add_parser(name, help=summary, description=f"{summary}.")
+        if name == wanted:
+            import_module(_module(name)).arguments(parser)
+    return top
+
+
+def _module(command: str) -> str:
+    return f"monitor.commands.{command.replace('-', '_')}"

@@ -1,0 +1,1 @@
+"""One file a command; ``monitor.cli`` reads their arguments."""

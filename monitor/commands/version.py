@@ -1,0 +1,19 @@
+"""``monitor version``: print the version."""
+
+from __future__ import annotations
+
+import argparse
+
+from monitor import __version__
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Take no arguments."""
+    del parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the version."""
+    del options
+    print(f"monitor {__version__}")
+    return 0

@@ -1,0 +1,292 @@
+"""Calibration: do the errors agree with the stated uncertainties, on average and in parts.
+
+Rules of this file: one number a series, NaN where it is not defined; calibration uses u_eff (the
+reference's uncertainty counted), only NLL judges u alone, as the scores do. Variances take two
+passes. Source: Pernot (arXiv 2402.10043v2), cited as B, with its RCE identity corrected:
+for constant u it is RCE = 1 - sqrt(ZMS).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from monitor.core.columns import Columns, ratio
+from monitor.core.model import Float, Int
+from monitor.core.scores import log_u, norm, stated_z
+
+BINS: Final = 10
+# Fewest pairs for statistics of bins: two in each of ten.
+MIN_BINNED: Final = 2 * BINS
+# A spread below this many units in the last place of the mean is rounding, not spread.
+ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
+
+
+def bias(c: Columns) -> Float:
+    """Mean error."""
+    return c.mean(c.error)
+
+
+def mae(c: Columns) -> Float:
+    """Mean absolute error."""
+    return c.mean(np.abs(c.error))
+
+
+def mean_square_error(c: Columns) -> Float:
+    """Mean squared error (B-04)."""
+    return c.mean(c.error * c.error)
+
+
+def mean_variance(c: Columns) -> Float:
+    """Mean of u_eff^2 (B-04)."""
+    return c.mean(c.u_eff * c.u_eff)
+
+
+def rmse(c: Columns) -> Float:
+    """Root mean square error."""
+    return np.sqrt(c.once(mean_square_error))
+
+
+def ce(c: Columns) -> Float:
+    """Calibration error MSE - MV (B-04), in squared units; 0 when calibrated."""
+    return c.once(mean_square_error) - c.once(mean_variance)
+
+
+def rce(c: Columns) -> Float:
+    """Relative calibration error 1 - sqrt(<E^2>/<u_eff^2>) (B-05); 0 when calibrated."""
+    return 1.0 - np.sqrt(ratio(c.once(mean_square_error), c.once(mean_variance)))
+
+
+def z_mean(c: Columns) -> Float:
+    """Mean of z = error / u_eff."""
+    return c.mean(c.z)
+
+
+def z_square(c: Columns) -> Float:
+    """Rows of z^2."""
+    return c.z * c.z
+
+
+def zms(c: Columns) -> Float:
+    """Mean of z^2 (B-09): 1 when calibrated, above 1 when u is understated."""
+    return c.mean(c.once(z_square))
+
+
+def z_var(c: Columns) -> Float:
+    """Variance of z (divisor n - 1, two passes): ZMS without the offset; NaN for one pair."""
+    off = c.z - c.spread(c.once(z_mean))
+    return ratio(c.sum(off * off), c.counts - 1.0)
+
+
+def _centred(c: Columns, left_out: Int) -> tuple[Float, Float, Float]:
+    """Return z less its mean without the rows ``left_out``, its squares' sum and that mean."""
+    rows = c.z.copy()
+    rows[left_out] = 0.0
+    mean = c.sum(rows) / np.maximum(c.counts - 1, 1)
+    rows -= c.spread(mean)
+    rows[left_out] = 0.0
+    return rows, c.sum(rows * rows), mean
+
+
+def z_lag1(c: Columns) -> Float:
+    """Correlation of each z with the next; NaN below three pairs or without spread."""
+    earlier, square_earlier, mean_earlier = _centred(c, c.starts + c.counts - 1)
+    later, square_later, mean_later = _centred(c, c.starts)
+    products = np.zeros_like(earlier)
+    np.multiply(earlier[:-1], later[1:], out=products[:-1])
+    floor = c.counts * np.square(ROUNDING * np.maximum(np.abs(mean_earlier), np.abs(mean_later)))
+    spread = np.sqrt(square_earlier) * np.sqrt(square_later)
+    defined = (c.counts > 2) & (np.minimum(square_earlier, square_later) > floor)
+    return ratio(c.sum(products), np.where(defined, spread, 0.0))
+
+
+def n_effective(c: Columns) -> Float:
+    """Pairs that count as independent: n (1 - r)/(1 + r), r the lag-1 correlation within [0, 1).
+
+    The variance inflation of the mean of an AR(1) series; n where the correlation is not defined.
+    """
+    lag = np.clip(np.nan_to_num(c.once(z_lag1)), 0.0, 1.0)
+    return np.maximum(c.counts * (1.0 - lag) / (1.0 + lag), 1.0)
+
+
+def nll_calibration(c: Columns) -> Float:
+    """Part of NLL that errors make: <(error/u)^2>/2 (B-10)."""
+    return 0.5 * c.mean(np.square(c.once(stated_z)))
+
+
+def nll_sharpness(c: Columns) -> Float:
+    """Part of NLL that the stated u makes: (<ln u^2> + ln 2 pi)/2 (B-10)."""
+    return c.mean(c.once(log_u)) + 0.5 * math.log(2.0 * math.pi)
+
+
+def nll(c: Columns) -> Float:
+    """Mean negative log likelihood of N(value, u): norm score + ln(2 pi)/2."""
+    return c.mean(c.once(norm)) + 0.5 * math.log(2.0 * math.pi)
+
+
+def coverage(c: Columns) -> Float:
+    """Share of the stated intervals that hold the reference, ends included (PICP)."""
+    return c.mean(c.inside.astype(np.float64))
+
+
+def miss_rate(c: Columns) -> Float:
+    """1 - coverage."""
+    return c.mean((~c.inside).astype(np.float64))
+
+
+def binomial_interval(hits: Float, n: Int, level: float = 0.95) -> tuple[Float, Float]:
+    """Exact (Clopper-Pearson) interval of a share of ``hits`` in ``n``."""
+    tail = 0.5 * (1.0 - level)
+    lower = betaincinv(np.maximum(hits, 0.5), n - hits + 1.0, tail)
+    upper = betaincinv(hits + 1.0, np.maximum(n - hits, 0.5), 1.0 - tail)
+    return np.where(hits > 0, lower, 0.0), np.where(hits < n, upper, 1.0)
+
+
+def coverage_bounds(c: Columns) -> tuple[Float, Float]:
+    """Exact 95 % interval of the coverage (A-12)."""
+    return binomial_interval(c.sum(c.inside.astype(np.float64)), c.counts)
+
+
+def coverage_lower(c: Columns) -> Float:
+    """Lower end of the exact 95 % interval of the coverage."""
+    return c.once(coverage_bounds)[0]
+
+
+def coverage_upper(c: Columns) -> Float:
+    """Upper end of the exact 95 % interval of the coverage."""
+    return c.once(coverage_bounds)[1]
+
+
+def order_within(c: Columns, rows: Float) -> Int:
+    """Rows' numbers, series by series, by ascending ``rows``; ties in event order (stable).
+
+    The quick sort is used where it leaves no choice; lines with ties are sorted again, stably.
+    """
+    matrix = c.grid(rows)
+    order = np.argsort(matrix, axis=1)
+    ordered = np.take_along_axis(matrix, order, axis=1)
+    same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] < np.inf)
+    tied = np.flatnonzero(same.any(axis=1))
+    order[tied] = np.argsort(matrix[tied], axis=1, kind="stable")
+    order += c.starts[:, None]
+    return order.reshape(-1) if c.equal_counts else order.reshape(-1)[c.cells]
+
+
+def order_by_u(c: Columns) -> Int:
+    """Rows' numbers, series by series, by ascending stated u."""
+    return order_within(c, c.u)
+
+
+def bin_starts(c: Columns, bins: int) -> Int:
+    """First row of each bin (series x bins), counts as numpy.array_split gives them.
+
+    Only meaningful for series of at least ``bins`` pairs.
+    """
+    size, longer = np.divmod(c.counts, bins)
+    number = np.arange(bins)
+    offsets = number * size[:, None] + np.minimum(number, longer[:, None])
+    return np.minimum(c.starts[:, None] + offsets, c.value.size - 1)
+
+
+def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
+    """Means of ``rows`` (series x bins) in bins of nearly equal count along ``order``.
+
+    NaN for series of fewer than two pairs a bin.
+    """
+    sums = np.add.reduceat(rows[order], bin_starts(c, bins).reshape(-1)).reshape(-1, bins)
+    size, longer = np.divmod(c.counts, bins)
+    sizes = size[:, None] + (np.arange(bins) < longer[:, None])
+    return np.where(c.counts[:, None] >= 2 * bins, sums / np.maximum(sizes, 1), np.nan)
+
+
+def _binned_squares(c: Columns, bins: int = BINS) -> tuple[Float, Float]:
+    """Mean E^2 and mean u_eff^2 in bins of u."""
+    order = c.once(order_by_u)
+    squares = binned_means(c, c.error * c.error, order, bins)
+    return squares, binned_means(c, c.u_eff * c.u_eff, order, bins)
+
+
+def _ten_bins(c: Columns) -> tuple[Float, Float]:
+    return _binned_squares(c)
+
+
+def ence_in_bins(c: Columns, bins: int) -> Float:
+    """Expected normalised calibration error: mean |RCE| over bins of u (B-07)."""
+    squares, variances = _binned_squares(c, bins)
+    return np.mean(np.abs(1.0 - np.sqrt(squares / variances)), axis=1)
+
+
+def ence(c: Columns) -> Float:
+    """ENCE over ten bins of u; NaN below twenty pairs. Comparative: it has no reference value."""
+    squares, variances = c.once(_ten_bins)
+    return np.mean(np.abs(1.0 - np.sqrt(squares / variances)), axis=1)
+
+
+def uce(c: Columns) -> Float:
+    """Uncertainty calibration error: mean |MV - MSE| over ten bins of u (B-06), squared units."""
+    squares, variances = c.once(_ten_bins)
+    return np.mean(np.abs(variances - squares), axis=1)
+
+
+def binned_zms(c: Columns, covariate: Float, bins: int = BINS) -> Float:
+    """ZMS (series x bins) in bins of nearly equal count of ``covariate`` (B-22)."""
+    return binned_means(c, c.once(z_square), order_within(c, covariate), bins)
+
+
+def harrell_davis_median(ordered: Float) -> Float:
+    """Harrell-Davis estimate of the median of ascending ``ordered`` (last axis).
+
+    Harrell and Davis, Biometrika 69 (1982); B's Table 1 uses it.
+    """
+    n = ordered.shape[-1]
+    edges = np.linspace(0.0, 1.0, n + 1)
+    weights = np.diff(betainc(0.5 * (n + 1), 0.5 * (n + 1), edges))
+    return np.asarray(ordered @ weights)
+
+
+def groeneveld_meeden(rows: Float) -> float:
+    """Skewness (mean - m)/mean|x - m| of one set, m its Harrell-Davis median (B-16); NaN if constant.
+
+    Groeneveld and Meeden, The Statistician 33 (1984).
+    """
+    median = float(harrell_davis_median(np.sort(rows)))
+    spread = float(np.mean(np.abs(rows - median)))
+    if spread <= ROUNDING * abs(median):
+        return math.nan
+    return float(np.mean(rows - median)) / spread
+
+
+def beta_gm(c: Columns) -> Float:
+    """Skewness beta_GM of the stated u; RCE is not reliable from 0.4 on (B-20). One loop a series."""
+    ends = c.starts + c.counts
+    sets = (c.u[a:b] for a, b in zip(c.starts, ends, strict=True))
+    return np.array([groeneveld_meeden(rows) for rows in sets])
+
+
+def decimation(c: Columns, shares: Float) -> Float:
+    """ZMS and RCE (2 x shares) of one series without its pairs of largest u (B-18).
+
+    ``shares``: shares of pairs removed, from 0 below 1.
+    """
+    order = order_by_u(c)
+    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
+    number = kept + 1.0
+    means = [
+        np.cumsum(rows[order])[kept] / number
+        for rows in (c.once(z_square), c.error * c.error, c.u_eff * c.u_eff)
+    ]
+    return np.stack([means[0], 1.0 - np.sqrt(ratio(means[1], means[2]))])
+
+
+def confidence_curve(c: Columns, shares: Float) -> Float:
+    """RMSE of one series without its ``shares`` of largest u, over that of all (B-23).
+
+    Falls with the share where u is informative.
+    """
+    order = order_by_u(c)
+    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
+    mean_squares = np.cumsum(np.square(c.error[order]))[kept] / (kept + 1.0)
+    return np.sqrt(ratio(mean_squares, c.once(mean_square_error)))

@@ -1,0 +1,63 @@
+"""How long observations are held: what is let go of, and what that leaves fixed.
+
+Rules of this file: a pair outlives what it was made of. A reference near readings that are gone
+can no longer be paired anew; its pairs are frozen and change with its own revisions only.
+"""
+
+from __future__ import annotations
+
+from monitor.core.lanes import Bucket, Identity, Lane
+from monitor.core.model import Reference
+from monitor.core.modes import Rules
+
+
+def expire_lane(lane: Lane, received_before: float, rules: Rules) -> tuple[int, int]:
+    """Drop readings that arrived before a time; return how many, and how many of them unpaired."""
+    if not lane.received or min(lane.received) >= received_before:
+        return 0, 0
+    kept = [at for at, time in enumerate(lane.received) if time >= received_before]
+    gone = sorted(set(range(len(lane.times))).difference(kept))
+    ranges = _used_ranges(lane, rules)
+    unpaired = sum(
+        not any(low <= lane.times[at] <= high for low, high in ranges.values()) for at in gone
+    )
+    for identity, (low, high) in ranges.items():
+        if any(low <= lane.times[at] <= high for at in gone):
+            lane.slots[identity].frozen = True
+    lane.times = [lane.times[at] for at in kept]
+    lane.readings = [lane.readings[at] for at in kept]
+    lane.received = [lane.received[at] for at in kept]
+    return len(gone), unpaired
+
+
+def _used_ranges(lane: Lane, rules: Rules) -> dict[Identity, tuple[float, float]]:
+    """Return from when to when each slot used readings, in the lane's times."""
+    made_of_several = rules.mode in ("interpolate", "mean_over_reference_interval")
+    ranges = {}
+    for identity, slot in lane.slots.items():
+        times = [row[2] for row in slot.rows]
+        if made_of_several:
+            reach = rules.tolerance_seconds
+            for link in lane.links:
+                reach = max(reach, link.bucket.span_seconds)
+            ranges[identity] = (min(times) - reach, max(times) + reach)
+        else:
+            lag = rules.lag_seconds
+            ranges[identity] = (min(times) - lag, max(times) - lag)
+    return ranges
+
+
+def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
+    """Take a reference out of its bucket; the pairs it made stand and are no longer its own."""
+    if reference.void:
+        return
+    bucket.remove(bucket.find(reference, identity))
+    for lane in bucket.lanes:
+        lane.slots.pop(identity, None)
+
+
+def oldest_arrival(arrivals: list[float], share: float) -> float:
+    """Return the time below which ``share`` of ``arrivals`` lies, 0 if there are none."""
+    if not arrivals:
+        return 0.0
+    return sorted(arrivals)[min(int(share * len(arrivals)), len(arrivals) - 1)]
