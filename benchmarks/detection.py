@@ -1,8 +1,9 @@
 """What the detector does on simulated sensors: false alarms, delays, attribution, cost.
 
-Run ``python benchmarks/detection.py`` (about five minutes of one core): it prints the tables and
+Run ``python benchmarks/detection.py`` (about six minutes of one core): it prints the tables and
 writes them between the markers of docs/detection.md. ``--only NAME`` runs one table, ``--quick``
-takes a tenth of the streams and writes nothing, ``--peers`` adds the change detectors of river.
+takes a tenth of the streams and writes nothing, ``--peers`` runs the change detectors of river
+(``pip install river==0.26.1``) on the same streams instead.
 All seeds are fixed; times are the only numbers that change from run to run.
 """
 
@@ -13,12 +14,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.bets import FAMILIES, coverage_code
+from monitor.core.bets import coverage_code
+from monitor.core.columns import Columns, columns
 from monitor.core.detection import Detector
+from monitor.core.diagnosis import diagnose
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
@@ -194,8 +198,13 @@ def false_alarms(share: float) -> str:
         mean = between_alarms(alarm, length)
         early = float((alarm < 100).mean())
         rows.append(
-            [name, f"{mean:,.0f}", f"{early:.1%}", str((alarm < length).sum())]
-            + [judged(mean, atleast=wanted)]
+            [
+                name,
+                f"{mean:,.0f}",
+                f"{early:.1%}",
+                str((alarm < length).sum()),
+                judged(mean, atleast=wanted),
+            ]
         )
         progress(rows[-1])
     head = ["honest errors", "mean pairs between false alarms", "alarm in the first 100 pairs"]
@@ -249,7 +258,9 @@ def coverage(share: float) -> str:
 
 
 def codes(z: Float, half: float, level: float) -> Float:
-    return coverage_code(-z, np.full_like(z, -half), np.full_like(z, half), np.full_like(z, 1 - level))
+    return coverage_code(
+        -z, np.full_like(z, -half), np.full_like(z, half), np.full_like(z, 1 - level)
+    )
 
 
 def life_cycle(share: float) -> str:
@@ -294,6 +305,188 @@ def resolutions(z: Float, onset: int, repaired: int) -> tuple[Int, int, int]:
     return np.array(after), flaps, pairs
 
 
+ATTRIBUTED: dict[str, tuple[str, float]] = {  # fault: (label it must get, share wanted at +20)
+    "offset 0.5 u": ("offset", 0.9),
+    "offset 1 u": ("offset", 0.9),
+    "offset 2 u": ("offset", 0.9),
+    "offset -1 u": ("offset", 0.9),
+    "ramp 0.01 u/pair": ("offset", 0.9),
+    "sd x 1.5": ("understated", 0.9),
+    "sd x 2": ("understated", 0.9),
+    "sd x 3": ("understated", 0.9),
+    "sd / 2": ("overstated", 0.9),
+    "sd / 3": ("overstated", 0.9),
+    "gain 1.25": ("gain", 0.9),
+    "gain 1.5": ("gain", 0.9),
+    "stuck": ("stuck", 0.9),
+    "5 % outliers": ("outliers", 0.9),
+    "2 % outliers": ("outliers", 0.0),
+}
+
+
+def physical(name: str, draw: Draw, streams: int, length: int) -> dict[str, Float]:
+    """Return columns [streams, length] of sensors in physical units, faulty from ONSET on."""
+    rng = np.random.default_rng(20260112)
+    shape = (streams, length)
+    truth, u = rng.normal(100, 20, shape), 5 * np.exp(0.2 * rng.standard_normal(shape))
+    error = u * draw(rng, shape)
+    kind, *size = name.split(" ")
+    now = np.arange(length) >= ONSET
+    if kind == "offset":
+        error = error + now * float(size[0]) * u
+    elif kind == "ramp":
+        error = error + 0.01 * np.maximum(np.arange(length) - ONSET + 1, 0) * u
+    elif kind == "sd":
+        factor = float(size[1]) if size[0] == "x" else 1 / float(size[1])
+        error = np.where(now, factor, 1.0) * error
+    elif kind == "gain":
+        error = error + now * (float(size[0]) - 1) * (truth - 100)
+    elif "outliers" in name:
+        hit = now & (rng.random(shape) < float(kind) / 100)
+        error = np.where(hit, np.where(rng.random(shape) < 0.5, 8, -8) * u, error)
+    value = truth + error
+    if kind == "stuck":
+        value[:, ONSET:] = value[:, ONSET, None]
+    reference = truth + rng.standard_normal(shape)
+    return {"value": value, "reference": reference, "u": u, "u_ref": np.ones(shape)}
+
+
+def attribution(share: float) -> str:
+    streams, rows = max(60, round(300 * share)), []
+    for name, (label, wanted) in ATTRIBUTED.items():
+        cells = [name, label]
+        for shape in ("normal", "t4", "AR(0.5)"):
+            named, later = labels(physical(name, SHAPES[shape][0], streams, ONSET + 1200))
+            right = [np.mean([found == label for found in part]) for part in (named, later)]
+            cells.append(f"{right[0]:.2f} -> {right[1]:.2f}")
+        cells.append(judged(float(cells[2][-4:]), atleast=wanted))
+        rows.append(cells)
+        progress(cells)
+    return table(
+        ["fault", "label", "right, normal", "t4", "AR(0.5)", "wanted at +20, normal"], rows
+    )
+
+
+def labels(world: dict[str, Float], later: int = 20) -> tuple[list[str], list[str]]:
+    """Return the labels at each stream's alarm and ``later`` pairs after it."""
+    z = (world["value"] - world["reference"]) / np.hypot(world["u"], world["u_ref"])
+    streams, length = z.shape
+    detector = Detector(np.full(streams, PATIENCE))
+    running, alarm = np.arange(streams), np.full(streams, -1)
+    family = [""] * streams
+    found: tuple[list[str], list[str]] = ([], [])
+    for t in range(length):
+        changes = detector.advance(running, np.arange(running.size), z[running, t])
+        for change in changes:
+            if change.after == "firing" and alarm[change.series] < 0:
+                alarm[change.series], family[change.series] = t, change.family
+        for place, moment in enumerate((0, later)):
+            for row in running[(alarm[running] >= ONSET) & (alarm[running] == t - moment)]:
+                rho = float(detector.rho(np.array([row]))[0])
+                window = one(world, row, max(0, t - 511), t + 1)
+                at = int(alarm[row]) - max(0, t - 511)
+                found[place].append(diagnose(window, rho, family[row], at).label)
+        running = running[(alarm[running] < 0) | (alarm[running] > t - later)]
+        if not running.size:
+            break
+    return found
+
+
+def one(world: dict[str, Float], row: int, first: int, last: int) -> Columns:
+    """Return one stream's pairs as columns."""
+    part = {name: rows[row, first:last] for name, rows in world.items()}
+    blank = np.full(last - first, np.nan)
+    return columns(
+        np.zeros(1, np.int64),
+        time=np.arange(float(last - first)),
+        lower=blank,
+        upper=blank,
+        p=blank,
+        level=0.9,
+        **part,
+    )
+
+
+def fleet(share: float) -> str:
+    """Return the share of firing sensors that are honest, over the last reports."""
+    sensors, bad, length = max(1000, round(10_000 * share)), max(10, round(100 * share)), 720
+    kinds = ("offset 0.5 u", "offset 1 u", "offset 2 u", "sd x 1.5", "sd x 2", "sd / 2")
+    rows = []
+    for shape, most in (("normal", 0.02), ("t4", 0.03), ("AR(0.5)", 0.08)):
+        rng = np.random.default_rng(20260113)
+        z = SHAPES[shape][0](rng, (sensors, length))
+        for row, onset in enumerate(rng.integers(100, 400, bad).tolist()):
+            part = z[row : row + 1, onset:]
+            z[row, onset:] = FAULTS[kinds[row % len(kinds)]][0](part)[0]
+        detector, every = Detector(np.full(sensors, PATIENCE)), np.arange(sensors)
+        wrong = []
+        for first in range(0, length, 24):
+            detector.advance(every, every * 24, z[:, first : first + 24].ravel())
+            firing = detector.states(every) == 2
+            wrong.append(firing[bad:].sum() / max(1, firing.sum()))
+        late = float(np.mean(wrong[17:]))
+        verdict = judged(late, atmost=most)
+        rows.append([shape, f"{late:.1%}", f"{firing[:bad].mean():.2f}", verdict])
+        progress(rows[-1])
+    head = ["errors", "honest among the firing, reports 18 to 30", "bad sensors found at the end"]
+    return table([*head, "wanted"], rows)
+
+
+def peers(share: float) -> str:
+    """Return delays and misses of river's change detectors on the same streams."""
+    try:
+        from river import drift
+    except ImportError:
+        sys.exit("river is not installed: pip install river==0.26.1, then run --peers again")
+    watch = {
+        "ADWIN z or z2": ([lambda: drift.ADWIN(0.03), lambda: drift.ADWIN(0.008)], 200),
+        "PageHinkley z or z2": (
+            [lambda: drift.PageHinkley(threshold=250), lambda: drift.PageHinkley(threshold=300)],
+            200,
+        ),
+        "KSWIN z": ([lambda: drift.KSWIN(alpha=5e-5, seed=1)], 15),
+    }
+    honest = np.random.default_rng(20260101).standard_normal((1000, ONSET + 2500))
+    rows = []
+    for name in (*KNOWN_TO_PEERS, *(f"{name}, from day 0" for name in DAY_ZERO)):
+        fault, day_zero = FAULTS[name.removesuffix(", from day 0")][0], name.endswith("day 0")
+        onset = 0 if day_zero else ONSET
+        start = ONSET if day_zero else 0
+        z = honest[:200, start : start + onset + round(1000 * share)]
+        z = np.concatenate([z[:, :onset], fault(z[:, onset:])], axis=1)
+        cells = [name, median_and_misses(first_alarms(z)[0], onset, z.shape[1])]
+        for made, streams in watch.values():
+            alarm = np.array([first_drift(made, row) for row in z[:streams]])
+            cells.append(median_and_misses(alarm, onset, z.shape[1]))
+        rows.append(cells)
+        progress(cells)
+    return table(["median delay (missed within 1000)", "this detector", *watch], rows)
+
+
+KNOWN_TO_PEERS = (
+    *("offset 0.5 u", "offset 1 u", "offset 2 u"),
+    *("sd x 1.5", "sd x 2", "sd x 3", "sd / 2"),
+)
+
+
+def first_drift(made: list[Callable[[], Any]], z: Float) -> int:
+    """Return the index at which the first of the detectors (on z, on z squared) sees a drift."""
+    detectors = [make() for make in made]
+    for index, value in enumerate(z.tolist()):
+        for power, detector in enumerate(detectors, start=1):
+            detector.update(value**power)
+            if detector.drift_detected:
+                return index
+    return int(z.size)
+
+
+def median_and_misses(alarm: Int, onset: int, length: int) -> str:
+    late = alarm[alarm >= onset]
+    missed = float((late == length).mean())
+    middle = "-" if missed >= 0.5 else f"{np.median(late) - onset + 1:.0f}"
+    return f"{middle} ({missed:.0%})"
+
+
 def cost(_: float) -> str:
     sensors = np.arange(10_000)
     detector = Detector(np.full(sensors.size, PATIENCE))
@@ -322,6 +515,8 @@ TABLES: dict[str, Callable[[float], str]] = {
     "delays": delays,
     "coverage": coverage,
     "life-cycle": life_cycle,
+    "attribution": attribution,
+    "fleet": fleet,
     "cost": cost,
 }
 
@@ -343,10 +538,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=[*TABLES], action="append")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--peers", action="store_true", help="only river's detectors beside ours")
     arguments = parser.parse_args()
-    for name in arguments.only or TABLES:
+    every = {"peers": peers} if arguments.peers else TABLES
+    for name in arguments.only or every:
         print(f"{name}", file=sys.stderr)
-        text = TABLES[name](0.1 if arguments.quick else 1.0)
+        text = every[name](0.1 if arguments.quick else 1.0)
         print(text + "\n")
         if not arguments.quick:
             write(name, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.config import Settings, for_series
+from monitor.config import Credentials, Settings, for_series
 from monitor.core.modes import Rules
 from monitor.core.network import Network, Plan
 from monitor.core.registry import Limits
@@ -13,6 +13,8 @@ from monitor.core.rules import SeriesRules
 from monitor.decode import Route, Router
 from monitor.intake import Intake, recover
 from monitor.journal import Journal
+from monitor.sources.mqtt import MqttSettings, Subscription, Tls
+from monitor.topics import Template
 
 _SECONDS_A_DAY = 86_400.0
 
@@ -76,3 +78,27 @@ def assemble(settings: Settings, now: float) -> Parts:
     recover(network, journal, now)
     intake = Intake(router_of(settings), network, journal)
     return Parts(settings, network, journal, intake)
+
+
+def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
+    """Return how to reach the broker, and what to subscribe to."""
+    mqtt = settings.mqtt
+    password = credentials.password
+    return MqttSettings(
+        host=mqtt.host,
+        port=mqtt.port,
+        client_id=mqtt.client_id,
+        subscriptions=tuple(
+            Subscription(Template.parse(source.topic).filter, source.qos)
+            for source in settings.sources
+        ),
+        protocol=mqtt.protocol,
+        username=credentials.username,
+        password=None if password is None else password.get_secret_value(),
+        keepalive_seconds=mqtt.keepalive_seconds,
+        session_expiry_seconds=mqtt.session_expiry_seconds,
+        receive_maximum=mqtt.receive_maximum,
+        max_packet_bytes=mqtt.max_packet_bytes,
+        connect_timeout_seconds=mqtt.connect_timeout_seconds,
+        tls=None if mqtt.tls is None else Tls(**mqtt.tls.model_dump()),
+    )

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from monitor.assembly import Parts
 from monitor.journal import Batch, JournalFullError
-from monitor.publishing import Publisher
+from monitor.publishing import Connection, Publisher
 from monitor.sources.mqtt import Message
 
 _log: Final = logging.getLogger("monitor")
@@ -25,10 +25,8 @@ _HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
 
 
-class Source(Protocol):
+class Source(Connection, Protocol):
     """Where messages come from; ``acknowledge`` says they are durable."""
-
-    connected: bool
 
     def receive(self, timeout: float) -> list[Message]:
         """Return what came within ``timeout`` seconds."""
@@ -71,10 +69,9 @@ class Daemon:
         try:
             while not self.stopping:
                 self._work()
+            self._publish()
         finally:
             self._source.close()
-            self._publish()
-            self._publisher.close()
             self._parts.journal.close()
         _log.info("stopped: all that was acknowledged is in the journal")
 
@@ -99,16 +96,14 @@ class Daemon:
                 self._parts.intake.commit(batch)
             except JournalFullError as error:
                 _log.error("%s", error)
-                self._publisher.not_ready(str(error))
-                self._publish()
+                self._publish(str(error))
                 time.sleep(_FULL_RETRY_SECONDS)
             else:
-                self._publisher.not_ready("")
                 return True
         return False
 
-    def _publish(self) -> None:
-        self._publisher.publish(self._parts.network, self._clock(), source=self._source)
+    def _publish(self, trouble: str = "") -> None:
+        self._publisher.publish(self._clock(), self._source, trouble)
 
     def _housekeep(self) -> None:
         now = self._clock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 USAGE: Final = 2
 BAD_INPUT: Final = 65
@@ -15,4 +15,4 @@ BAD_SETTINGS: Final = 78
 class MonitorError(Exception):
     """An error whose message is meant for the person at the terminal: what, where, what to do."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1

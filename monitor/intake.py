@@ -6,6 +6,7 @@ kept as a dead letter in the same transaction; memory takes pairs only after the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -70,6 +71,8 @@ class Intake:
         self._network: Final = network
         self._journal: Final = journal
         self.counts: Final = Counts(journal.totals())
+        self.commits = 0
+        self.commit_seconds = 0.0
 
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
         """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
@@ -98,7 +101,10 @@ class Intake:
 
     def commit(self, batch: Batch) -> None:
         """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
+        began = time.perf_counter()
         self._journal.commit(batch)
+        self.commit_seconds += time.perf_counter() - began
+        self.commits += 1
         self._network.apply(batch.pairs)
 
     def _decode(self, messages: Sequence[Incoming], received: float) -> Decoded:

@@ -1,4 +1,4 @@
-"""Bets against an honest sensor: 17 nonnegative numbers a pair whose mean is <= 1 when it is honest.
+"""Bets against an honest sensor: 17 nonnegative numbers a pair, of mean <= 1 if it is honest.
 
 Rules of this file: pure functions of columns; a pair's bets depend on its own z, the z before it
 and what was learnt of the autocorrelation before it, never on other series or on the batch.
@@ -24,6 +24,9 @@ BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fau
 SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
 RHO_MAX: Final = 0.95
 TINY: Final = 1e-300
+FAR: Final = 12  # pairs: the lag at which differences show the whole spread
+FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
+FAR_SPREAD: Final = 1.5  # times 1/sqrt(n): allowance for their error, found by simulation
 
 # Rows of the bets by family; the offset family is first the "high" half, then the "low" half.
 FAMILIES: Final = ("offset", "understated", "overstated", "outliers")
@@ -56,6 +59,9 @@ WEIGHTS_Z: Final = _shared((0.45, 8), (0.30, 4), (0.15, 3), (0.10, 2))
 WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0.0, 2))
 
 
+LEARNT: Final = ("d1", "d2", "n", "far", "n_far")  # arguments of whitening, fields of the state
+
+
 class Whitening(NamedTuple):
     """Lag-1 autocorrelation of z, with the pessimistic end of its error for each role."""
 
@@ -64,18 +70,24 @@ class Whitening(NamedTuple):
     lower: Float  # how much variance that is trusted to remove
 
 
-def whitening(d1: Float, d2: Float, n: Float) -> Whitening:
-    """Return the autocorrelation learnt from sums of squared differences at lag 1 and 2.
+def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> Whitening:
+    """Return the autocorrelation learnt from sums of squared differences at lag 1, 2 and FAR.
 
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
-    fools it. ``n`` counts the differences; below 1 nothing is whitened. detector.md 2.2.
+    fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
+    detector.md 2.2, and beyond it:
+    Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high, and
+    honest errors would look too wide: the variance trusted to go is held below what the lag-1
+    difference leaves of the difference at lag FAR (a variogram's nugget against its sill).
     """
     shrunk = n * (d2 / np.maximum(d1, TINY) - 1.0) / (n + 20.0)
     spread = 1.0 / np.sqrt(n + 20.0)
     known = n >= 1.0
     upper = np.where(known, np.clip(shrunk + spread, 0.0, RHO_MAX), 0.0)
-    near = 1.0 - d1 / (2.0 * np.maximum(n, 1.0))
-    lower = np.minimum(np.clip(np.minimum(shrunk - spread, near + spread), 0.0, RHO_MAX), upper)
+    counted = np.maximum(n_far, 1.0)
+    seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
+    most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
+    lower = np.minimum(np.clip(np.minimum(shrunk - spread, most), 0.0, RHO_MAX), upper)
     return Whitening(np.where(known, np.clip(shrunk, 0.0, RHO_MAX), 0.0), upper, lower)
 
 
@@ -151,8 +163,16 @@ PATHS: Final[tuple[Callable[[Float, Float, Whitening], Float], ...]] = (z_bets, 
 WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE])
 
 
+def weights_of(path: Int) -> Float:
+    """Return the weight of each bet of each series, [17, k]."""
+    first = WEIGHTS[int(path[0])]
+    if (path == path[0]).all():
+        return np.broadcast_to(first[:, None], (BETS, path.size))
+    return np.ascontiguousarray(WEIGHTS[path].T)
+
+
 def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening) -> Float:
-    """Return the bets [17, pairs] of pairs that each say which ``path`` (row of PATHS) they take."""
+    """Return the bets [17, pairs]; each pair says which ``path`` (of PATHS) it takes."""
     first = int(path[0])
     if (path == first).all():
         return PATHS[first](z, previous, learnt)

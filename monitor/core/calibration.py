@@ -21,6 +21,8 @@ from monitor.core.scores import log_u, norm, stated_z
 BINS: Final = 10
 # Fewest pairs for statistics of bins: two in each of ten.
 MIN_BINNED: Final = 2 * BINS
+# Longest window whose places are packed into the sort keys: 8192 pairs.
+PLACE_BITS: Final = 13
 # A spread below this many units in the last place of the mean is rounding, not spread.
 ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
 
@@ -77,30 +79,37 @@ def zms(c: Columns) -> Float:
 
 def z_var(c: Columns) -> Float:
     """Variance of z (divisor n - 1, two passes): ZMS without the offset; NaN for one pair."""
-    off = c.z - c.spread(c.once(z_mean))
-    return ratio(c.sum(off * off), c.counts - 1.0)
+    return ratio(c.once(z_square_sum), c.counts - 1.0)
 
 
-def _centred(c: Columns, left_out: Int) -> tuple[Float, Float, Float]:
-    """Return z less its mean without the rows ``left_out``, its squares' sum and that mean."""
-    rows = c.z.copy()
-    rows[left_out] = 0.0
-    mean = c.sum(rows) / np.maximum(c.counts - 1, 1)
-    rows -= c.spread(mean)
-    rows[left_out] = 0.0
-    return rows, c.sum(rows * rows), mean
+def z_central(c: Columns) -> Float:
+    """Rows of z less its mean."""
+    return c.z - c.spread(c.once(z_mean))
+
+
+def z_square_sum(c: Columns) -> Float:
+    """Sum of squares of z about its mean."""
+    off = c.once(z_central)
+    return c.sum(off * off)
 
 
 def z_lag1(c: Columns) -> Float:
-    """Correlation of each z with the next; NaN below three pairs or without spread."""
-    earlier, square_earlier, mean_earlier = _centred(c, c.starts + c.counts - 1)
-    later, square_later, mean_later = _centred(c, c.starts)
-    products = np.zeros_like(earlier)
-    np.multiply(earlier[:-1], later[1:], out=products[:-1])
-    floor = c.counts * np.square(ROUNDING * np.maximum(np.abs(mean_earlier), np.abs(mean_later)))
-    spread = np.sqrt(square_earlier) * np.sqrt(square_later)
-    defined = (c.counts > 2) & (np.minimum(square_earlier, square_later) > floor)
-    return ratio(c.sum(products), np.where(defined, spread, 0.0))
+    """Pearson correlation of each z with the next; NaN below three pairs or without spread.
+
+    The sums over the first n - 1 and the last n - 1 pairs come from those over all n less one.
+    """
+    off, square = c.once(z_central), c.once(z_square_sum)
+    others = np.maximum(c.counts - 1, 1)
+    products = np.zeros_like(off)
+    np.multiply(off[:-1], off[1:], out=products[:-1])
+    first, last = off[c.starts], off[c.starts + c.counts - 1]
+    products[c.starts + c.counts - 1] = 0.0
+    earlier = square - last * last * (1.0 + 1.0 / others)
+    later = square - first * first * (1.0 + 1.0 / others)
+    floor = 1e-12 * square + c.counts * np.square(ROUNDING * c.once(z_mean))
+    defined = (c.counts > 2) & (np.minimum(earlier, later) > floor)
+    spread = np.sqrt(np.where(defined, earlier, 0.0)) * np.sqrt(np.where(defined, later, 0.0))
+    return np.clip(ratio(c.sum(products) - first * last / others, spread), -1.0, 1.0)
 
 
 def n_effective(c: Columns) -> Float:
@@ -163,16 +172,33 @@ def coverage_upper(c: Columns) -> Float:
 def order_within(c: Columns, rows: Float) -> Int:
     """Rows' numbers, series by series, by ascending ``rows``; ties in event order (stable).
 
-    The quick sort is used where it leaves no choice; lines with ties are sorted again, stably.
+    Rows without a sign are sorted as integers that carry their place in the last bits, three times
+    as fast as an indirect sort; lines where that lost an order of near neighbours are sorted again.
     """
-    matrix = c.grid(rows)
-    order = np.argsort(matrix, axis=1)
-    ordered = np.take_along_axis(matrix, order, axis=1)
-    same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] < np.inf)
-    tied = np.flatnonzero(same.any(axis=1))
-    order[tied] = np.argsort(matrix[tied], axis=1, kind="stable")
+    longest = int(c.counts.max())
+    if longest > 1 << PLACE_BITS or rows.min() < 0.0:
+        order = np.argsort(c.grid(rows, np.nan), axis=1, kind="stable")
+    else:
+        order = _packed_order(c, rows)
     order += c.starts[:, None]
     return order.reshape(-1) if c.equal_counts else order.reshape(-1)[c.cells]
+
+
+def _packed_order(c: Columns, rows: Float) -> Int:
+    """Stable order within the lines of the grid of ``rows``, which are not negative."""
+    matrix = c.grid(rows + 0.0)  # no negative zero
+    places = (1 << PLACE_BITS) - 1
+    packed = matrix.view(np.int64) & ~places
+    packed |= np.arange(matrix.shape[1])
+    packed.sort(axis=1)
+    order = np.bitwise_and(packed, places, out=packed)
+    lines = np.arange(0, matrix.size, matrix.shape[1])[:, None]
+    ordered = matrix.reshape(-1).take(order + lines, mode="clip")
+    descends = ordered[:, 1:] < ordered[:, :-1]
+    if descends.any():
+        again = np.flatnonzero(descends.any(axis=1))
+        order[again] = np.argsort(matrix[again], axis=1, kind="stable")
+    return order
 
 
 def order_by_u(c: Columns) -> Int:
@@ -196,7 +222,9 @@ def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
 
     NaN for series of fewer than two pairs a bin.
     """
-    sums = np.add.reduceat(rows[order], bin_starts(c, bins).reshape(-1)).reshape(-1, bins)
+    sums = np.add.reduceat(rows.take(order, mode="clip"), bin_starts(c, bins).reshape(-1)).reshape(
+        -1, bins
+    )
     size, longer = np.divmod(c.counts, bins)
     sizes = size[:, None] + (np.arange(bins) < longer[:, None])
     return np.where(c.counts[:, None] >= 2 * bins, sums / np.maximum(sizes, 1), np.nan)
@@ -244,7 +272,7 @@ def harrell_davis_median(ordered: Float) -> Float:
     n = ordered.shape[-1]
     edges = np.linspace(0.0, 1.0, n + 1)
     weights = np.diff(betainc(0.5 * (n + 1), 0.5 * (n + 1), edges))
-    return np.asarray(ordered @ weights)
+    return np.asarray(np.sum(ordered * weights, axis=-1))
 
 
 def groeneveld_meeden(rows: Float) -> float:

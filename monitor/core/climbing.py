@@ -30,14 +30,20 @@ class Slab:
     """
 
     def __init__(
-        self, records: Records, positions: Int, z: Float, patience: Float, path: Int
+        self,
+        records: Records,
+        positions: Int,
+        z: Float,
+        earlier: Float,
+        patience: Float,
+        path: Int,
     ) -> None:
         self.positions = positions
         self.z = z
         self.ranks, self.size = z.shape
         self.patience = patience
         self.path = path
-        self.weights = np.ascontiguousarray(bets.WEIGHTS[path].T)
+        self.weights = bets.weights_of(path)
         self.evidence = np.ascontiguousarray(records["evidence"].T)
         self.seen = records["seen"].copy()
         self.origin = -records["held"].astype(np.int64)
@@ -48,24 +54,27 @@ class Slab:
         self.family = records["family"].astype(np.int64)
         self.total = np.zeros(self.size)
         self.changes: list[Change] = []
-        self._learn(records)
+        self._learn(records, earlier)
         self.bets = self._bets()
         self._plain: list[list[float]] | None = None
 
-    def _learn(self, records: Records) -> None:
+    def _learn(self, records: Records, earlier: Float) -> None:
         """Fill the columns of past z, and the sums of squared differences before each pair."""
         self.past = np.concatenate([[records["z2"], records["z1"]], self.z])
         self.age = self.seen + np.arange(self.ranks)[:, None]
         q = np.clip(self.past, -bets.CLIP, bets.CLIP)
-        counted = self.age >= 2
+        q_far = np.clip(np.concatenate([earlier, self.z])[: self.ranks], -bets.CLIP, bets.CLIP)
+        two, far = self.age >= 2, self.age >= bets.FAR
         steps = (
-            np.where(counted, np.square(q[2:] - q[1:-1]), 0.0),
-            np.where(counted, np.square(q[2:] - q[:-2]), 0.0),
-            counted.astype(np.float64),
+            np.where(two, np.square(q[2:] - q[1:-1]), 0.0),
+            np.where(two, np.square(q[2:] - q[:-2]), 0.0),
+            two.astype(np.float64),
+            np.where(far, np.square(q[2:] - q_far), 0.0),
+            far.astype(np.float64),
         )
         self.sums = [
             np.cumsum(np.concatenate([records[name][None], step]), axis=0)
-            for name, step in zip(("d1", "d2", "n"), steps, strict=True)
+            for name, step in zip(bets.LEARNT, steps, strict=True)
         ]
 
     def _bets(self) -> Float:
@@ -113,7 +122,8 @@ class Slab:
         path, z = self.path[columns], self.z[rank, columns]
         relieved = lifecycle.relief(path, self.family[columns], self.moments[:, columns], z)
         rho = self.learnt(rank, columns).rho
-        self.reverse[columns] = lifecycle.reversed_by(self.reverse[columns], rho, relieved)
+        grown = self.reverse[columns] + lifecycle.worth(rho, relieved)
+        self.reverse[columns] = np.maximum(0.0, grown)
         refined = self.refining[columns] > 0
         self.moments[:, columns] += np.where(refined, lifecycle.moments_of(path, z), 0.0)
         self.refining[columns] -= refined
@@ -139,7 +149,7 @@ class Slab:
     def store(self, records: Records) -> None:
         """Write the state after the last rank into ``records``."""
         records["evidence"] = self.evidence.T
-        for name, part in zip(("d1", "d2", "n"), self.sums, strict=True):
+        for name, part in zip(bets.LEARNT, self.sums, strict=True):
             records[name] = part[-1]
         records["z2"], records["z1"] = self.past[-2], self.past[-1]
         records["seen"] = self.seen + self.ranks
@@ -152,7 +162,7 @@ class Slab:
 def climb(slab: Slab, rank: int) -> int:
     """Take the bets from ``rank`` on; return the rank after which the states must be looked at."""
     if slab.size == 1:
-        return rank if slab.state[0] == FIRING else _climb_one(slab, rank)
+        return _wait_one(slab, rank) if slab.state[0] == FIRING else _climb_one(slab, rank)
     grown = np.minimum((slab.evidence + slab.weights) * slab.bets[:, rank], CAP)
     firing = slab.state == FIRING
     slab.evidence = np.where(firing, slab.evidence, grown) if firing.any() else grown
@@ -178,7 +188,25 @@ def _climb_one(slab: Slab, rank: int) -> int:
         rank += 1
     slab.evidence[:, 0] = held
     slab.total[0] = total
-    return min(rank, slab.ranks - 1)
+    return rank if rank < slab.ranks else slab.ranks - 1
+
+
+def _wait_one(slab: Slab, rank: int) -> int:
+    """Return the rank before which one firing series' fault is surely not gone."""
+    if slab.refining[0] > 0:
+        return rank
+    z = slab.z[rank:, 0]
+    relieved = lifecycle.relief(slab.path, slab.family, slab.moments, z)
+    rho = bets.whitening(*(part[rank + 1 :, 0] for part in slab.sums)).rho
+    reverse = float(slab.reverse[0])
+    for step in lifecycle.worth(rho, relieved)[:-1].tolist():
+        after = max(0.0, reverse + step)
+        if after >= lifecycle.RESOLVED_AT:
+            break
+        reverse = after
+        rank += 1
+    slab.reverse[0] = reverse
+    return rank
 
 
 def _total(m: list[float]) -> float:
@@ -198,7 +226,8 @@ def replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None:
 
 def _replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None:
     depth = max(history.size for history in histories)
-    z, held = np.zeros((depth, columns.size)), np.zeros((depth, columns.size), bool)
+    # 0.5 is a z and a code alike; what fills up shorter histories takes no part.
+    z, held = np.full((depth, columns.size), 0.5), np.zeros((depth, columns.size), bool)
     for i, history in enumerate(histories):
         z[depth - history.size :, i] = history
         held[depth - history.size :, i] = True
@@ -238,7 +267,8 @@ def _onset(factors: Float, leading: Int) -> Int:
     chosen = factors[leading, :, np.arange(leading.size)]
     grown = np.cumsum(np.log(np.maximum(chosen, TINY)), axis=1)
     before = np.concatenate([np.zeros((leading.size, 1)), grown[:, :-1]], axis=1)
-    return np.argmin(before, axis=1)
+    onset: Int = np.argmin(before, axis=1)
+    return onset
 
 
 def _fire(slab: Slab, rank: int, columns: Int, family: Int) -> None:

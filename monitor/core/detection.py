@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core import bets, lifecycle
+from monitor.core import bets
 from monitor.core.climbing import Slab, climb, replay
 from monitor.core.lifecycle import FIRING, OK, PENDING, STATES, Transition
 from monitor.core.model import Bool, Float, Int, Records
@@ -32,6 +32,8 @@ STATE: Final = np.dtype(
         ("d1", np.float64),  # sums of squared differences of clipped z at lag 1 and 2
         ("d2", np.float64),
         ("n", np.float64),  # how many differences
+        ("far", np.float64),  # the same at lag FAR
+        ("n_far", np.float64),
         ("z1", np.float64),  # last z, and the one before
         ("z2", np.float64),
         ("seen", np.int64),  # pairs since the epoch began
@@ -81,8 +83,14 @@ class Detector:
 
     def _advance(self, series: Int, positions: Int, z: Float) -> list[Transition]:
         records = self._state.take(series)
+        far = np.arange(min(positions.shape[0], bets.FAR))[:, None] - bets.FAR
         slab = Slab(
-            records, positions, z[positions], self.patience[series], self.path[series].astype(int)
+            records,
+            positions,
+            z[positions],
+            self._ring[series, (records["seen"] + far) % RING],
+            self.patience[series],
+            self.path[series].astype(int),
         )
         rank = 0
         while rank < slab.ranks:
@@ -103,7 +111,7 @@ class Detector:
             slab.test_reverse(rank, np.flatnonzero(firing))
         candidates = np.flatnonzero(~firing & (slab.total >= slab.patience))
         if candidates.size:
-            histories = [self._history(slab, series, rank, column) for column in candidates]
+            histories = [self._history(slab, series, rank, c) for c in candidates.tolist()]
             replay(slab, rank, candidates, histories)
         slab.judge(rank, ~firing)
 
@@ -125,7 +133,7 @@ class Detector:
         ]
         kept = self._state[series]
         fresh = np.zeros(series.size, STATE)
-        for name in ("d1", "d2", "n"):
+        for name in bets.LEARNT:
             fresh[name] = kept[name]
         self._state[series] = fresh
         return ended
@@ -137,23 +145,23 @@ class Detector:
     def restore(self, series: Int, records: Records, starts: Int, z: Float) -> None:
         """Set states saved by :meth:`records`; ``z`` are the last pairs before each, ragged.
 
-        Of each series the last ``records["held"]`` z are needed; more are ignored.
+        Of each series :func:`remembered` z are needed; more are ignored.
         """
         stops = np.append(starts[1:], z.size)
         self._state[series] = records
         for row, record, start, stop in zip(series, records, starts, stops, strict=True):
-            held = int(record["held"])
-            if stop - start < held:
-                message = f"series {row}: {held} pairs are needed to restore, {stop - start} given"
+            needed = remembered(record)
+            if stop - start < needed:
+                message = (
+                    f"series {row}: {needed} pairs are needed to restore, {stop - start} given"
+                )
                 raise ValueError(message)
-            slots = (int(record["seen"]) - np.arange(held, 0, -1)) % RING
-            self._ring[row, slots] = z[stop - held : stop]
+            self._ring[row, _slots(record)] = z[stop - needed : stop]
 
     def dump(self, series: int) -> bytes:
         """Return one series' whole state: its record, then the z its ring holds."""
         record = self._state[series]
-        slots = (int(record["seen"]) - np.arange(int(record["held"]), 0, -1)) % RING
-        return bytes(record.tobytes() + self._ring[series, slots].tobytes())
+        return bytes(record.tobytes() + self._ring[series, _slots(record)].tobytes())
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""
@@ -171,19 +179,31 @@ class Detector:
 
     def leading(self, series: Int) -> Int:
         """Return the index in FAMILIES of the largest family of each series."""
-        return np.argmax(self._families(series), axis=0)
+        leading: Int = np.argmax(self._families(series), axis=0)
+        return leading
 
     def rho(self, series: Int) -> Float:
         """Return the lag-1 autocorrelation of z learnt so far, 0 <= rho <= 0.95."""
         records = self._state[series]
-        return bets.whitening(records["d1"], records["d2"], records["n"]).rho
+        return bets.whitening(*(records[name] for name in bets.LEARNT)).rho
 
     def states(self, series: Int) -> Int:
         """Return the alert state of each series, an index in STATES."""
-        return self._state["state"][series].astype(np.int64)
+        states: Int = self._state["state"][series].astype(np.int64)
+        return states
 
     def _families(self, series: Int) -> Float:
         return bets.families_of(self._state["evidence"][series].T)
+
+
+def remembered(record: np.void) -> int:
+    """Return how many of a series' last z its state needs: a replay's, and those at lag FAR."""
+    return max(int(record["held"]), min(int(record["seen"]), bets.FAR))
+
+
+def _slots(record: np.void) -> Int:
+    slots: Int = (int(record["seen"]) - np.arange(remembered(record), 0, -1)) % RING
+    return slots
 
 
 def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:

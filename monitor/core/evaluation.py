@@ -15,8 +15,10 @@ from monitor.core.bets import FAMILIES
 from monitor.core.columns import Columns
 from monitor.core.lifecycle import FIRING, STATES
 from monitor.core.model import Bool, Float, Int
-from monitor.core.statistics import live
+from monitor.core.scores import Density
+from monitor.core.statistics import compute, live_statistics
 
+DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
 # Below this many pairs a calm series is "unknown": too few to call it right.
 FEW_PAIRS: Final = 20
 
@@ -39,13 +41,23 @@ class Evaluation:
         self._changed.clear()
         return changed
 
-    def update(self, series: Int, densities: Sequence[str], windows: Columns) -> None:
+    def update(self, series: Int, densities: Sequence[Density], windows: Columns) -> None:
         """Recompute the live statistics of ``series`` from their windows."""
-        for name, values in live(windows, densities).items():
-            column = self._values.get(name)
+        of = np.array(densities)
+        for density in DENSITIES:
+            chosen = np.flatnonzero(of == density)
+            if chosen.size:
+                part = windows if chosen.size == series.size else windows.take(chosen)
+                self._store(series[chosen], density, part)
+
+    def _store(self, series: Int, density: Density, windows: Columns) -> None:
+        metrics = live_statistics(density)
+        computed = compute(windows, set(metrics.values()))
+        for metric, name in metrics.items():
+            column = self._values.get(metric)
             if column is None:
-                column = self._values[name] = np.full(self._capacity, np.nan)
-            column[series] = values
+                column = self._values[metric] = np.full(self._capacity, np.nan)
+            column[series] = computed[name]
 
     def clear(self, series: Int) -> None:
         """Forget the numbers of ``series``: their windows are empty."""

@@ -81,7 +81,8 @@ def _relief_z(family: Int, moments: Float, z: Float) -> Float:
     s = np.where(family == 2, np.minimum(s, 0.8), s)
     q = np.clip(z, -bets.CLIP, bets.CLIP)
     faulty = (q - m) / s
-    return np.minimum(0.5 * (faulty * faulty - q * q) + np.log(s), _RELIEF_MAX)
+    relieved: Float = np.minimum(0.5 * (faulty * faulty - q * q) + np.log(s), _RELIEF_MAX)
+    return relieved
 
 
 def _relief_coverage(moments: Float, code: Float) -> Float:
@@ -92,12 +93,15 @@ def _relief_coverage(moments: Float, code: Float) -> Float:
     below = np.maximum(side + _MILDER * (moments[2] / n - side), _SHARE_FLOOR)
     inside = np.maximum(1.0 - above - below, _SHARE_FLOOR)
     honest = np.where(high | low, side, 1.0 - 2.0 * side)
-    return np.log(honest) - np.log(np.where(high, above, np.where(low, below, inside)))
+    faulty = np.where(high, above, np.where(low, below, inside))
+    relieved: Float = np.log(honest) - np.log(faulty)
+    return relieved
 
 
-def reversed_by(reverse: Float, rho: Float, relieved: Float) -> Float:
-    """Return the reverse test's R after one more pair; it resolves at ``RESOLVED_AT``.
+def worth(rho: Float, relieved: Float) -> Float:
+    """Return what pairs add to the reverse test's R, which never falls below 0.
 
     Autocorrelated pairs count as (1 - rho) / (1 + rho) of a pair.
     """
-    return np.maximum(0.0, reverse + (1.0 - rho) / (1.0 + rho) * relieved)
+    added: Float = (1.0 - rho) / (1.0 + rho) * relieved
+    return added

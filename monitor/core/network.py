@@ -21,6 +21,7 @@ from monitor.core.pairing import Pairing
 from monitor.core.rules import SeriesRules
 from monitor.core.epochs import Epochs
 from monitor.core.registry import Limits, Registry, SeriesKey
+from monitor.core.scores import Density
 from monitor.core.sentences import column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.windows import History, Windows, in_event_order
@@ -188,11 +189,15 @@ class Network:
             parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
         return columns(starts, level=levels, **parts)
 
-    def _densities(self, series: Int) -> list[str]:
+    def _densities(self, series: Int) -> list[Density]:
         """Return the density that each series' scores use."""
-        stated = ["tophat" if self.detector.path[row] else "normal" for row in series]
-        set_to = [self.rules[row].density for row in series]
-        return [own if set_ == "auto" else set_ for own, set_ in zip(stated, set_to, strict=True)]
+        found: list[Density] = []
+        for row in series:
+            density = self.rules[row].density
+            if density == "auto":
+                density = "tophat" if self.detector.path[row] == COVERAGE else "normal"
+            found.append(density)
+        return found
 
     def _step(self, pairs: Records, *, silent: bool = False) -> None:
         """Give the detector new pairs, ordered by (series, time, id)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from monitor.core.modes import Rules
 
@@ -12,7 +12,7 @@ class SeriesRules(NamedTuple):
 
     group: str = ""
     unit: str = ""
-    density: str = "auto"
+    density: Literal["auto", "normal", "tophat"] = "auto"
     level: float = 0.9
     window_pairs: int = 500
     window_seconds: float = float("inf")

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import erf, ndtr, ndtri
 
 from monitor.core.columns import Columns
-from monitor.core.model import Float
+from monitor.core.model import Float, Int
 
 Density = Literal["normal", "tophat"]
 # How a number changes when the series is given in another unit.
@@ -50,7 +50,7 @@ def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
 
     Stated coverage probabilities hardly ever change, and the normal quantile is dear.
     """
-    first = np.flatnonzero(np.diff(rows, prepend=np.nan) != 0.0)
+    first = np.append(0, np.flatnonzero(rows[1:] != rows[:-1]) + 1)[: rows.size]
     lengths = np.diff(first, append=rows.size)
     return np.repeat(function(rows[first]), lengths)
 
@@ -77,10 +77,14 @@ def crps_normal(c: Columns) -> Float:
     return c.u * (z * erf(z / math.sqrt(2.0)) + 2.0 * c.once(normal_density) - 1.0 / SQRT_PI)
 
 
+def _both(c: Columns) -> Float:
+    """Standard deviation of the reference about a value drawn from the claim."""
+    return np.sqrt(2.0 * c.u * c.u + c.u_ref * c.u_ref)
+
+
 def crps_normal_expected(c: Columns) -> Float:
     """E CRPS where the reference is N(value, u_eff); u/sqrt(pi) for an exact reference."""
-    both = np.sqrt(2.0 * c.u * c.u + c.u_ref * c.u_ref)
-    return both * math.sqrt(2.0 / math.pi) - c.u / SQRT_PI
+    return c.once(_both) * math.sqrt(2.0 / math.pi) - c.u / SQRT_PI
 
 
 def quadratic_normal(c: Columns) -> Float:
@@ -90,8 +94,7 @@ def quadratic_normal(c: Columns) -> Float:
 
 def quadratic_normal_expected(c: Columns) -> Float:
     """E quadratic score, reference N(value, u_eff); -1/(2 u sqrt(pi)) for an exact reference."""
-    both = np.sqrt(2.0 * c.u * c.u + c.u_ref * c.u_ref)
-    return 0.5 / (SQRT_PI * c.u) - 2.0 / (SQRT_2PI * both)
+    return 0.5 / (SQRT_PI * c.u) - 2.0 / (SQRT_2PI * c.once(_both))
 
 
 def norm(c: Columns) -> Float:
@@ -132,6 +135,11 @@ def crps_tophat(c: Columns) -> Float:
     return c.outside_by + within * within / c.width + c.width / 12.0
 
 
+def _noisy(c: Columns) -> Int:
+    """Rows whose reference is uncertain; the others take a shorter way to the same number."""
+    return np.flatnonzero(c.u_ref)
+
+
 def crps_tophat_expected(c: Columns) -> Float:
     """E CRPS where the truth is uniform on the interval and the reference adds N(0, u_ref).
 
@@ -139,11 +147,13 @@ def crps_tophat_expected(c: Columns) -> Float:
     E|D - e| = (E|w - e|^3 - E|e|^3) / (3 w^2), minus E|D|/2 = w/6.
     """
     rows = c.width / 6.0
-    noisy = np.flatnonzero(c.u_ref > 0.0)
+    noisy = c.once(_noisy)
     w, s = c.width[noisy], c.u_ref[noisy]
     t = w / s
     phi = np.exp(-0.5 * t * t) / SQRT_2PI
-    cubes = (t**3 + 3.0 * t) * erf(t / math.sqrt(2.0)) + 2.0 * ((t * t + 2.0) * phi - 2.0 / SQRT_2PI)
+    cubes = (t**3 + 3.0 * t) * erf(t / math.sqrt(2.0)) + 2.0 * (
+        (t * t + 2.0) * phi - 2.0 / SQRT_2PI
+    )
     near = s * cubes / (3.0 * t * t)
     # The difference of cubes cancels when the interval is far narrower than the reference's noise.
     far = s * (2.0 + t * t / 6.0) / SQRT_2PI
@@ -156,7 +166,7 @@ def quadratic_tophat(c: Columns) -> Float:
     return np.where(c.inside, -1.0, 1.0) / c.width
 
 
-def _noisy_quantile(c: Columns, noisy: np.ndarray) -> tuple[Float, Float]:
+def _noisy_quantile(c: Columns, noisy: Int) -> tuple[Float, Float]:
     """Half-width over the spread of the reference about the middle, and that spread."""
     half = 0.5 * c.width[noisy]
     spread = np.hypot(half / coverage_factor(c.p[noisy]), c.u_ref[noisy])
@@ -169,7 +179,7 @@ def miss_expected(c: Columns) -> Float:
     The interval is read through the normal at its coverage probability, about its middle.
     """
     rows = c.alpha.copy()
-    noisy = np.flatnonzero(c.u_ref > 0.0)
+    noisy = c.once(_noisy)
     rows[noisy] = 2.0 * ndtr(-_noisy_quantile(c, noisy)[0])
     return rows
 
@@ -196,7 +206,7 @@ def interval_expected(c: Columns) -> Float:
     Both densities use it: a top hat says nothing about how far out its misses lie.
     """
     rows = c.width * by_runs(_exact_reference_factor, c.p)
-    noisy = np.flatnonzero(c.u_ref > 0.0)
+    noisy = c.once(_noisy)
     t, s = _noisy_quantile(c, noisy)
     overshoot = s * (np.exp(-0.5 * t * t) / SQRT_2PI - t * ndtr(-t))
     rows[noisy] = c.width[noisy] + 4.0 * overshoot / c.alpha[noisy]
@@ -210,50 +220,81 @@ def log_tophat(c: Columns) -> Float:
 
 SCORES: Final[dict[str, Score]] = {
     "crps": Score(
-        crps_normal, crps_normal_expected, "normal", "quantity", "any distribution",
+        crps_normal,
+        crps_normal_expected,
+        "normal",
+        "quantity",
+        "any distribution",
         "How far off is it, its stated spread taken into account?",
         "Continuous ranked probability score of a normal with the stated u.",
         "A III.B.1; Gneiting 2005 eq. 5",
     ),
     "crps_tophat": Score(
-        crps_tophat, crps_tophat_expected, "tophat", "quantity", "uniform distributions",
+        crps_tophat,
+        crps_tophat_expected,
+        "tophat",
+        "quantity",
+        "uniform distributions",
         "How far off is it, its stated interval taken into account?",
         "Continuous ranked probability score of a top hat on the stated interval.",
         "A-07, eq. 7",
     ),
     "quadratic": Score(
-        quadratic_normal, quadratic_normal_expected, "normal", "1/quantity", "any distribution",
+        quadratic_normal,
+        quadratic_normal_expected,
+        "normal",
+        "1/quantity",
+        "any distribution",
         "Does it put its reference where it says it is likely?",
         "Quadratic score (Brier, Martin et al.) of a normal with the stated u.",
         "A-08; Gneiting and Raftery 2007 section 4.1",
     ),
     "quadratic_tophat": Score(
-        quadratic_tophat, quadratic_tophat_expected, "tophat", "1/quantity",
+        quadratic_tophat,
+        quadratic_tophat_expected,
+        "tophat",
+        "1/quantity",
         "uniform distributions",
         "Does its interval hold the reference, without being wider than need be?",
         "Quadratic score (Brier, Martin et al.) of a top hat on the stated interval.",
         "A-08, eq. 9",
     ),
     "interval": Score(
-        interval, interval_expected, None, "quantity", "the alpha/2 and 1 - alpha/2 quantiles",
+        interval,
+        interval_expected,
+        None,
+        "quantity",
+        "the alpha/2 and 1 - alpha/2 quantiles",
         "Is its interval narrow and does it hold the reference as often as stated?",
         "Interval score of the stated interval at its stated coverage probability.",
         "A-09, eq. 11; Gneiting and Raftery 2007 eq. 43",
     ),
     "norm": Score(
-        norm, norm_expected, "normal", "log", "mean and standard deviation (not strictly)",
+        norm,
+        norm_expected,
+        "normal",
+        "log",
+        "mean and standard deviation (not strictly)",
         "Do its value and u agree with the first two moments seen?",
         "Norm score, half the Dawid-Sebastiani score; carries the logarithm of the unit.",
         "A-10",
     ),
     "log": Score(
-        log_normal, log_normal_expected, "normal", "log", "any distribution",
+        log_normal,
+        log_normal_expected,
+        "normal",
+        "log",
+        "any distribution",
         "How surprised would a believer of its u be?",
         "Logarithmic score of a normal with the stated u (negative log likelihood).",
         "A-06; B-10",
     ),
     "log_tophat": Score(
-        log_tophat, None, "tophat", "log", "uniform distributions",
+        log_tophat,
+        None,
+        "tophat",
+        "log",
+        "uniform distributions",
         "Did it ever exclude what turned out to be so?",
         "Logarithmic score of a top hat: infinite for every miss.",
         "A-06, eq. 6",

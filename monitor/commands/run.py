@@ -1,0 +1,56 @@
+"""``monitor run``: the daemon."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+
+from monitor.assembly import Parts, assemble, mqtt_settings
+from monitor.config import Settings, load, resolve_secret
+from monitor.daemon import Daemon
+from monitor.logs import configure
+from monitor.publishing import Finding, Publisher, Sink
+from monitor.sources.mqtt import MqttSource
+from monitor.web.service import Service
+
+_log = logging.getLogger("monitor")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the settings file."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the daemon until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
+    settings = load(options.config)
+    configure(settings.log.level, settings.log.format)
+    credentials = resolve_secret(settings, options.config)
+    source = MqttSource(mqtt_settings(settings, credentials))
+    parts = assemble(settings, time.time())
+    work(settings, parts, source, [log_finding])
+    return 0
+
+
+def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Sink]) -> None:
+    """Serve HTTP and take messages until told to stop."""
+    service = Service(
+        settings.http.host,
+        settings.http.port,
+        connections_max=settings.http.max_connections,
+        header_timeout_seconds=settings.http.header_timeout_seconds,
+    )
+    service.start()
+    _log.info("page and metrics on %s", service.url)
+    daemon = Daemon(parts, source, Publisher(parts, service, sinks))
+    daemon.stop_on_signals()
+    try:
+        daemon.run()
+    finally:
+        service.stop()
+
+
+def log_finding(finding: Finding) -> None:
+    """Write a finding to the log."""
+    _log.warning("%s", finding)

@@ -1,0 +1,121 @@
+"""``monitor simulate``: what a fleet with known faults sends, to a file or to a broker."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final, TextIO
+
+import numpy as np
+
+from monitor.core.model import Observation
+from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.files.opening import seconds
+from monitor.files.writing import write_stream
+from monitor.sources.replay import native_message
+from monitor.sources.simulate import CARTS, CONTROLS, UNIT, Fleet
+
+_STEP_SECONDS: Final = 60.0
+_LIVE_STEP_SECONDS: Final = 0.1
+_PASSWORD_VARIABLE: Final = "MONITOR_MQTT_PASSWORD"  # noqa: S105 - the name of the variable
+
+
+class SimulateError(MonitorError):
+    """The simulation cannot be started; the message says what to change."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    to = parser.add_mutually_exclusive_group()
+    to.add_argument("--out", default="-", metavar="FILE", help="stream file to write, - for stdout")
+    to.add_argument(
+        "--broker", metavar="HOST:PORT", help="publish live instead, in the native payload"
+    )
+    parser.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="of the file")
+    parser.add_argument("--seconds", type=float, help="how long; live: until Ctrl-C if not given")
+    parser.add_argument("--interval", type=float, default=0.5, help="seconds between animals")
+    parser.add_argument("--seed", type=int, default=1, help="of all chance (default 1)")
+    parser.add_argument(
+        "--start", default="2026-03-01T06:00:00Z", help="time of a file's first animal"
+    )
+    parser.add_argument(
+        "--controls", action="store_true", help="add sensors with perfect, random and constant u"
+    )
+    parser.add_argument("--username", help=f"broker's user; password in ${_PASSWORD_VARIABLE}")
+    parser.add_argument(
+        "--truth", action="store_true", help="say on stderr what is wrong with whom"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write or publish, and return the exit code."""
+    if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
+        raise SimulateError("--interval and --seconds must be above 0")
+    start = time.time() if options.broker else _start(options.start)
+    carts = (*CARTS, *CONTROLS) if options.controls else CARTS
+    fleet = Fleet(np.random.default_rng(options.seed), start, options.interval, carts)
+    if options.truth:
+        for fault in fleet.faults.values():
+            sys.stderr.write(f"{fault.sentence}\n")
+    if options.broker:
+        _publish(options, fleet, start)
+    else:
+        _write(options, fleet, start)
+    return 0
+
+
+def _start(text: str) -> float:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise SimulateError(f"--start: {error}") from error
+
+
+def _write(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
+    span = 300.0 if options.seconds is None else options.seconds
+    try:
+        with _opened(options.out) as out:
+            write_stream(out, _steps(fleet, start, span), fleet.units, options.format)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        refused = SimulateError(f"--out {options.out}: cannot be written: {error.strerror}")
+        refused.exit_code = CANNOT_CREATE
+        raise refused from error
+
+
+def _opened(name: str) -> nullcontext[TextIO] | TextIO:
+    if name == "-":
+        return nullcontext(sys.stdout)
+    return Path(name).open("w", encoding="utf-8", newline="")
+
+
+def _steps(fleet: Fleet, start: float, span: float) -> Iterator[Observation]:
+    passed = 0.0
+    while passed < span:
+        passed = min(span, passed + _STEP_SECONDS)
+        yield from fleet.step(start + passed)
+
+
+def _publish(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
+    from monitor.sources.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
+
+    host, colon, port = options.broker.rpartition(":")
+    if not colon or not port.isdigit():
+        raise SimulateError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
+    until = start + (np.inf if options.seconds is None else options.seconds)
+    password = os.environ.get(_PASSWORD_VARIABLE)
+    with BrokerPublisher(
+        host, int(port), username=options.username, password=password
+    ) as publisher:
+        while (now := time.time()) < until:
+            for observation in fleet.step(now):
+                publisher.publish(*native_message(observation, unit=UNIT))
+            publisher.sleep(_LIVE_STEP_SECONDS)

@@ -1,0 +1,54 @@
+"""Typed settings from YAML: every key has a default, every mistake its place.
+
+``load`` reads a file, ``for_series`` says what holds for one series, ``resolve_secret`` reads name
+and password, ``settings_hash`` tells two runs' settings apart.
+"""
+
+from monitor.config.credentials import Credentials, resolve_secret
+from monitor.config.identity import settings_hash
+from monitor.config.loading import check, load, parse
+from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.sections import (
+    Alerts,
+    Http,
+    Journal,
+    Log,
+    Mqtt,
+    Pairing,
+    Publish,
+    Scoring,
+    Series,
+    Source,
+    Tls,
+    Windows,
+)
+from monitor.config.series import SeriesSettings, for_series
+from monitor.config.settings import Group, Override, Settings
+
+__all__ = [
+    "Alerts",
+    "Credentials",
+    "Group",
+    "Http",
+    "Journal",
+    "Log",
+    "Mistake",
+    "Mqtt",
+    "Override",
+    "Pairing",
+    "Publish",
+    "Scoring",
+    "Series",
+    "SeriesSettings",
+    "Settings",
+    "SettingsError",
+    "Source",
+    "Tls",
+    "Windows",
+    "check",
+    "for_series",
+    "load",
+    "parse",
+    "resolve_secret",
+    "settings_hash",
+]

@@ -1,0 +1,261 @@
+"""A settings file as a tree that knows where each key and value stands. The only user of YAML.
+
+Rules of this file: YAML 1.2 numbers; no anchors, aliases, tags or second documents; nothing
+recurses, so that depth costs a sentence and not the stack; whatever bytes come, mistakes go out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+import yaml
+import yamlcore
+
+from monitor.config.mistakes import KeyPath
+
+BYTES_MAX: Final = 1024 * 1024
+DEPTH_MAX: Final = 16
+_SCALAR_CHARACTERS_MAX: Final = 4096
+_INTEGER_CHARACTERS_MAX: Final = 20
+_UNPRINTABLE: Final = re.compile(
+    r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+_INTEGER: Final = "tag:yaml.org,2002:int"
+_ENDS: Final = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+
+
+class _Mark(Protocol):
+    """Where the parser is, from 0; there is one in C and one in Python."""
+
+    line: int
+    column: int
+
+
+Value = str | int | float | bool | None | dict[str, "Value"] | list["Value"]
+
+
+class Place(NamedTuple):
+    """Line and column, both from 1."""
+
+    line: int
+    column: int
+
+
+class Flaw(NamedTuple):
+    """Something wrong with the file itself."""
+
+    place: Place
+    path: KeyPath
+    what: str
+
+
+@dataclass
+class Document:
+    """The values of a file, where they stand, and what is wrong with it as a file.
+
+    ``missing`` are the paths whose value could not be read: nothing more is to be said of them.
+    """
+
+    values: Value = None
+    keys: dict[KeyPath, Place] = field(default_factory=dict)
+    places: dict[KeyPath, Place] = field(default_factory=dict)
+    flaws: list[Flaw] = field(default_factory=list)
+    missing: set[KeyPath] = field(default_factory=set)
+    complete: bool = True
+
+    def place(self, path: KeyPath, *, of_key: bool = False) -> Place:
+        """Return where the value at ``path`` stands, or its key; else where its parent does."""
+        if of_key and path in self.keys:
+            return self.keys[path]
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, Place(1, 1))
+
+
+def read_document(raw: bytes) -> Document:
+    """Return what ``raw`` says; what is wrong with it is in ``flaws``."""
+    document = Document()
+    text = _decoded(raw, document)
+    if text is None:
+        document.complete = False
+        return document
+    try:
+        _Builder(document).build(yaml.parse(text, Loader=yamlcore.CCoreLoader))
+    except yaml.MarkedYAMLError as error:
+        document.complete = False
+        document.flaws.append(_syntax_flaw(error))
+    return document
+
+
+def _syntax_flaw(error: yaml.MarkedYAMLError) -> Flaw:
+    what = f"not YAML: {error.problem or 'cannot be read'}"
+    if error.context:
+        what += f" {error.context}"
+    if error.context_mark is not None:
+        begin = _place(error.context_mark)
+        what += f" that begins at {begin.line}:{begin.column}"
+    return Flaw(_place(error.problem_mark or error.context_mark), (), what)
+
+
+def _decoded(raw: bytes, document: Document) -> str | None:
+    if len(raw) > BYTES_MAX:
+        document.flaws.append(Flaw(Place(1, 1), (), f"is larger than {BYTES_MAX} bytes"))
+        return None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8-sig", errors="replace")
+        what = f"is not UTF-8: byte 0x{raw[error.start]:02x}; save the file as UTF-8"
+        document.flaws.append(Flaw(_place_after(before), (), what))
+        return None
+    odd = _UNPRINTABLE.search(text)
+    if odd:
+        what = f"holds the control character U+{ord(odd[0]):04X}; take it away"
+        document.flaws.append(Flaw(_place_after(text[: odd.start()]), (), what))
+        return None
+    return text
+
+
+def _place_after(text: str) -> Place:
+    lines = text.split("\n")
+    return Place(len(lines), len(lines[-1]) + 1)
+
+
+def _place(mark: _Mark | None) -> Place:
+    return Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+
+
+class _Unusable:
+    """Stands for a key whose value is read and thrown away."""
+
+
+_UNUSABLE: Final = _Unusable()
+_PLAIN_KEY: Final = "a key must be plain text, without anchor, alias or tag"
+
+
+@dataclass
+class _Open:
+    """A mapping or sequence that is being read; ``key`` is the one whose value comes next."""
+
+    path: KeyPath
+    into: dict[str, Value] | list[Value]
+    key: str | _Unusable | None = None
+
+
+class _Builder:
+    """Makes a document of the events of a YAML parser, keeping its own stack."""
+
+    def __init__(self, document: Document) -> None:
+        self._document: Final = document
+        self._scalars: Final = yamlcore.CCoreLoader("")
+        self._stack: list[_Open] = []
+        self._skipped = 0
+        self._documents = 0
+
+    def build(self, events: Iterable[yaml.Event]) -> None:
+        """Take ``events`` until they end or cannot be used."""
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                self._documents += 1
+                if self._documents > 1:
+                    self._flaw(event, (), "a second document begins here; one file, one document")
+                    return
+            elif self._skipped:
+                self._skip(event)
+            elif isinstance(event, _ENDS):
+                self._stack.pop()
+            elif isinstance(event, yaml.NodeEvent):
+                self._node(event)
+            if len(self._stack) > DEPTH_MAX:
+                self._flaw(event, (), f"is nested deeper than {DEPTH_MAX} levels")
+                self._document.complete = False
+                return
+
+    def _flaw(self, event: yaml.Event, path: KeyPath, what: str) -> None:
+        self._document.flaws.append(Flaw(_place(event.start_mark), path, what))
+
+    def _skip(self, event: yaml.Event) -> None:
+        """Pass over what belongs to a collection that is not used."""
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._skipped += 1
+        elif isinstance(event, _ENDS):
+            self._skipped -= 1
+
+    def _node(self, event: yaml.NodeEvent) -> None:
+        parent = self._stack[-1] if self._stack else None
+        if parent is None:
+            self._value(event, ())
+        elif isinstance(parent.into, list):
+            self._value(event, (*parent.path, len(parent.into)))
+        elif parent.key is None:
+            parent.key = self._key(event, parent)
+        elif isinstance(parent.key, str):
+            self._value(event, (*parent.path, parent.key))
+            parent.key = None
+        else:
+            self._skipped = int(isinstance(event, yaml.CollectionStartEvent))
+            parent.key = None
+
+    def _key(self, event: yaml.NodeEvent, parent: _Open) -> str | _Unusable:
+        """Return a key, or _UNUSABLE after saying why it is."""
+        if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
+            self._flaw(event, parent.path, _PLAIN_KEY)
+            self._skipped = int(isinstance(event, yaml.CollectionStartEvent))
+            return _UNUSABLE
+        path = (*parent.path, event.value)
+        first = self._document.keys.get(path)
+        if first is not None:
+            what = f"stands twice; first at {first.line}:{first.column}"
+            self._flaw(event, path, what)
+            return _UNUSABLE
+        self._document.keys[path] = _place(event.start_mark)
+        return str(event.value)
+
+    def _value(self, event: yaml.NodeEvent, path: KeyPath) -> None:
+        self._document.places[path] = _place(event.start_mark)
+        if event.anchor and not isinstance(event, yaml.AliasEvent):
+            self._flaw(event, path, "anchors (&) are not used here; write the value out")
+        if isinstance(event, yaml.ScalarEvent):
+            self._put(path, self._scalar(event, path))
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if event.tag:
+                self._flaw(event, path, "tags (!) are not used here; take it away")
+            into: dict[str, Value] | list[Value]
+            into = {} if isinstance(event, yaml.MappingStartEvent) else []
+            self._put(path, into)
+            self._stack.append(_Open(path, into))
+        else:
+            self._flaw(event, path, "aliases (*) are not used here; write the value out")
+            self._document.missing.add(path)
+            self._put(path, None)
+
+    def _scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> Value:
+        """Return what a scalar says in YAML 1.2; None after saying why it cannot be used."""
+        tag = self._scalars.resolve(yaml.ScalarNode, event.value, event.implicit)
+        if event.tag:
+            what = "tags (!) are not used here; take it away, put quotes around a text"
+        elif len(event.value) > _SCALAR_CHARACTERS_MAX:
+            what = f"is longer than {_SCALAR_CHARACTERS_MAX} characters"
+        elif tag == _INTEGER and len(event.value) > _INTEGER_CHARACTERS_MAX:
+            what = "has too many digits"
+        else:
+            node = yaml.ScalarNode(tag, event.value)
+            value: Value = self._scalars.yaml_constructors[tag](self._scalars, node)
+            return value
+        self._flaw(event, path, what)
+        self._document.missing.add(path)
+        return None
+
+    def _put(self, path: KeyPath, value: Value) -> None:
+        """Lay a value where it belongs; one that is missing holds its place in a list."""
+        if not self._stack:
+            self._document.values = value
+            return
+        into = self._stack[-1].into
+        if isinstance(into, list):
+            into.append(value)
+        elif path not in self._document.missing:
+            into[str(path[-1])] = value

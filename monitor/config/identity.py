@@ -1,0 +1,26 @@
+"""The hash that says whether two runs had the same settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Final
+
+from monitor.config.settings import Settings
+
+_CREDENTIALS: Final = {"username", "username_env", "password_file", "password_env"}
+
+
+def settings_hash(settings: Settings) -> str:
+    """Return the SHA-256 (hex) of the settings as canonical JSON, without who logs in and how.
+
+    A key that is given its default and one that is left out give the same hash; not so in groups
+    and overrides, where what is left out stays as it is above.
+    """
+    values: dict[str, Any] = settings.model_dump(mode="json", exclude={"mqtt": _CREDENTIALS})
+    for key in ("groups", "overrides"):
+        values[key] = [
+            each.model_dump(mode="json", exclude_unset=True) for each in getattr(settings, key)
+        ]
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

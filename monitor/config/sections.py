@@ -1,0 +1,288 @@
+"""The sections of the settings file: what may be set, within which limits, and the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from monitor.config.kinds import (
+    Contradiction,
+    File,
+    Globs,
+    Host,
+    Name,
+    Port,
+    Section,
+    Topic,
+    Unit,
+    Variable,
+    is_loopback,
+    refusal,
+    setting,
+)
+from monitor.config.mistakes import nearest_text
+from monitor.topics import Template
+
+PairingMode = Literal["nearest", "key"]
+Density = Literal["normal", "tophat", "auto"]
+Profile = Literal["balanced", "accuracy", "coverage"]
+ToleranceSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
+WindowPairs = Annotated[int, Field(ge=1, le=100_000)]
+WindowDays = Annotated[float, Field(gt=0, le=36_525)]
+Level = Annotated[float, Field(ge=0.01, le=0.9999)]
+Patience = Annotated[float, Field(ge=2, le=1e9)]
+StaleAfterSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
+
+
+class Tls(Section):
+    """An encrypted connection to the broker; ``tls: {}`` trusts what this machine trusts."""
+
+    ca_file: File | None = setting(
+        None, "Certificates (PEM) of those who may vouch for the broker; null for the system's."
+    )
+    cert_file: File | None = setting(
+        None, "The daemon's own certificate (PEM), where the broker asks for one."
+    )
+    key_file: File | None = setting(None, "The key (PEM) of cert_file.")
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A certificate and its key come together."""
+        if self.cert_file is not None and self.key_file is None:
+            yield Contradiction(("cert_file",), "needs its key; give key_file too")
+        if self.key_file is not None and self.cert_file is None:
+            yield Contradiction(("key_file",), "needs its certificate; give cert_file too")
+
+
+class Mqtt(Section):
+    """The broker, and how to be its client."""
+
+    host: Host = setting("127.0.0.1", "Name or address of the broker.")
+    port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
+    protocol: Literal["5", "3.1.1"] = setting("5", "Version of MQTT, in quotes.")
+    client_id: Name = setting(
+        "monitor", "Name of the session at the broker; two daemons need two names."
+    )
+    username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
+        None, "User name at the broker; null for none."
+    )
+    username_env: Variable | None = setting(
+        None, "Environment variable that holds the user name, instead of username."
+    )
+    password_file: File | None = setting(
+        None,
+        "File that holds the password and nothing else; a relative path is looked for in "
+        "$CREDENTIALS_DIRECTORY first.",
+    )
+    password_env: Variable | None = setting(
+        None, "Environment variable that holds the password, instead of password_file."
+    )
+    keepalive_seconds: int = setting(
+        15, "A connection silent for one and a half times this long is given up.", ge=1, le=65_535
+    )
+    session_expiry_seconds: int = setting(
+        604_800,
+        "How long the broker keeps messages for a daemon that is away (MQTT 5).",
+        ge=0,
+        le=4_294_967_295,
+    )
+    receive_maximum: int = setting(
+        5000,
+        "How many messages may be under way before they are durable (MQTT 5).",
+        ge=1,
+        le=65_535,
+    )
+    max_packet_bytes: int = setting(65_536, "Largest message that is read.", ge=128, le=268_435_455)
+    connect_timeout_seconds: float = setting(
+        3.0, "How long one attempt to connect may take.", gt=0, le=120
+    )
+    tls: Tls | None = setting(None, "Encryption; null for none.")
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A name and a password each have one place, and 3.1.1 knows no password without a name."""
+        if self.username is not None and self.username_env is not None:
+            yield Contradiction(("username_env",), "stands beside username; give one of the two")
+        if self.password_file is not None and self.password_env is not None:
+            yield Contradiction(
+                ("password_env",), "stands beside password_file; give one of the two"
+            )
+        password = next((at for at in ("password_file", "password_env") if getattr(self, at)), None)
+        if self.protocol == "3.1.1" and password and not (self.username or self.username_env):
+            yield Contradiction((password,), "MQTT 3.1.1 needs a user name with a password")
+
+
+class Source(Section):
+    """Topics that are subscribed to, and what their messages are."""
+
+    topic: Topic = Field(
+        description="Template of the topics; {sensor}, {quantity}, {subject} and any other {name} "
+        "take one level each, + any one level, # all that follows."
+    )
+    kind: Literal["reading", "reference", "event"] = Field(
+        description="What the messages are: readings of sensors, references, or events that begin "
+        "a new epoch."
+    )
+    decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
+        "native", "Format of the payload."
+    )
+    qos: int = setting(
+        1, "Quality of service of the subscription; 0 may lose messages.", ge=0, le=2
+    )
+    unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
+
+    @field_validator("decoder")
+    @classmethod
+    def _known(cls, decoder: str, context: ValidationInfo) -> str:
+        known = (context.context or {}).get("decoders")
+        if known is not None and decoder not in known:
+            raise refusal(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
+        return decoder
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A topic names whom its messages are about."""
+        names = Template.parse(self.topic).names
+        if self.kind != "reference" and "sensor" not in names:
+            yield Contradiction(
+                ("topic",), f"the topic of a {self.kind} must name its {{sensor}} in one level"
+            )
+        if self.kind == "reference" and not {"sensor", "subject"} & set(names):
+            yield Contradiction(
+                ("topic",), "the topic of a reference must name its {subject} or {sensor}"
+            )
+
+
+class Pairing(Section):
+    """Which reference belongs to which reading."""
+
+    mode: PairingMode = setting(
+        "nearest",
+        "nearest: each reference with the reading nearest in time, within tolerance_seconds; "
+        "key: each reading with the nearest reference of its key, however far apart (up to "
+        "max_wait_hours).",
+    )
+    match_on: Annotated[
+        tuple[Literal["subject", "key"], ...], Field(max_length=2, strict=False)
+    ] = setting(
+        ("subject", "key"),
+        "What must agree besides the quantity: subject (the reference is about that sensor), key "
+        "(both carry the same one, or none).",
+    )
+    tolerance_seconds: ToleranceSeconds = setting(
+        60.0, "How far apart in time a reading and its reference may be."
+    )
+    max_wait_hours: float = setting(
+        72.0, "How long either side waits for the other to arrive.", gt=0, le=8784
+    )
+    max_pending: int = setting(
+        500_000, "How many readings and references may wait in all.", ge=1, le=100_000_000
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Each thing to agree on is named once."""
+        if len(set(self.match_on)) < len(self.match_on):
+            yield Contradiction(("match_on",), "names the same thing twice")
+
+
+class Windows(Section):
+    """How far back statistics look."""
+
+    pairs: WindowPairs = setting(500, "At most so many of a series' last pairs.")
+    days: WindowDays | None = setting(
+        None, "At most the pairs of so many days; null for no limit in time."
+    )
+
+
+class Scoring(Section):
+    """How a stated uncertainty is read."""
+
+    density: Density = setting(
+        "auto",
+        "Distribution that a sensor is taken to state: normal, tophat (even over its interval), "
+        "or auto (normal where it states u, tophat where it states an interval only).",
+    )
+    level: Level = setting(
+        0.9,
+        "Coverage probability of the interval of a sensor that states u only, and of intervals "
+        "that come without p.",
+    )
+    profile: Profile = setting(
+        "balanced", "What counts most when sensors are ranked: accuracy, coverage or both."
+    )
+
+
+class Alerts(Section):
+    """When to raise an alert."""
+
+    patience: Patience = setting(
+        1000.0,
+        "How many pairs an honest sensor goes, on average at least, between two false alarms.",
+    )
+
+
+class Series(Section):
+    """How many series (one sensor's one quantity) there may be, and when one is silent."""
+
+    max: int = setting(10_000, "At most so many series.", ge=1, le=10_000_000)
+    max_new_per_minute: int = setting(
+        100, "At most so many new series a minute.", ge=1, le=10_000_000
+    )
+    allow: Globs = setting(("*",), "Patterns of the sensors that may come in.")
+    stale_after_seconds: StaleAfterSeconds = setting(
+        3600.0, "A series without a reading for so long is withdrawn from the metrics."
+    )
+
+
+class Publish(Section):
+    """When results are published."""
+
+    interval_seconds: float = setting(
+        2.0, "Time between two rounds of computing and publishing.", ge=0.01, le=3600
+    )
+
+
+class Journal(Section):
+    """The file that keeps what was accepted."""
+
+    path: File = setting(
+        "state/journal.sqlite",
+        "Where it is; a relative path starts from the folder the daemon is started in.",
+    )
+    retention_days: float = setting(400.0, "How long pairs are kept.", gt=0, le=36_525)
+    dead_letters: int = setting(
+        10_000, "How many rejected messages are kept for a look.", ge=0, le=1_000_000
+    )
+
+
+class Http(Section):
+    """Where metrics and pages are served."""
+
+    host: Host = setting("127.0.0.1", "Address to listen on.")
+    port: int = setting(9108, "Port to listen on; 0 takes a free one.", ge=0, le=65_535)
+    allow_remote: bool = setting(
+        default=False,
+        description="Whether other machines may read it; there is no password, so put a proxy "
+        "in front.",
+    )
+    max_connections: int = setting(64, "At most so many connections at a time.", ge=1, le=10_000)
+    header_timeout_seconds: float = setting(
+        5.0, "A request whose head takes longer is cut off.", gt=0, le=300
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Whoever opens the pages to other machines says so."""
+        if not self.allow_remote and not is_loopback(self.host):
+            yield Contradiction(
+                ("host",),
+                "would let other machines read the pages, which ask for no password; write "
+                "127.0.0.1, or allow_remote: true if you want that",
+            )
+
+
+class Log(Section):
+    """What the daemon says of itself, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "The least that is worth a line."
+    )
+    format: Literal["text", "json"] = setting("text", "For people or for machines.")

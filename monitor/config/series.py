@@ -1,0 +1,107 @@
+"""What holds for one series: the settings, its group's, and the overrides that fit it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from monitor.config.kinds import Section
+from monitor.config.sections import Density, Profile
+from monitor.config.settings import Group, Part, Parts, Settings
+from monitor.topics import Template
+
+# A topic that names no quantity gives its readings this one.
+UNNAMED_QUANTITY: Final = "value"
+
+S = TypeVar("S", bound=Section)
+
+
+@dataclass(frozen=True)
+class SeriesSettings:
+    """The settings of one series; ``group`` and ``unit`` are empty where there is none.
+
+    ``pairing_mode`` and ``tolerance_seconds`` are those the core pairs by: pairing by key is
+    pairing all readings of that key, with max_wait_hours for a tolerance.
+    """
+
+    group: str
+    unit: str
+    density: Density
+    level: float
+    profile: Profile
+    window_pairs: int
+    window_days: float | None
+    patience: float
+    pairing_mode: str
+    tolerance_seconds: float
+    stale_after_seconds: float
+
+
+def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings:
+    """Return what holds for a series: the first group that fits, then overrides, later ones win."""
+    group = next((each for each in settings.groups if _belongs(each, sensor, quantity)), None)
+    layers: list[Parts] = [] if group is None else [group]
+    layers += [
+        each
+        for each in settings.overrides
+        if _fits(each.sensor, sensor) and _fits(each.quantity, quantity)
+    ]
+    pairing = _laid_over(settings.pairing, [each.pairing for each in layers])
+    windows = _laid_over(settings.windows, [each.windows for each in layers])
+    scoring = _laid_over(settings.scoring, [each.scoring for each in layers])
+    alerts = _laid_over(settings.alerts, [each.alerts for each in layers])
+    series = _laid_over(settings.series, [each.series for each in layers])
+    by_key = pairing.mode == "key"
+    return SeriesSettings(
+        group="" if group is None else group.name,
+        unit=_unit(settings, quantity),
+        density=scoring.density,
+        level=scoring.level,
+        profile=scoring.profile,
+        window_pairs=windows.pairs,
+        window_days=windows.days,
+        patience=alerts.patience,
+        pairing_mode="all" if by_key else pairing.mode,
+        tolerance_seconds=pairing.max_wait_hours * 3600 if by_key else pairing.tolerance_seconds,
+        stale_after_seconds=series.stale_after_seconds,
+    )
+
+
+def _laid_over(section: S, parts: list[Part | None]) -> S:
+    """Return ``section`` with what ``parts`` set, later ones over earlier ones."""
+    given = {
+        key: getattr(part, key)
+        for part in parts
+        if part is not None
+        for key in part.model_fields_set
+    }
+    return section.model_copy(update=given) if given else section
+
+
+def _belongs(group: Group, sensor: str, quantity: str) -> bool:
+    return any(_fits(pattern, sensor) for pattern in group.sensors) and any(
+        _fits(pattern, quantity) for pattern in group.quantities
+    )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return pattern == "*" or _compiled(pattern).match(name) is not None
+
+
+@lru_cache(maxsize=8192)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))
+
+
+def _unit(settings: Settings, quantity: str) -> str:
+    """Return the unit of the sources that may carry readings of ``quantity``, if they agree."""
+    units = {
+        source.unit
+        for source in settings.sources
+        if source.kind == "reading"
+        and ("quantity" in Template.parse(source.topic).names or quantity == UNNAMED_QUANTITY)
+    }
+    return units.pop() if len(units) == 1 else ""

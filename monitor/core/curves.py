@@ -1,0 +1,182 @@
+"""The uncertainty characteristics curve of one series, point by point, and what is read off it.
+
+Rules of this file: analysis of one series at a time (arrays of its pairs), O(N log N); the live
+figures are in ``characteristics``. Half-widths are not negative; a band of zero width never holds
+a reference off its value, so its miss stays at every scale. Curves of different sensors may be
+compared only where value and reference are shared; else compare gains (C-25).
+
+Source: Navratil et al. (arXiv 2106.00858), cited as C.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int
+
+# Draws of the permutation test worked on at a time.
+PORTION: Final = 1 << 18
+
+
+class Curve(NamedTuple):
+    """Operating points at scale 0 and at every finite critical scale, ascending (C Def. 1, Alg. 1).
+
+    ``bandwidth``, ``excess`` and ``deficit`` in the quantity's unit; ``miss`` is a share.
+    """
+
+    scale: Float
+    bandwidth: Float
+    miss: Float
+    excess: Float
+    deficit: Float
+
+
+def critical_scales(below: Float, above: Float, error: Float) -> Float:
+    """Return the smallest scale at which each band holds its reference (C eq. 7)."""
+    active = np.where(error > 0.0, below, above)
+    scale = np.where(error != 0.0, np.inf, 0.0)
+    return np.divide(np.abs(error), active, out=scale, where=active > 0.0)
+
+
+def _sums_to(ordered: Float, rows: Float, order: Int, at: Float) -> Float:
+    """Return, for each of ``at``, the sum of ``rows`` whose ``ordered`` key is at most that."""
+    sums = np.concatenate([[0.0], np.cumsum(rows[order])])
+    return sums[np.searchsorted(ordered, at, side="right")]
+
+
+def curve(below: Float, above: Float, error: Float, *, nearer: bool = True) -> Curve:
+    """Return the curve of bands [value - k below, value + k above] for errors value - reference.
+
+    ``nearer``: the excess of C eq. 8, the distance to the nearer end; otherwise the distance to
+    the end on the reference's side, as the authors' program has it. They differ for asymmetric
+    bands only.
+    """
+    n, distance = error.size, np.abs(error)
+    active = np.where(error > 0.0, below, above)
+    opposite = np.where(error > 0.0, above, below)
+    critical = critical_scales(below, above, error)
+    order = np.argsort(critical, kind="stable")
+    ordered = critical[order]
+    at = np.unique(np.concatenate([[0.0], ordered[np.isfinite(ordered)]]))
+    inside = _sums_to(ordered, np.ones(n), order, at)
+    widths, distances = (_sums_to(ordered, rows, order, at) for rows in (active, distance))
+    excess = at * widths - distances
+    if nearer:
+        excess += _turned(active - opposite, distance, at)
+    finite = np.where(np.isfinite(critical), active, 0.0)
+    deficit = (np.sum(distance) - distances) - at * (np.sum(finite) - widths)
+    return Curve(
+        scale=at,
+        bandwidth=at * float(np.mean(0.5 * (below + above))),
+        miss=(n - inside) / n,
+        excess=np.maximum(excess, 0.0) / n,
+        deficit=np.maximum(deficit, 0.0) / n,
+    )
+
+
+def _turned(wider: Float, distance: Float, at: Float) -> Float:
+    """Return what the excess loses where the far end has become the nearer one.
+
+    That is so from scale 2 distance / (active - opposite) on, for active > opposite.
+    """
+    some = wider > 0.0
+    turn = 2.0 * distance[some] / wider[some]
+    order = np.argsort(turn, kind="stable")
+    ordered = turn[order]
+    lost = _sums_to(ordered, wider[some], order, at)
+    return _sums_to(ordered, 2.0 * distance[some], order, at) - at * lost
+
+
+def step_area(x: Float, y: Float) -> float:
+    """Return the exact area under the step curve that keeps ``y`` from each ``x`` to the next."""
+    return float(np.sum(np.diff(x) * y[:-1]))
+
+
+def trapezoid_area(x: Float, y: Float) -> float:
+    """Return the area under straight lines between the points."""
+    return float(np.sum(np.diff(x) * 0.5 * (y[1:] + y[:-1])))
+
+
+def partial_area(x: Float, y: Float, largest: float) -> float:
+    """Return the step area from where ``y`` is down to ``largest`` (C-15)."""
+    kept = y <= largest + 1e-12
+    return step_area(x[kept], y[kept])
+
+
+def optimum(x: Float, y: Float, weight: float) -> tuple[int, float]:
+    """Return the point of least cost ``weight`` x + (1 - ``weight``) y, and that cost (C-12, C-13).
+
+    The least cost over all scales lies at 0 or at a critical scale. The weight is the user's: the
+    price of one unit of x against one of y. For bandwidth and deficit alpha/(1 + alpha) makes it
+    the interval score (C-21).
+    """
+    costs = weight * x + (1.0 - weight) * y
+    best = int(np.argmin(costs))
+    return best, float(costs[best])
+
+
+def normalised(points: Curve, sd: float) -> Curve:
+    """Return the curve with lengths in units of ``sd``, the references' standard deviation (C-22)."""
+    return points._replace(
+        bandwidth=points.bandwidth / sd, excess=points.excess / sd, deficit=points.deficit / sd
+    )
+
+
+def thinned(points: Curve, most: int = 64) -> Curve:
+    """Return at most ``most`` points, evenly along the curve, both ends kept."""
+    kept = np.unique(np.linspace(0, points.scale.size - 1, most).round().astype(np.int64))
+    return Curve(*(axis[kept] for axis in points))
+
+
+def bandwidth_at(points: Curve, miss: Float) -> Float:
+    """Return the least bandwidth whose miss rate is at most ``miss``; inf where there is none."""
+    place = np.searchsorted(-points.miss, -(miss + 1e-12), side="left")
+    return np.append(points.bandwidth, np.inf)[place]
+
+
+def crossovers(one: Curve, other: Curve) -> Float:
+    """Return the miss rates at which the narrower of two curves changes (C-28), descending.
+
+    Each is the first level, coming from 1, at which the other one is the narrower.
+    """
+    levels = np.unique(np.concatenate([one.miss, other.miss]))[::-1]
+    a, b = bandwidth_at(one, levels), bandwidth_at(other, levels)
+    lead = np.where(a < b, -1, np.where(a > b, 1, 0))
+    led = np.flatnonzero(lead)
+    changed = np.flatnonzero(np.diff(lead[led])) + 1
+    return levels[led[changed]]
+
+
+def additive_for_level(below: Float, above: Float, error: Float, alpha: float) -> float:
+    """Return the addend b to both half-widths that holds 1 - ``alpha`` of references (C-33).
+
+    The split-conformal rank of |error| - half-width towards the reference; NaN for too few pairs.
+    Useful where u has a floor that a factor cannot mend; negative where intervals are too wide.
+    """
+    needed = np.sort(np.abs(error) - np.where(error > 0.0, below, above))
+    rank = int(np.ceil((needed.size + 1) * (1.0 - alpha) - 1e-9))
+    return float(needed[rank - 1]) if rank <= needed.size else float("nan")
+
+
+def permutation_test(
+    one: tuple[Float, Float], other: tuple[Float, Float], *, replicates: int, seed: int
+) -> tuple[float, float]:
+    """Return the difference of two AUUCCs on common events and its two-sided p-value (C-19).
+
+    Each of ``one`` and ``other`` is (mean half-widths, critical scales), row by row of the same
+    events; under the null hypothesis the labels of each event may be swapped.
+    """
+    a, b = np.stack(one, axis=1), np.stack(other, axis=1)
+    n, total, change = a.shape[0], (a + b).sum(axis=0), b - a
+    difference = float(np.prod(a.mean(axis=0)) - np.prod(b.mean(axis=0)))
+    random = np.random.Generator(np.random.SFC64(seed))
+    extreme, portion = 0, max(1, PORTION // n)
+    for begin in range(0, replicates, portion):
+        size = min(portion, replicates - begin)
+        swapped = random.integers(0, 2, size=(size, n), dtype=np.int8).astype(np.float64)
+        first = a.sum(axis=0) + swapped @ change
+        areas = np.prod(first / n, axis=1) - np.prod((total - first) / n, axis=1)
+        extreme += int(np.sum(np.abs(areas) >= abs(difference) * (1.0 - 1e-12)))
+    return difference, (1.0 + extreme) / (1.0 + replicates)

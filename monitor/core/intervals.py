@@ -1,0 +1,269 @@
+"""Intervals of calibration statistics that cost no resampling, and what they say.
+
+Rules of this file: deterministic, vectorised over series, closed in sums over the window; below
+``MIN_PAIRS`` pairs there is no interval (NaN). They approximate the BCa bootstrap for independent
+pairs: where pairs are autocorrelated use ``monitor.core.resampling.block_zms``.
+
+Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Davison and Hinkley,
+Biometrika 75 (1988) (saddlepoint of a resampled mean); Pernot (arXiv 2402.10043v2) eq. 13-15.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from monitor.core.calibration import (
+    mean_square_error,
+    mean_variance,
+    n_effective,
+    rce,
+    z_square,
+    zms,
+)
+from monitor.core.columns import Columns, ratio
+from monitor.core.model import Float
+
+LEVEL: Final = 0.95
+# Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
+MIN_PAIRS: Final = 20
+APPROXIMATE: Final = 500
+# |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
+UNDECIDED: Final = 0.05
+# The saddlepoint's root search: two points suffice where the second is NEAR in units of normal
+# quantiles (the cubic is then right to 1e-4 of the interval's width), else at most STEPS with a
+# bracket until FOUND.
+NEAR: Final = 0.02
+FOUND: Final = 1e-3
+STEPS: Final = 24
+LARGEST_TILT: Final = 16.0
+TINY: Final = 1e-300
+Point = tuple[Float, Float, Float]
+
+
+class Interval(NamedTuple):
+    """An interval of one statistic for each series, by a named method.
+
+    ``zeta`` is the signed distance of the estimate from its target in units of the arm that points
+    to the target (B-15): |zeta| <= 1 exactly when the interval holds the target.
+    """
+
+    method: str
+    level: float
+    estimate: Float
+    lower: Float
+    upper: Float
+    zeta: Float
+    replicates: int | None = None
+    seed: int | None = None
+    bias: Float | None = None
+
+
+def zeta_of(estimate: Float, lower: Float, upper: Float, target: float) -> Float:
+    """Return zeta (B eq. 14): (estimate - target) over the arm of the interval towards it."""
+    arm = np.where(estimate <= target, upper - estimate, estimate - lower)
+    return np.where(
+        estimate == target, 0.0 * arm, (estimate - target) / np.where(arm > 0, arm, np.nan)
+    )
+
+
+def verdict(zeta: float) -> str:
+    """Return ``valid``, ``invalid``, or ``undecided`` (no interval, or |zeta| too near to 1)."""
+    if np.isnan(zeta) or abs(abs(zeta) - 1.0) <= UNDECIDED:
+        return "undecided"
+    return "valid" if abs(zeta) < 1.0 else "invalid"
+
+
+def _interval(
+    c: Columns, method: str, estimate: Float, ends: tuple[Float, Float], target: float
+) -> Interval:
+    """Return an interval with its zeta, absent below ``MIN_PAIRS`` pairs."""
+    enough = c.counts >= MIN_PAIRS
+    lower, upper = (np.where(enough, end, np.nan) for end in ends)
+    return Interval(method, LEVEL, estimate, lower, upper, zeta_of(estimate, lower, upper, target))
+
+
+def _central(c: Columns, rows: Float) -> tuple[Float, Float, Float]:
+    """Return rows less their mean, the sum of their squares, and BCa's acceleration of the mean."""
+    off = rows - c.spread(c.mean(rows))
+    square = off * off
+    second = c.sum(square)
+    return off, second, ratio(c.sum(square * off), 6.0 * second * np.sqrt(second))
+
+
+def _stretch(z0: Float, acceleration: Float, tail: float) -> Float:
+    """Return BCa's w/(1 - a w) with w = z0 + z(tail): the normal quantile of an end, less z0."""
+    w = z0 + float(ndtri(tail))
+    return w / (1.0 - acceleration * w)
+
+
+def _tails() -> tuple[float, float]:
+    return 0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)
+
+
+def abc_zms(c: Columns) -> Interval:
+    """Return the ABC interval of ZMS, from the second and third moment of z^2.
+
+    For a mean the ABC bias and curvature terms vanish and z0 equals the acceleration a.
+    """
+    _, second, a = _central(c, c.once(z_square))
+    estimate, spread = c.once(zms), np.sqrt(second) / c.counts
+    lower, upper = (
+        estimate + spread * _stretch(a, a, tail) / (1.0 - a * (a + float(ndtri(tail))))
+        for tail in _tails()
+    )
+    return _interval(c, "abc", estimate, (lower, upper), 1.0)
+
+
+def abc_rce(c: Columns) -> Interval:
+    """Return the ABC interval of RCE = 1 - sqrt(A/B), A = <E^2>, B = <u_eff^2>.
+
+    With alpha = E^2/A - 1 and beta = u^2/B - 1 a step e towards one pair multiplies sqrt(A/B) by
+    sqrt((1 + e alpha)/(1 + e beta)): first derivative (alpha - beta)/2, second derivative
+    (beta^2 - alpha^2)/2 + (alpha - beta)^2/4.
+    """
+    above, below = c.once(mean_square_error), c.once(mean_variance)
+    alpha = c.error * c.error / c.spread(np.where(above > 0.0, above, np.nan)) - 1.0
+    beta = c.u_eff * c.u_eff / c.spread(below) - 1.0
+    slope = 0.5 * (alpha - beta)
+    square = slope * slope
+    n, second = c.counts, c.sum(square)
+    a = -ratio(c.sum(square * slope), 6.0 * second * np.sqrt(second))
+    spread = np.sqrt(second) / n
+    curve = c.sum(0.5 * (beta * beta - alpha * alpha) + square)
+    # The least favourable direction lowers sqrt(A/B), which raises RCE.
+    along_a = -ratio(c.sum(slope * alpha), n * n * spread)
+    along_b = -ratio(c.sum(slope * beta), n * n * spread)
+    bent = 0.5 * (along_b**2 - along_a**2) + 0.25 * (along_a - along_b) ** 2
+    gamma = ratio(-curve, 2.0 * n * n * spread) + ratio(0.5 * bent, spread)
+    z0 = ndtri(2.0 * ndtr(a) * ndtr(-gamma))
+    ends = []
+    for tail in _tails():
+        step = _stretch(z0, a, tail) / (1.0 - a * (z0 + float(ndtri(tail))))
+        moved = ratio(1.0 + step * along_a, 1.0 + step * along_b)
+        ends.append(1.0 - np.sqrt(above / below) * np.sqrt(moved))
+    return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
+
+
+def _tilted(c: Columns, scaled: Float, tilt: Float) -> tuple[Float, Float, Float, Float]:
+    """Return (r*, r, mean, variance) of the resampled mean under exponential tilts (2 x series).
+
+    ``scaled`` has mean 0 and sum of squares 1, so that no exponent exceeds |tilt|. With K the
+    cumulant function, r^2/2 = n (t K' - K) and v = t sqrt(n K''), r* = r + ln(v/r)/r is the normal
+    quantile of the probability below the mean (Lugannani, Rice; Barndorff-Nielsen).
+    """
+    n = c.counts
+    sums = np.empty((3, *tilt.shape))
+    for end, one in enumerate(tilt):
+        weights = c.times(scaled, one)
+        np.exp(weights, out=weights)
+        for power in range(3):
+            sums[power, end] = c.sum(weights)
+            weights *= scaled
+    total, mean, square = sums[0] / n, sums[1] / sums[0], sums[2] / sums[0]
+    variance = np.maximum(square - mean * mean, TINY)
+    r = np.sign(tilt) * np.sqrt(2.0 * n * np.maximum(tilt * mean - np.log(total), TINY))
+    return r + np.log(tilt * np.sqrt(n * variance) / r) / r, r, mean, variance
+
+
+def _saddlepoint_ends(c: Columns, scaled: Float, a: Float) -> Float:
+    """Return the means of ``scaled`` (2 x series) whose normal quantiles are BCa's.
+
+    One step of Newton's method from the ABC ends, then the cubic through both points; series whose
+    second point is not near (a few pairs rule their mean) are searched with a bracket.
+    """
+    w = a + ndtri(np.array(_tails()))[:, None]
+    target = a + w / (1.0 - a * w)
+    start = w / np.square(1.0 - a * w)
+    # The tilt whose cumulants up to the third give the ABC end.
+    tilt = 2.0 * start / (1.0 + np.sqrt(np.maximum(1.0 + 12.0 * a * start, 0.0)))
+    points = []
+    for _ in range(2):
+        tilt = np.clip(tilt, *_bracket(target))
+        root, r, mean, variance = _tilted(c, scaled, tilt)
+        points.append((root, mean, r / (c.counts * tilt)))
+        tilt = tilt + (target - root) * r / (c.counts * tilt * variance)
+    ends = _hermite(points[0], points[1], target)
+    far = np.flatnonzero((np.abs(target - points[1][0]) > NEAR).any(axis=0))
+    if far.size:
+        rows = np.isin(c.series, far)
+        ends[:, far] = _searched_ends(c.take(far), scaled[rows], target[:, far], tilt[:, far])
+    return ends
+
+
+def _bracket(target: Float) -> tuple[Float, Float]:
+    """Return bounds of the tilt; its sign is that of the target."""
+    up = target > 0.0
+    return np.where(up, 1e-3, -LARGEST_TILT), np.where(up, LARGEST_TILT, -1e-3)
+
+
+def _searched_ends(c: Columns, scaled: Float, target: Float, tilt: Float) -> Float:
+    """Return the same ends by Newton's method within a bracket that narrows at every step.
+
+    An end that is found stays as it is, so that no series' number hangs on its neighbours.
+    """
+    below, above = _bracket(target)
+    tilt = np.clip(tilt, below, above)
+    ends, found = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
+    for _ in range(STEPS):
+        root, r, mean, variance = _tilted(c, scaled, tilt)
+        off = target - root
+        ends = np.where(found, ends, mean + off * r / (c.counts * tilt))
+        found |= np.abs(off) < FOUND
+        if found.all():
+            break
+        below, above = np.where(off > 0.0, tilt, below), np.where(off > 0.0, above, tilt)
+        newton = tilt + off * r / (c.counts * tilt * variance)
+        inside = (newton > below) & (newton < above)
+        tilt = np.where(inside, newton, 0.5 * (below + above))
+    # Where one pair rules the mean the equation may have no root: then the mean at the bracket.
+    return np.where(found, ends, mean)
+
+
+def _hermite(one: Point, two: Point, at: Float) -> Float:
+    """Return the cubic through two points (place, value, slope) at ``at``; line where they meet."""
+    (x1, y1, s1), (x2, y2, s2) = one, two
+    gap = x2 - x1
+    line = y2 + (at - x2) * s2
+    apart = np.abs(gap) > 1e-7
+    h = np.where(apart, gap, 1.0)
+    t = (at - x1) / h
+    chord = (y2 - y1) / h
+    bend = (1.0 - t) * (s1 - chord) + t * (chord - s2)
+    cubic = (1.0 - t) * y1 + t * y2 + t * (1.0 - t) * h * bend
+    return np.where(apart, cubic, line)
+
+
+def saddlepoint_zms(c: Columns) -> Interval:
+    """Return the saddlepoint form of the BCa interval of ZMS.
+
+    BCa's z0 and acceleration are both a = skewness/(6 sqrt(n)) here, as in ABC; the quantiles of
+    the resampled mean come from its saddlepoint approximation instead of replicates.
+    """
+    off, second, a = _central(c, c.once(z_square))
+    flat = np.isnan(a)
+    size = np.sqrt(second)
+    # A series without spread has no interval; zeros keep its arithmetic quiet.
+    scaled = c.times(off, np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, size)))
+    ends = c.once(zms) + size * _saddlepoint_ends(c, scaled, np.where(flat, 0.0, a))
+    lower, upper = np.where(flat, np.nan, ends)
+    return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
+
+
+def effective_zms(c: Columns) -> Interval:
+    """Return the saddlepoint interval of ZMS with its arms stretched for autocorrelated pairs.
+
+    By sqrt(n/n_effective), with the lag-1 correlation of z (M3): cautious, for that of z^2 is less.
+    """
+    plain = saddlepoint_zms(c)
+    stretch = np.sqrt(c.counts / c.once(n_effective))
+    ends = [plain.estimate + (end - plain.estimate) * stretch for end in (plain.lower, plain.upper)]
+    return _interval(c, "effective", plain.estimate, (ends[0], ends[1]), 1.0)
+
+
+# The live interval of ZMS. Against BCa with 2 000 000 replicates, mean end-point error over the
+# interval's width, normal / t4 / t2.5 errors: n = 100 saddlepoint 0.05 / 0.05 / 0.38 %, ABC
+# 0.08 / 0.16 / 0.53 %; n = 1000 saddlepoint 0.06 / 0.14 / 0.11 %, ABC 0.06 / 0.21 / 0.33 %.
+zms_interval: Final = saddlepoint_zms

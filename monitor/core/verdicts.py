@@ -1,0 +1,88 @@
+"""A diagnosis in one plain sentence.
+
+Rules of this file: words a person at the sensor uses; numbers with no more digits than they mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from monitor.core.diagnosis import Diagnosis
+from monitor.core.remedies import Estimate
+from monitor.core.sentences import direction
+
+Words = Callable[[Diagnosis, str], str]
+
+
+def verdict(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
+    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like.
+
+    ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out.
+    """
+    words = WORDS[diagnosis.label](diagnosis, unit)
+    if diagnosis.label == "unclear" or math.isnan(since):
+        return words
+    return f"{words}, since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M}"
+
+
+def numbers(estimate: Estimate) -> tuple[str, str]:
+    """Return an estimate and " (lower to upper)", to the digits that its interval warrants."""
+    half = 0.5 * (estimate.upper - estimate.lower)
+    if not (math.isfinite(half) and half > 0.0):
+        return f"{estimate.value:.2g}", ""
+    places = max(0, math.ceil(-math.log10(0.5 * half)))
+    value, lower, upper = (f"{number:.{places}f}" for number in estimate)
+    return value, f" ({lower} to {upper})"
+
+
+def _offset(diagnosis: Diagnosis, unit: str) -> str:
+    value, lower, upper = diagnosis.estimate
+    way = direction(value, unit)
+    size = Estimate(value, lower, upper) if value >= 0.0 else Estimate(-value, -upper, -lower)
+    amount, between = numbers(size)
+    return f"reads {f'{amount} {unit}'.strip()} {way}{between}"
+
+
+def _understated(diagnosis: Diagnosis, _unit: str) -> str:
+    amount, between = numbers(diagnosis.estimate)
+    return f"its u is {amount} times too small{between}"
+
+
+def _overstated(diagnosis: Diagnosis, _unit: str) -> str:
+    value, lower, upper = (1.0 / max(part, 1e-3) for part in diagnosis.estimate)
+    amount, between = numbers(Estimate(value, upper, lower))
+    return f"its u is {amount} times too large{between}"
+
+
+def _outliers(diagnosis: Diagnosis, _unit: str) -> str:
+    far, lower, upper = (100.0 * part for part in diagnosis.estimate)
+    amount, between = numbers(Estimate(far, lower, upper))
+    return f"{amount} % of its readings are more than 4 u off{between}"
+
+
+def _gain(diagnosis: Diagnosis, _unit: str) -> str:
+    amount, between = numbers(diagnosis.estimate)
+    return f"its error grows with the level: gain {amount}{between}"
+
+
+def _stuck(diagnosis: Diagnosis, unit: str) -> str:
+    value = f"{diagnosis.estimate.value:g} {unit}".strip()
+    return f"stuck at {value} for {diagnosis.pairs} pairs"
+
+
+def _unclear(diagnosis: Diagnosis, _unit: str) -> str:
+    return f"not clear yet ({diagnosis.pairs} pairs)"
+
+
+WORDS: Final[dict[str, Words]] = {
+    "offset": _offset,
+    "understated": _understated,
+    "overstated": _overstated,
+    "outliers": _outliers,
+    "gain": _gain,
+    "stuck": _stuck,
+    "unclear": _unclear,
+}

@@ -1,0 +1,82 @@
+"""Event times as the world writes them, to seconds since 1970 UTC.
+
+Rules of this file: a time without a zone is refused unless the settings name one; the unit of a
+number is told by its size unless the settings say it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from monitor.decode.checks import Rejected
+
+_DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST_SECONDS: Final = 253_402_300_799.0  # the end of the year 9999
+
+Reader = Callable[[object], float]
+
+
+def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
+    """Return a function from what a payload states as time to seconds since 1970 UTC.
+
+    ``unit``: auto, s, ms, us or ns for numbers; ``zone``: of texts without one; ``layout``: of
+    texts that are not ISO 8601, in the words of strptime. Raises ValueError for a bad setting.
+    """
+    if unit not in ("auto", *_DIVISORS):
+        raise ValueError(f"time unit {unit!r} is not one of auto, s, ms, us, ns")
+    try:
+        local = ZoneInfo(zone) if zone else None
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ValueError(f"{zone!r} is not a time zone such as Pacific/Auckland") from error
+
+    def read(stated: object) -> float:
+        if isinstance(stated, bool) or stated is None:
+            raise Rejected("bad_field", f"time is {stated!r}; send a text or a number")
+        if isinstance(stated, int | float):
+            return _of_number(float(stated), unit)
+        if isinstance(stated, datetime):
+            return _of_datetime(stated, local)
+        return _of_text(str(stated), unit, local, layout)
+
+    return read
+
+
+def _of_number(number: float, unit: str) -> float:
+    if not math.isfinite(number):
+        raise Rejected("not_finite", f"time is {number}")
+    if unit == "auto":
+        size = abs(number)
+        unit = "ns" if size >= 1e17 else "us" if size >= 1e14 else "ms" if size >= 1e11 else "s"
+    seconds = number / _DIVISORS[unit]
+    if abs(seconds) > _LARGEST_SECONDS:
+        raise Rejected("out_of_range", f"time is {number:g} {unit}, beyond the year 9999")
+    return seconds
+
+
+def _of_text(text: str, unit: str, local: ZoneInfo | None, layout: str) -> float:
+    try:
+        if layout:
+            return _of_datetime(datetime.strptime(text, layout), local)  # noqa: DTZ007 - zone follows
+        return _of_datetime(datetime.fromisoformat(text.strip()), local)
+    except ValueError as error:
+        try:
+            return _of_number(float(text), unit)
+        except ValueError:
+            wanted = f"of the layout {layout!r}" if layout else "an ISO 8601 time"
+            raise Rejected("bad_field", f"time {text[:60]!r} is not {wanted}") from error
+
+
+def _of_datetime(time: datetime, local: ZoneInfo | None) -> float:
+    if time.tzinfo is None:
+        if local is None:
+            raise Rejected(
+                "naive_time",
+                f"time {time.isoformat()} has no zone; send one, or set time_zone for the source",
+            )
+        time = time.replace(tzinfo=local)
+    return (time - _EPOCH) / timedelta(seconds=1)

@@ -1,0 +1,204 @@
+"""Opening a file, its header, and the one way its mistakes are said.
+
+Rules of this file: gzip is told by its first bytes, never by the name; a file is refused with its
+first mistakes all listed, each with file:line:column, what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Final, Literal, TextIO
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import NAN, Float
+from monitor.decode.checks import VALUE_MAX
+from monitor.errors import BAD_INPUT, MonitorError
+
+Row = tuple[int, list[str]]
+
+MISTAKES_MAX: Final = 20
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class FileError(MonitorError):
+    """A file cannot be used. ``mistakes`` holds one line each: file:line:column: what."""
+
+    exit_code = BAD_INPUT
+
+    def __init__(self, *mistakes: str) -> None:
+        super().__init__("\n".join(mistakes))
+        self.mistakes: Final = mistakes
+
+
+class Mistakes:
+    """The first mistakes of one file, in the order of its lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path: Final = path
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, line: int, column: str, what: str) -> None:
+        """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
+        place = f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
+        self._found.append((line, f"{place}: {what}"))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def enough(self) -> bool:
+        """Whether reading on would only add to a list that nobody reads to its end."""
+        return len(self._found) > MISTAKES_MAX
+
+    def refuse(self) -> None:
+        """Raise FileError if there is any mistake."""
+        if not self._found:
+            return
+        said = [sentence for _, sentence in sorted(self._found, key=lambda found: found[0])]
+        if self.enough:
+            rest = f"{self._path}: there are more mistakes; the first {MISTAKES_MAX} are listed"
+            said = [*said[:MISTAKES_MAX], rest]
+        raise FileError(*said)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[TextIO]:
+    """Open a text file, gzip or plain; every fault of reading it becomes a FileError."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == _GZIP_MAGIC
+            plain = gzip.GzipFile(fileobj=raw) if packed else raw
+            with TextIOWrapper(plain, encoding="utf-8-sig", newline="") as text:
+                yield text
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(f"{path}: the gzip file is damaged or cut short: {error}") from error
+    except csv.Error as error:
+        raise FileError(f"{path}: is not CSV: {error}") from error
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def rows(text: TextIO) -> Iterator[Row]:
+    """Return (line number, cells) of every row that is not blank."""
+    reader = csv.reader(text)
+    return ((reader.line_num, cells) for cells in reader if cells)
+
+
+def header(path: Path, table: Iterator[Row]) -> list[str]:
+    """Return the column names of the first row: lower case, each once; raises FileError."""
+    line, cells = next(table, (1, []))
+    names = [cell.strip().lower() for cell in cells]
+    if len(names) == 1 and ";" in names[0]:
+        raise FileError(f"{path}:{line}: the columns are separated by ';'; use commas")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise FileError(f"{path}:{line}:{twice[0]}: this column stands twice; keep one")
+    return names
+
+
+def detect(path: str | Path) -> Literal["pairs", "stream"]:
+    """Return whether a file holds pairs or a stream; raises FileError where it is neither.
+
+    JSON lines are a stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference``
+    make pairs.
+    """
+    path = Path(path)
+    if is_json_lines(path):
+        return "stream"
+    with opened(path) as text:
+        names = header(path, rows(text))
+    if "kind" in names:
+        return "stream"
+    if {"value", "reference"} <= set(names):
+        return "pairs"
+    raise FileError(
+        f"{path}:1: is neither a file of pairs (columns value, reference, and sigma or lower, "
+        f"upper) nor a stream (columns time, sensor, kind, value, ...); it has {listed(names)}"
+    )
+
+
+def is_json_lines(path: Path) -> bool:
+    """Return whether the first character that is not blank opens a JSON object."""
+    with opened(path) as text:
+        for line in text:
+            if line.strip():
+                return line.lstrip().startswith("{")
+    return False
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence, cut where there are many."""
+    shown = ", ".join(name[:40] for name in names[:12]) or "no columns"
+    return shown if len(names) <= 12 else f"{shown}, ..."
+
+
+def name_of(path: Path) -> str:
+    """Return the file's name as a sensor's name: what a series is called that has none."""
+    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    return _NOT_IN_NAMES.sub("_", stem)[:128] or "sensor"
+
+
+def seconds(text: str) -> float:
+    """Return an RFC 3339 time as seconds since 1970 UTC; raises ValueError with a sentence.
+
+    The number is the one that the daemon's decoder gets for the same text.
+    """
+    try:
+        time = msgspec.convert(text, datetime)
+    except msgspec.ValidationError:
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(
+                f"{text[:40]!r} is not a time; write it as 2026-03-01T06:12:44Z"
+            ) from None
+    if time.tzinfo is None:
+        raise ValueError(f"{text[:40]!r} has no zone; append Z or an offset such as +13:00")
+    return time.timestamp()
+
+
+def all_seconds(texts: Sequence[str]) -> list[float]:
+    """Return :func:`seconds` of many texts at once; raises ValueError if any is wrong."""
+    try:
+        times = msgspec.convert(texts, list[Instant])
+    except msgspec.ValidationError:
+        return [seconds(text) for text in texts]
+    return [time.timestamp() for time in times]
+
+
+def number(text: str) -> float:
+    """Return the number that a cell states; raises ValueError with a sentence."""
+    try:
+        stated = float(text)
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a number; use a decimal point, no unit") from None
+    if "_" in text:
+        raise ValueError(f"{text[:40]!r} is not a number; leave out the underscores")
+    if not abs(stated) <= VALUE_MAX:
+        raise ValueError(f"{text[:40]!r} is not finite, or is larger than {VALUE_MAX:g}")
+    return stated
+
+
+def all_numbers(texts: Sequence[str]) -> Float:
+    """Return :func:`number` of many cells, NaN for empty ones; raises ValueError."""
+    if "_" in "".join(texts):
+        raise ValueError("an underscore is no part of a number")
+    found = np.array([float(text) if text else NAN for text in texts])
+    if np.count_nonzero(~(np.abs(found) <= VALUE_MAX)) != texts.count(""):
+        raise ValueError("a number is not finite or too large")
+    return found

@@ -1,0 +1,127 @@
+"""From the network to what others see: a page for HTTP, findings for people.
+
+Rules of this file: once every publish interval, on the data's thread; what is handed out is
+immutable; a finding is said once, when its alert's state changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, Protocol
+
+from monitor.assembly import Parts
+from monitor.config import settings_hash
+from monitor.core.network import Change
+from monitor.core.snapshot import Snapshot
+from monitor.exposition import Exposition
+from monitor.telemetry import Figures, Telemetry
+from monitor.web.page import Page
+
+DEAD_LETTERS_SHOWN: Final = 100
+
+
+class Connection(Protocol):
+    """What publishing tells of the source."""
+
+    connected: bool
+    status: str
+    sessions_lost: int
+    reconnects: int
+    stale_acknowledgements: int
+    last_message: dict[str, float]
+    tls_not_after: float | None
+
+
+class Show(Protocol):
+    """Where pages go."""
+
+    def publish(self, page: Page) -> None:
+        """Show a page from now on."""
+
+
+class Finding(NamedTuple):
+    """An alert that began or ended: when (event time), whose, which, in one sentence."""
+
+    time: float
+    sensor: str
+    quantity: str
+    alert: str
+    began: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        when = datetime.fromtimestamp(self.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return f"{when}  {self.sensor} {self.sentence}"
+
+
+Sink = Callable[[Finding], None]
+
+
+class Publisher:
+    """Evaluates the network and shows what it finds."""
+
+    def __init__(self, parts: Parts, show: Show, sinks: Sequence[Sink]) -> None:
+        self._parts: Final = parts
+        self._show: Final = show
+        self._sinks: Final = sinks
+        self._exposition: Final = Exposition()
+        self._telemetry: Final = Telemetry(lambda: self._figures)
+        self._hash: Final = settings_hash(parts.settings)
+        self._figures = Figures()
+        self._publish_seconds = 0.0
+
+    def publish(self, now: float, connection: Connection, trouble: str = "") -> Snapshot:
+        """Publish what is known at ``now``; ``trouble`` says what keeps the daemon from working."""
+        began = time.perf_counter()
+        parts = self._parts
+        snapshot = parts.network.evaluate(now)
+        for change in parts.network.take_transitions():
+            self._tell(change, snapshot)
+        self._figures = self._measure(connection)
+        page = Page(
+            metrics=self._exposition.render(snapshot) + self._telemetry.render(),
+            snapshot=snapshot,
+            not_ready=trouble or ("" if connection.connected else connection.status),
+            dead_letters=tuple(parts.journal.dead_letters(DEAD_LETTERS_SHOWN)),
+        )
+        self._show.publish(page)
+        self._publish_seconds = time.perf_counter() - began
+        return snapshot
+
+    def _tell(self, change: Change, snapshot: Snapshot) -> None:
+        """Hand a change of an alert to the sinks if people want to hear of it."""
+        began, ended = change.after == "firing", change.before == "firing"
+        if not (began or ended):
+            return
+        name = snapshot.names[change.series]
+        sentence = snapshot.sentences[change.series] if began else "is as right as it says again"
+        finding = Finding(change.time, name.sensor, name.quantity, change.family, began, sentence)
+        for sink in self._sinks:
+            sink(finding)
+
+    def _measure(self, connection: Connection) -> Figures:
+        parts, counts = self._parts, self._parts.intake.counts
+        pairing = parts.network.pairing
+        return Figures(
+            received=counts.received,
+            committed=counts.committed,
+            duplicate=counts.duplicate,
+            rejected=counts.rejected,
+            expired_unpaired=pairing.expired_unpaired,
+            corrections=pairing.corrections,
+            sessions_lost=connection.sessions_lost,
+            reconnects=connection.reconnects,
+            stale_acknowledgements=connection.stale_acknowledgements,
+            connected=connection.connected,
+            last_message=connection.last_message,
+            pending_readings=pairing.readings,
+            pending_references=pairing.references,
+            series=len(parts.network.registry),
+            commit_seconds=parts.intake.commit_seconds,
+            commits=parts.intake.commits,
+            publish_seconds=self._publish_seconds,
+            tls_not_after=connection.tls_not_after,
+            settings_hash=self._hash,
+        )

@@ -1,0 +1,1 @@
+"""Where messages come from: brokers, recordings, a simulated fleet."""

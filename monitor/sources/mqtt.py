@@ -1,0 +1,444 @@
+"""The broker's side of the daemon: connect, subscribe, receive, acknowledge, come back.
+
+Rules of this file: one thread; no callback parses, blocks or raises; network trouble is a state,
+not an exception; an acknowledgement belongs to the connection its message came on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import random
+import select
+import socket as tcp
+import ssl
+import termios
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket as Socket  # noqa: N812 - a class
+from typing import Any, Final
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
+from monitor.sources.paho_batch import BatchClient, Message
+
+__all__ = ["Message", "MqttSettings", "MqttSource", "SourceRefusedError", "Subscription", "Tls"]
+
+_log: Final = logging.getLogger("monitor.mqtt")
+
+CONNACK_SECONDS: Final = 15.0
+SUBACK_SECONDS: Final = 10.0
+BACKOFF_FIRST_SECONDS: Final = 0.2
+BACKOFF_CAP_SECONDS: Final = 30.0
+COMPLAIN_EVERY_SECONDS: Final = 60.0
+MESSAGES_MAX: Final = 4096
+BUSY_MESSAGES: Final = 256
+TAKEOVERS_MAX: Final = 3
+TAKEOVER_WINDOW_SECONDS: Final = 60.0
+SLICE_SECONDS: Final = 0.002
+ENOUGH_BYTES: Final = 131_072
+WINDOW_311: Final = (
+    20  # messages that brokers commonly send a 3.1.1 client before an acknowledgement
+)
+TOPICS_MAX: Final = 65_536
+_TAKEN_OVER: Final = 0x8E
+
+
+class SourceRefusedError(MonitorError):
+    """The broker will not serve this client, and trying again would not help."""
+
+    def __init__(self, exit_code: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Files in PEM: the authority that signed the broker, and this client's own identity."""
+
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """One topic filter and the quality of service asked for."""
+
+    filter: str
+    qos: int = 1
+
+
+@dataclass(frozen=True)
+class MqttSettings:
+    """How to reach the broker. ``protocol`` is "5" or "3.1.1"; times in seconds."""
+
+    host: str
+    port: int
+    client_id: str
+    subscriptions: tuple[Subscription, ...]
+    protocol: str = "5"
+    username: str | None = None
+    password: str | None = None
+    keepalive_seconds: int = 15
+    session_expiry_seconds: int = 604_800
+    receive_maximum: int = 5000
+    max_packet_bytes: int = 65_536
+    connect_timeout_seconds: float = 3.0
+    coalesce_seconds: float = 0.05
+    tls: Tls | None = None
+
+    def __repr__(self) -> str:
+        return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"
+
+
+class MqttSource:
+    """A persistent session with a broker. :meth:`receive` also keeps the connection alive."""
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._settings: Final = settings
+        self._monotonic: Final = monotonic
+        self._wall: Final = wall
+        self._chance: Final = chance or random.Random()  # noqa: S311 - jitter, no secret
+        self.connected = False
+        self.status = f"not yet connected to {settings.host}:{settings.port}"
+        self.sessions_lost = 0
+        self.reconnects = 0
+        self.stale_acknowledgements = 0
+        self.last_message: dict[str, float] = {}
+        self.tls_not_after: float | None = None
+        self._ever_connected = False
+        self._ever_subscribed = False
+        self._attempt = 0
+        self._next_attempt = -float("inf")
+        self._deadline = float("inf")
+        self._complained = -float("inf")
+        self._takeovers: deque[float] = deque(maxlen=TAKEOVERS_MAX)
+        self._topic_filters: dict[str, list[str]] = {}
+        self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
+        twice = any(each.qos == 2 for each in settings.subscriptions)
+        self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
+        self._enough_bytes = float(ENOUGH_BYTES)
+        self._busy = False
+        self._open = False
+        self._refused: SourceRefusedError | None = None
+        self._client: Final = self._make_client()
+
+    # -- what the daemon calls --------------------------------------------------------------
+
+    def receive(self, timeout: float) -> list[Message]:
+        """Return what came within ``timeout`` seconds, at most a few thousand messages.
+
+        Raises SourceRefusedError where trying again would not help.
+        """
+        deadline = self._monotonic() + timeout
+        while True:
+            self._keep_up()
+            if self._refused is not None:
+                raise self._refused
+            wait = max(0.0, deadline - self._monotonic())
+            if not self._open:
+                pause = min(wait, max(0.0, self._next_attempt - self._monotonic()))
+                time.sleep(min(pause, 0.25))
+            elif self._wait_readable(wait):
+                self._read()
+                if self._client.arrived:
+                    return self._take()
+            if self._monotonic() >= deadline:
+                return []
+
+    def acknowledge(self, messages: Sequence[Message]) -> int:
+        """Tell the broker that ``messages`` are durable; those of a former connection are not."""
+        sent = self._client.acknowledge(messages)
+        self.stale_acknowledgements += sum(1 for each in messages if each.qos) - sent
+        return sent
+
+    def close(self) -> None:
+        """Say good-bye to the broker; what was not acknowledged comes again next time."""
+        if self._open:
+            self._open = self.connected = False
+            self._client.disconnect()
+            until = self._monotonic() + 1.0
+            while self._client.want_write() and self._monotonic() < until:
+                self._client.loop_write()
+                time.sleep(0.01)
+            if self._client.socket() is not None:
+                self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
+            self.status = "closed"
+
+    # -- connecting -------------------------------------------------------------------------
+
+    def _make_client(self) -> BatchClient:
+        settings = self._settings
+        newest = settings.protocol == "5"
+        client = BatchClient(
+            callback_api_version=CallbackAPIVersion.VERSION2,
+            client_id=settings.client_id,
+            protocol=MQTTProtocolVersion.MQTTv5 if newest else MQTTProtocolVersion.MQTTv311,
+            clean_session=None if newest else False,
+            manual_ack=True,
+            reconnect_on_failure=False,
+        )
+        client.connect_timeout = settings.connect_timeout_seconds
+        if settings.username is not None:
+            client.username_pw_set(settings.username, settings.password)
+        if settings.tls is not None:
+            client.tls_set_context(_tls_context(settings.tls))
+        client.on_connect = self._on_connect
+        client.on_subscribe = self._on_subscribe
+        client.on_disconnect = self._on_disconnect
+        return client
+
+    def _keep_up(self) -> None:
+        """Connect if it is time to, end what takes too long, keep a quiet connection alive."""
+        now = self._monotonic()
+        if not self._open:
+            if now >= self._next_attempt:
+                self._connect()
+            return
+        if now > self._deadline:
+            self._drop("the broker does not answer")
+            return
+        self._client.loop_misc()
+        if self._open and self._client.want_write():
+            self._client.loop_write()
+
+    def _connect(self) -> None:
+        settings = self._settings
+        self._client.begin_generation()
+        options: dict[str, Any] = {}
+        if settings.protocol == "5":
+            options = {"clean_start": False, "properties": self._connect_properties()}
+        try:
+            self._client.connect(
+                settings.host, settings.port, keepalive=settings.keepalive_seconds, **options
+            )
+        except (OSError, ValueError) as error:
+            self._client.loop_misc()
+            self._retry_later(_plain(error))
+            return
+        self._open = True
+        self._deadline = self._monotonic() + CONNACK_SECONDS
+        self._note_certificate()
+
+    def _connect_properties(self) -> Properties:
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.SessionExpiryInterval = self._settings.session_expiry_seconds
+        properties.ReceiveMaximum = self._settings.receive_maximum
+        properties.MaximumPacketSize = self._settings.max_packet_bytes
+        return properties
+
+    def _note_certificate(self) -> None:
+        socket = self._client.socket()
+        if isinstance(socket, ssl.SSLSocket):
+            stated = socket.getpeercert() or {}
+            if isinstance(not_after := stated.get("notAfter"), str):
+                self.tls_not_after = float(ssl.cert_time_to_seconds(not_after))
+
+    def _retry_later(self, reason: str) -> None:
+        """Plan the next attempt with full jitter, and say why, once a minute."""
+        span = min(BACKOFF_CAP_SECONDS, BACKOFF_FIRST_SECONDS * 2.0 ** min(self._attempt, 20))
+        self._attempt += 1
+        now = self._monotonic()
+        self._next_attempt = now + self._chance.uniform(0.0, span)
+        self.status = f"no connection to {self._settings.host}:{self._settings.port}: {reason}"
+        if now - self._complained >= COMPLAIN_EVERY_SECONDS:
+            self._complained = now
+            _log.warning("%s; trying again", self.status)
+
+    def _drop(self, reason: str) -> None:
+        """End this connection and plan the next."""
+        was_connected = self.connected
+        self._open = self.connected = False
+        self._deadline = float("inf")
+        if self._client.socket() is not None:
+            self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
+        if was_connected:
+            _log.warning("connection lost: %s", reason)
+        self._retry_later(reason)
+
+    # -- paho's callbacks: they note and return ----------------------------------------------
+
+    def _on_connect(
+        self,
+        _client: paho.Client,
+        _data: object,
+        flags: Any,
+        code: Any,
+        _more: object,
+    ) -> None:
+        if code.is_failure:
+            self._drop(f"the broker refuses: {code}; check user, password and client_id")
+            return
+        if self._ever_connected:
+            self.reconnects += 1
+            if not flags.session_present:
+                self.sessions_lost += 1
+                _log.error("the broker lost this client's session; messages may be missing")
+        self._ever_connected = True
+        self._deadline = self._monotonic() + SUBACK_SECONDS
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        wanted = self._settings.subscriptions
+        if self._settings.protocol == "5":
+            once = SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
+            asked: list[Any] = [
+                (each.filter, SubscribeOptions(qos=each.qos, retainHandling=once))
+                for each in wanted
+            ]
+        else:
+            asked = [(each.filter, each.qos) for each in wanted]
+        self._client.subscribe(asked)
+
+    def _on_subscribe(
+        self,
+        _client: paho.Client,
+        _data: object,
+        _mid: int,
+        codes: Any,
+        _more: object,
+    ) -> None:
+        for wanted, code in zip(self._settings.subscriptions, codes, strict=False):
+            if code.is_failure or code.value < wanted.qos:
+                said = code if code.is_failure else f"granted QoS {code.value} only"
+                sentence = (
+                    f"the broker does not let this client subscribe to {wanted.filter} with QoS "
+                    f"{wanted.qos}: {said}; check the broker's access list and limits"
+                )
+                if not self._ever_subscribed:
+                    self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
+                self._drop(sentence)
+                return
+        self._ever_subscribed = self.connected = True
+        self._deadline = float("inf")
+        self._attempt = 0
+        self._complained = -float("inf")
+        self.status = f"connected to {self._settings.host}:{self._settings.port}"
+        _log.info("%s, %d subscriptions", self.status, len(self._settings.subscriptions))
+
+    def _on_disconnect(
+        self,
+        _client: paho.Client,
+        _data: object,
+        _flags: object,
+        code: Any,
+        _more: object,
+    ) -> None:
+        if not self._open:
+            return
+        if getattr(code, "value", 0) == _TAKEN_OVER:
+            self._count_takeover()
+        self._drop(str(code))
+
+    def _count_takeover(self) -> None:
+        now = self._monotonic()
+        self._takeovers.append(now)
+        often = len(self._takeovers) == TAKEOVERS_MAX
+        if often and now - self._takeovers[0] <= TAKEOVER_WINDOW_SECONDS:
+            self._refused = SourceRefusedError(
+                UNAVAILABLE,
+                f"another client uses the client id {self._settings.client_id!r}: they take "
+                "the session from each other; stop it, or set another mqtt.client_id",
+            )
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _wait_readable(self, seconds: float) -> bool:
+        socket = self._client.socket()
+        if socket is None:
+            self._drop("the connection is closed")
+            return False
+        if isinstance(socket, ssl.SSLSocket) and socket.pending():
+            return True
+        writing = [socket] if self._client.want_write() else []
+        readable, _, _ = select.select([socket], writing, [], seconds)
+        return bool(readable)
+
+    def _read(self) -> None:
+        """Let more arrive for a moment, then read all there is: a wake-up costs more than a wait."""
+        if self.connected:
+            self._let_more_arrive()
+            _acknowledge_at_once(self._client.socket())
+        code = self._client.read(MESSAGES_MAX)
+        if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
+            self._drop(paho.error_string(code))
+
+    def _let_more_arrive(self) -> None:
+        """Wait a little; no longer once a broker that counts is waiting for acknowledgements."""
+        until = self._monotonic() + (SLICE_SECONDS if self._busy else self._coalesce_seconds)
+        while self._monotonic() < until and self._unread_bytes() < self._enough_bytes:
+            time.sleep(SLICE_SECONDS)
+
+    def _unread_bytes(self) -> int:
+        count = array("i", [0])
+        socket = self._client.socket()
+        if socket is not None:
+            fcntl.ioctl(socket.fileno(), termios.FIONREAD, count)
+        return count[0]
+
+    def _take(self) -> list[Message]:
+        messages, self._client.arrived = self._client.arrived, []
+        size = sum(len(message.topic) + len(message.payload) + 6 for message in messages[:16])
+        self._enough_bytes = min(size / min(len(messages), 16) * 0.8 * self._window, ENOUGH_BYTES)
+        self._busy = len(messages) >= BUSY_MESSAGES
+        now = self._wall()
+        for topic in {message.topic for message in messages}:
+            for wanted in self._filters_of(topic):
+                self.last_message[wanted] = now
+        return messages
+
+    def _filters_of(self, topic: str) -> list[str]:
+        """Return the filters that a topic came by; remembered, since topics repeat."""
+        found = self._topic_filters.get(topic)
+        if found is None:
+            if len(self._topic_filters) >= TOPICS_MAX:
+                self._topic_filters.clear()
+            wanted = (each.filter for each in self._settings.subscriptions)
+            found = [each for each in wanted if paho.topic_matches_sub(each, topic)]
+            self._topic_filters[topic] = found
+        return found
+
+
+def _tls_context(tls: Tls) -> ssl.SSLContext:
+    """Return what checks the broker's certificate and host name; there is no way around it."""
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file)
+        if tls.cert_file:
+            context.load_cert_chain(tls.cert_file, tls.key_file)
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(str(Path(f)) for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
+        raise SourceRefusedError(
+            BAD_SETTINGS, f"the TLS files cannot be used ({files}): {error}"
+        ) from error
+    return context
+
+
+def _acknowledge_at_once(socket: object) -> None:
+    """Let TCP acknowledge what came without delay: a broker may hold small packets back for it."""
+    if isinstance(socket, Socket) and hasattr(tcp, "TCP_QUICKACK"):
+        socket.setsockopt(tcp.IPPROTO_TCP, tcp.TCP_QUICKACK, 1)
+
+
+def _plain(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the broker's certificate is not trusted: {error.verify_message}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

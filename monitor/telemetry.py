@@ -1,0 +1,133 @@
+"""The daemon's own figures: what came, what became of it, how the work goes.
+
+Rules of this file: numbers are read when a page is made, on the data's thread; nothing global.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from monitor import __version__
+
+
+@dataclass
+class Figures:
+    """What the daemon knows of itself at one instant.
+
+    Messages are counted since the journal began, everything else since the process did; in s.
+    """
+
+    received: int = 0
+    committed: int = 0
+    duplicate: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    expired_unpaired: int = 0
+    corrections: int = 0
+    sessions_lost: int = 0
+    reconnects: int = 0
+    stale_acknowledgements: int = 0
+    connected: bool = False
+    last_message: Mapping[str, float] = field(default_factory=dict)
+    pending_readings: int = 0
+    pending_references: int = 0
+    series: int = 0
+    commit_seconds: float = 0.0
+    commits: int = 0
+    publish_seconds: float = 0.0
+    reload_successful: bool = True
+    tls_not_after: float | None = None
+    settings_hash: str = ""
+
+
+class Telemetry(Collector):
+    """Renders figures in the text format."""
+
+    def __init__(self, figures: Callable[[], Figures]) -> None:
+        self._figures = figures
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        self._registry.register(GC_COLLECTOR)
+        ProcessCollector(registry=self._registry)
+
+    def render(self) -> bytes:
+        """Return the part of the page that is about the daemon."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the families, as prometheus_client asks for them."""
+        yield from _messages(self._figures())
+        yield from _work(self._figures())
+
+
+def _messages(now: Figures) -> Iterator[Metric]:
+    yield _counter("messages_received", "Messages that came.", now.received)
+    yield _counter("messages_committed", "Messages that are in the journal.", now.committed)
+    yield _counter("messages_duplicate", "Messages that had come before.", now.duplicate)
+    rejected = CounterMetricFamily(
+        "monitor_messages_rejected", "Messages that could not be used.", labels=["reason"]
+    )
+    for reason, count in now.rejected.items():
+        rejected.add_metric([reason], count)
+    yield rejected
+    yield _counter(
+        "readings_unpaired_expired", "Readings whose reference never came.", now.expired_unpaired
+    )
+    yield _counter("corrections", "Revisions of references that changed pairs.", now.corrections)
+    yield _counter("session_lost", "Times the broker lost the session.", now.sessions_lost)
+    yield _counter("mqtt_reconnects", "Times the broker was connected again.", now.reconnects)
+    yield _counter(
+        "mqtt_stale_acknowledgements",
+        "Acknowledgements kept back because their connection had ended.",
+        now.stale_acknowledgements,
+    )
+    yield _gauge("mqtt_connected", "1 while connected and subscribed.", float(now.connected))
+    heard = GaugeMetricFamily(
+        "monitor_mqtt_filter_last_message_timestamp_seconds",
+        "When a message last came by a topic filter.",
+        labels=["filter"],
+    )
+    for wanted, time in now.last_message.items():
+        heard.add_metric([wanted], time)
+    yield heard
+
+
+def _work(now: Figures) -> Iterator[Metric]:
+    yield _gauge("pending_readings", "Readings held.", now.pending_readings)
+    yield _gauge("pending_references", "References held.", now.pending_references)
+    yield _gauge("series", "Series known.", now.series)
+    yield _counter("commits", "Transactions of the journal.", now.commits)
+    yield _counter("commit_seconds", "Time spent in them.", now.commit_seconds)
+    yield _gauge(
+        "publish_seconds", "How long the last round of publishing took.", now.publish_seconds
+    )
+    yield _gauge(
+        "config_last_reload_successful",
+        "1 if the settings last read are in force.",
+        float(now.reload_successful),
+    )
+    if now.tls_not_after is not None:
+        yield _gauge(
+            "tls_peer_not_after_seconds", "When the broker's certificate ends.", now.tls_not_after
+        )
+    build = GaugeMetricFamily(
+        "monitor_build_info",
+        "Versions and settings; always 1.",
+        labels=["version", "python", "settings_hash"],
+    )
+    build.add_metric([__version__, platform.python_version(), now.settings_hash[:12]], 1)
+    yield build
+
+
+def _counter(name: str, words: str, value: float) -> Metric:
+    return CounterMetricFamily(f"monitor_{name}", words, value=value)
+
+
+def _gauge(name: str, words: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"monitor_{name}", words, value=value)

@@ -1,0 +1,111 @@
+"""Topic templates: ``wow/{farm}/{race}/{sensor}/reading`` subscribes, matches and names fields.
+
+Rules of this file: a level is plain text, a ``{name}``, ``+`` or a last ``#``, never a mixture; so
+the filter that is subscribed to and the topics that match are the same set. Whether a field may
+name a sensor is asked of :func:`valid_name` afterwards: a match does not vouch for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+CHARACTERS_MAX: Final = 1000
+_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_WILDCARD: Final = re.compile(r"[+#{}]")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+# MQTT 5 section 4.7.2: a filter that begins with a wildcard does not match topics with a first $.
+_NOT_INTERNAL: Final = r"(?!\$)"
+
+
+class TemplateError(ValueError):
+    """A topic template cannot be used; the message says why and what to write."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed topic template; make one with :meth:`parse`.
+
+    ``filter`` is what to subscribe to, ``names`` the fields in their order.
+    """
+
+    text: str
+    filter: str
+    names: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """Return the template; raises TemplateError with a sentence."""
+        _check_whole(text)
+        levels = text.split("/")
+        for at, level in enumerate(levels):
+            _check_level(level, last=at == len(levels) - 1)
+        names = tuple(field[1] for level in levels if (field := _FIELD.fullmatch(level)))
+        for name in names:
+            if names.count(name) > 1:
+                raise TemplateError(f"{{{name}}} stands twice; give each level its own name")
+        filtered = "/".join(_FIELD.sub("+", level) for level in levels)
+        return cls(text, filtered, names, _pattern(levels))
+
+    def match(self, topic: str) -> dict[str, str] | None:
+        """Return the fields of ``topic`` as they stand, None if it is not of this template."""
+        found = self.pattern.fullmatch(topic)
+        return None if found is None else found.groupdict()
+
+
+def valid_name(name: str) -> bool:
+    """Whether ``name`` may name a sensor, subject or quantity: 1 to 128 of A-Z a-z 0-9 _ . : -."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _check_whole(text: str) -> None:
+    if not text:
+        raise TemplateError("a topic template needs at least one level")
+    if len(text) > CHARACTERS_MAX:
+        raise TemplateError(f"a topic template may have at most {CHARACTERS_MAX} characters")
+    if not text.isprintable():
+        raise TemplateError("a topic template may hold printable characters only")
+    if text.startswith("$share/"):
+        raise TemplateError(
+            "a shared subscription gives each reader a part of the messages, so that pairs would "
+            "be missed; write the topic without $share/..."
+        )
+
+
+def _check_level(level: str, *, last: bool) -> None:
+    if not level:
+        raise TemplateError("a level is empty; take away the extra '/'")
+    if level == "{}":
+        raise TemplateError("a field has no name; write for example {sensor}")
+    if level == "#" and not last:
+        raise TemplateError("'#' stands for all that follows, so it must be the last level")
+    if level in ("+", "#") or _FIELD.fullmatch(level):
+        return
+    if level[0] == "{" and level[-1] == "}" and not _WILDCARD.search(level[1:-1]):
+        raise TemplateError(
+            f"{level[:60]!r} is not a field; its name must be 1 to 32 of a-z 0-9 _, "
+            "beginning with a letter"
+        )
+    if _WILDCARD.search(level):
+        raise TemplateError(
+            f"level {level[:60]!r} mixes plain text with a wildcard or a field; each must fill "
+            "its level, such as {sensor}"
+        )
+
+
+def _pattern(levels: list[str]) -> re.Pattern[str]:
+    parts = [_level_pattern(level) for level in levels]
+    tail = ""
+    if levels[-1] == "#":
+        parts.pop()
+        tail = "(?:/.*)?" if parts else ".*"
+    return re.compile(_NOT_INTERNAL * (levels[0][0] != "$") + "/".join(parts) + tail, re.DOTALL)
+
+
+def _level_pattern(level: str) -> str:
+    field = _FIELD.fullmatch(level)
+    if field:
+        return f"(?P<{field[1]}>[^/]*)"
+    return "[^/]*" if level == "+" else re.escape(level)

@@ -1,0 +1,123 @@
+"""The HTTP service: a thread that shows the last published page to whoever asks.
+
+Rules of this file: it reads one immutable page and touches nothing else of the daemon.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from monitor.errors import CANNOT_CREATE, MonitorError
+from monitor.web.page import Page
+
+if TYPE_CHECKING:
+    import uvicorn
+
+TICK_SECONDS_MAX: Final = 10.0
+_STOP_SECONDS: Final = 2.0
+
+
+class ServiceError(MonitorError):
+    """The service cannot start; the message says why and what to do."""
+
+    exit_code = CANNOT_CREATE
+
+
+class Service:
+    """Serves pages on ``host:port`` (0 takes a free port) from :meth:`start` to :meth:`stop`."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        connections_max: int = 64,
+        header_timeout_seconds: float = 5.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._host: Final = host
+        self._port: Final = port
+        self._connections_max: Final = connections_max
+        self._header_timeout_seconds: Final = header_timeout_seconds
+        self._monotonic: Final = monotonic
+        self._page: Page | None = None
+        self._ticked = monotonic()
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        port = self._socket.getsockname()[1] if self._socket is not None else self._port
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{port}"
+
+    def start(self) -> None:
+        """Listen, and answer in a thread; raises ServiceError if the address is taken."""
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self._host, self._port))
+        except OSError as error:
+            listener.close()
+            raise ServiceError(
+                f"cannot listen on {self._host}:{self._port}: {error.strerror}; "
+                "set http.port (0 takes a free one) or http.host"
+            ) from error
+        listener.listen(128)
+        self._socket = listener
+        self._thread = threading.Thread(target=self._serve, args=(listener,), daemon=True)
+        self._thread.start()
+
+    def publish(self, page: Page) -> None:
+        """Show ``page`` from now on."""
+        self._page = page
+        self.tick()
+
+    def tick(self) -> None:
+        """Say that the data's thread is alive."""
+        self._ticked = self._monotonic()
+
+    def page(self) -> Page | None:
+        """Return the page shown now, None before the first."""
+        return self._page
+
+    def stalled_seconds(self) -> float:
+        """Return for how long beyond the allowed the data's thread has been silent."""
+        return max(0.0, self._monotonic() - self._ticked - TICK_SECONDS_MAX)
+
+    def stop(self) -> None:
+        """Stop answering, within a bounded time."""
+        if self._server is not None:
+            self._server.should_exit = True
+            self._server.force_exit = True
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+        if self._socket is not None:
+            self._socket.close()
+
+    def _serve(self, listener: socket.socket) -> None:
+        import uvicorn  # noqa: PLC0415 - it would delay the start of the data's thread
+
+        from monitor.web.application import application  # noqa: PLC0415
+        from monitor.web.limits import limited  # noqa: PLC0415
+
+        settings = uvicorn.Config(
+            application(self),
+            http=limited(self._connections_max, self._header_timeout_seconds),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=5,
+        )
+        self._server = uvicorn.Server(settings)
+        self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        self._server.run(sockets=[listener])

@@ -1,0 +1,416 @@
+"""Files of pairs and of streams: what is read, and how mistakes are said."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.model import Reading, Reference
+from monitor.files import FileError, detect, read_pairs, read_stream, write_stream
+from monitor.files.opening import MISTAKES_MAX, seconds
+
+SMALL = Path(__file__).parents[1] / "small"
+NUMBERS = st.floats(min_value=-1e15, max_value=1e15)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str, name: str = "pairs.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def mistakes_of(read) -> list[str]:
+    with pytest.raises(FileError) as caught:
+        read()
+    return [line.split(".csv:", 1)[-1] for line in str(caught.value).splitlines()]
+
+
+# -- pairs ------------------------------------------------------------------------------------
+
+
+def test_every_cell_of_a_pairs_file_is_read_as_python_reads_it():
+    path = SMALL / "pairs_u.csv"
+    with path.open() as text:
+        rows = list(csv.DictReader(text))
+
+    table = read_pairs(path)
+
+    assert [table.names[at] for at in table.series] == [
+        (row["sensor"], row["quantity"]) for row in rows
+    ]
+    for column, name in (
+        (table.value, "value"),
+        (table.u, "sigma"),
+        (table.reference, "reference"),
+        (table.u_ref, "reference_sigma"),
+    ):
+        assert column.tolist() == [float(row[name]) for row in rows]
+    times = [datetime.fromisoformat(row["time"]).timestamp() for row in rows]
+    assert table.time.tolist() == times
+    assert np.isnan(table.lower).all()
+    assert np.isnan(table.p).all()
+    assert table.notes == ()
+
+
+def test_intervals_are_read_with_their_coverage_probability():
+    table = read_pairs(SMALL / "pairs_interval.csv")
+
+    assert set(table.names) == {("cart-10", "mass"), ("cart-11", "mass")}
+    assert (table.lower < table.value).all()
+    assert (table.value < table.upper).all()
+    assert set(table.p) == {0.9}
+    assert np.isnan(table.u).all()
+
+
+def test_columns_may_stand_in_any_order_with_both_uncertainties_and_a_unit(written):
+    path = written(
+        "unit,reference,upper,sigma,lower,value,sensor\nkg,10,13,1.5,9,11,a\nkg,20,,2,,21,b\n"
+    )
+
+    table = read_pairs(path)
+
+    assert table.names == (("a", "value"), ("b", "value"))
+    assert table.units == ("kg", "kg")
+    assert table.value.tolist() == [11.0, 21.0]
+    assert table.u.tolist() == [1.5, 2.0]
+    assert table.lower[0] == 9.0
+    assert math.isnan(table.upper[1])
+    assert table.u_ref.tolist() == [0.0, 0.0]
+
+
+def test_without_time_and_sensor_the_row_number_and_the_files_name_stand_in(written):
+    table = read_pairs(written("value,sigma,reference\n1,1,1\n2,1,2\n", "my scale.v2.csv"))
+
+    assert table.time.tolist() == [0.0, 1.0]
+    assert table.names == (("my_scale.v2", "value"),)
+
+
+def test_a_column_that_is_not_used_is_said_in_a_note(written):
+    table = read_pairs(written("fold,value,sigma,reference\n3,1,1,1\n"))
+
+    assert len(table.notes) == 1
+    assert table.notes[0].endswith("columns not used: fold")
+
+
+def test_gzip_is_told_by_its_bytes_and_not_by_the_name(tmp_path):
+    path = tmp_path / "pairs_u.csv"
+    path.write_bytes(gzip.compress((SMALL / "pairs_u.csv").read_bytes()))
+
+    packed = read_pairs(path)
+
+    plain = read_pairs(SMALL / "pairs_u.csv")
+    assert packed.value.tolist() == plain.value.tolist()
+    assert packed.names == plain.names
+
+
+def test_a_file_longer_than_a_chunk_is_read_whole_and_in_order(written):
+    count = 12_345
+    lines = "".join(f"s{at % 7},{at},1,{at}\n" for at in range(count))
+
+    table = read_pairs(written("sensor,value,sigma,reference\n" + lines))
+
+    assert table.value.tolist() == list(range(count))
+    assert table.series.tolist() == [at % 7 for at in range(count)]
+    assert table.time.tolist() == list(range(count))
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20))
+def test_numbers_survive_being_written_and_read_bit_for_bit(tmp_path_factory, pairs):
+    path = tmp_path_factory.getbasetemp() / "exact.csv"
+    path.write_text(
+        "value,sigma,reference\n" + "".join(f"{one!r},1,{other!r}\n" for one, other in pairs)
+    )
+
+    table = read_pairs(path)
+
+    assert list(zip(table.value.tolist(), table.reference.tolist(), strict=True)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("nan,1,,,,1", "2:value: 'nan' is not finite"),
+        ("inf,1,,,,1", "2:value: 'inf' is not finite"),
+        ("1e300,1,,,,1", "2:value: '1e300' is not finite, or is larger"),
+        ("1_000,1,,,,1", "2:value: '1_000' is not a number"),
+        ("12 kg,1,,,,1", "2:value: '12 kg' is not a number"),
+        (",1,,,,1", "2:value: a value is needed"),
+        ("1,1,,,,", "2:reference: a reference is needed"),
+        ("1,0,,,,1", "2:sigma: must be at least 1e-12"),
+        ("1,-2,,,,1", "2:sigma: must be at least 1e-12"),
+        ("1,,,,,1", "2:sigma: state sigma or an interval"),
+        ("1,,3,2,,1", "2:lower: is above upper"),
+        ("1,,2,2,,1", "2:lower: the interval has no width"),
+        ("1,1,2,,,1", "2:lower: lower and upper must be stated together"),
+        ("1,,0,2,0,1", "2:alpha: must lie between 0 and 1"),
+        ("1,,0,2,1,1", "2:alpha: must lie between 0 and 1"),
+        ("1,,0,2,-0.1,1", "2:alpha: must lie between 0 and 1"),
+        ("1,1,1", "2: has 3 cells, the header has 6"),
+    ],
+)
+def test_a_bad_row_is_refused_with_line_column_and_reason(written, row, said):
+    path = written(f"value,sigma,lower,upper,alpha,reference\n{row}\n")
+
+    mistakes = mistakes_of(lambda: read_pairs(path))
+
+    assert len(mistakes) == 1
+    assert mistakes[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("2026-03-01T06:00:00,a,mass,kg", "3:time: '2026-03-01T06:00:00' has no zone"),
+        ("yesterday,a,mass,kg", "3:time: 'yesterday' is not a time"),
+        (",a,mass,kg", "3:time: '' is not a time"),
+        ("2026-03-01T06:00:00Z,a b,mass,kg", "3:sensor: sensor 'a b'"),
+        ("2026-03-01T06:00:00Z,a,<b>,kg", "3:quantity: quantity '<b>'"),
+        ("2026-03-01T06:00:00Z,a,mass,lb", "3:unit: is 'lb', was 'kg'"),
+    ],
+)
+def test_times_names_and_units_are_refused_where_they_stand(written, cells, said):
+    path = written(
+        "time,sensor,quantity,unit,value,sigma,reference\n"
+        f"2026-03-01T05:00:00Z,a,mass,kg,1,1,1\n{cells},1,1,1\n"
+    )
+
+    mistakes = mistakes_of(lambda: read_pairs(path))
+
+    assert len(mistakes) == 1
+    assert mistakes[0].startswith(said)
+
+
+def test_all_of_the_first_mistakes_are_listed_in_the_order_of_the_lines(written):
+    bad = "x,1,1\n1,0,1\n"
+    path = written("value,sigma,reference\n" + "1,1,1\n" + bad * 40)
+
+    mistakes = mistakes_of(lambda: read_pairs(path))
+
+    assert len(mistakes) == MISTAKES_MAX + 1
+    assert [int(line.split(":")[0]) for line in mistakes[:-1]] == list(range(3, 3 + MISTAKES_MAX))
+    assert "more mistakes" in mistakes[-1]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("value,sigma", "1:reference: this column is missing"),
+        ("value,reference", "1: no uncertainty is stated"),
+        ("value,lower,reference", "1: lower and upper must be there together"),
+        ("value,value,sigma,reference", "1:value: this column stands twice"),
+        ("value;sigma;reference", "1: the columns are separated by ';'"),
+    ],
+)
+def test_a_header_that_cannot_be_used_is_refused(written, header, said):
+    path = written(header + "\n1,1,1\n")
+
+    assert mistakes_of(lambda: read_pairs(path))[0].startswith(said)
+
+
+def test_files_that_are_no_text_or_not_there_are_refused_with_their_name(tmp_path):
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(b"value,sigma,reference\n" + b"1,1,1\n" * 1000)[:-20])
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("sensor,value,sigma,reference\nä,1,1,1\n".encode("latin-1"))
+    empty = tmp_path / "empty.csv"
+    empty.write_text("value,sigma,reference\n")
+
+    said = {}
+    for path in (cut, latin, empty, tmp_path / "none.csv", tmp_path):
+        with pytest.raises(FileError) as caught:
+            read_pairs(path)
+        said[path.name] = str(caught.value)
+
+    assert "damaged or cut short" in said["cut.csv.gz"]
+    assert "not UTF-8" in said["latin.csv"]
+    assert "no rows" in said["empty.csv"]
+    assert "No such file" in said["none.csv"]
+    assert "Is a directory" in said[tmp_path.name]
+
+
+# -- streams ----------------------------------------------------------------------------------
+
+
+def test_a_stream_is_read_in_order_with_keys_and_units():
+    with (SMALL / "stream.csv").open() as text:
+        rows = list(csv.DictReader(text))
+    stream = read_stream(SMALL / "stream.csv")
+
+    observations = list(stream)
+
+    assert len(observations) == len(rows)
+    for row, seen in zip(rows, observations, strict=True):
+        reading = row["kind"] == "reading"
+        assert isinstance(seen, Reading if reading else Reference)
+        assert (seen.sensor if reading else seen.subject) == row["sensor"]
+        assert seen.time == datetime.fromisoformat(row["time"]).timestamp()
+        assert (seen.quantity, seen.value, seen.key) == ("mass", float(row["value"]), row["key"])
+        assert seen.u == float(row["sigma"]) if row["sigma"] else math.isnan(seen.u)
+        if reading and row["lower"]:
+            assert (seen.lower, seen.upper, seen.p) == (
+                float(row["lower"]),
+                float(row["upper"]),
+                0.9,
+            )
+    assert stream.units[("cart-01", "mass")] == "kg"
+
+
+def test_json_lines_say_the_same_as_csv(tmp_path):
+    with (SMALL / "stream.csv").open() as text:
+        rows = list(csv.DictReader(text))
+    numbers = ("value", "lower", "upper", "alpha", "sigma")
+    path = tmp_path / "stream.jsonl"
+    path.write_text(
+        "\n".join(
+            json.dumps({k: float(v) if k in numbers else v for k, v in row.items() if v})
+            for row in rows
+        )
+    )
+
+    from_json = [msgspec.json.encode(one) for one in read_stream(path)]
+
+    assert from_json == [msgspec.json.encode(one) for one in read_stream(SMALL / "stream.csv")]
+
+
+@pytest.mark.parametrize("layout", ["csv", "jsonl"])
+@pytest.mark.parametrize("source", ["stream.csv", "stream.jsonl"])
+def test_a_stream_written_and_read_again_is_the_same_bit_for_bit(tmp_path, source, layout):
+    first = read_stream(SMALL / source)
+    observations = list(first)
+    path = tmp_path / f"again.{layout}"
+    with path.open("w", newline="") as out:
+        write_stream(out, observations, first.units, layout)
+
+    again = read_stream(path)
+
+    assert msgspec.json.encode(list(again)) == msgspec.json.encode(observations)
+    assert again.units == first.units
+
+
+def test_a_sensor_or_quantity_that_is_not_named_gets_a_default(written):
+    path = written("time,kind,value,sigma\n2026-03-01T05:00:00Z,reading,1,0.5\n", "scale.csv")
+
+    (reading,) = read_stream(path)
+
+    assert (reading.sensor, reading.quantity) == ("scale", "value")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("2026-03-01T05:00:00,reading,1,,,,1", "3:time: '2026-03-01T05:00:00' has no zone"),
+        ("2026-03-01T05:00:00Z,weight,1,,,,1", "3:kind: is 'weight'; write reading or reference"),
+        ("2026-03-01T05:00:00Z,reading,,,,,1", "3:value: a value is needed"),
+        ("2026-03-01T05:00:00Z,reading,nan,,,,1", "3:value: 'nan' is not finite"),
+        ("2026-03-01T05:00:00Z,reading,1,,,,0", "3:sigma: u is 0"),
+        ("2026-03-01T05:00:00Z,reading,1,,,,", "3:sigma: state u"),
+        ("2026-03-01T05:00:00Z,reading,1,3,2,,", "3:lower: lower 3 is above upper 2"),
+        ("2026-03-01T05:00:00Z,reading,1,2,2,,", "3:lower: lower and upper are both 2"),
+        ("2026-03-01T05:00:00Z,reading,1,2,,,", "3:lower: lower and upper must be stated"),
+        ("2026-03-01T05:00:00Z,reading,1,0,2,1.5,", "3:alpha: p is -0.5"),
+        ("2026-03-01T05:00:00Z,reference,1,,,,-1", "3:sigma: sigma is -1"),
+        ("2026-03-01T05:00:00Z,reading", "3: has 2 cells, the header has 7"),
+    ],
+)
+def test_a_bad_row_of_a_stream_is_refused_and_nothing_after_it_is_handed_out(written, row, said):
+    good = "2026-03-01T04:00:00Z,reading,1,,,,1\n"
+    path = written(f"time,kind,value,lower,upper,alpha,sigma\n{good}{row}\n{good}")
+    stream = read_stream(path)
+    before = next(stream)
+
+    mistakes = mistakes_of(lambda: next(stream))
+
+    assert before.value == 1.0
+    assert len(mistakes) == 1
+    assert mistakes[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[1, 2]", "Expected `object`"),
+        ("{", "is not a JSON object on one line"),
+        ('{"kind":"reading","value":1,"sigma":1}', "missing required field `time`"),
+        (
+            '{"time":"2026-03-01T05:00:00Z","kind":"reading","value":"1"}',
+            ":value: Expected `float`",
+        ),
+        ('{"time":"2026-03-01T05:00:00Z","kind":"reading","value":1e300}', ":value: is larger"),
+        ('{"time":"2026-03-01T05:00:00Z","kind":"x","value":1}', ":kind: Invalid enum value"),
+    ],
+)
+def test_a_bad_line_of_json_is_refused_with_its_line_and_field(written, line, said):
+    good = '{"time":"2026-03-01T05:00:00Z","kind":"reading","value":1,"sigma":1}\n'
+    path = written(good + "\n" + line + "\n", "stream.jsonl")
+
+    with pytest.raises(FileError) as caught:
+        list(read_stream(path))
+
+    (mistake,) = caught.value.mistakes
+    assert "stream.jsonl:3" in mistake
+    assert said in mistake
+
+
+# -- times and kinds of files -----------------------------------------------------------------
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_a_time_is_the_number_that_the_payload_decoder_gets(time):
+    text = time.isoformat()
+    payload = msgspec.json.encode(text)
+
+    try:
+        expected = msgspec.json.decode(payload, type=datetime).timestamp()
+    except msgspec.ValidationError:  # offsets with seconds, which RFC 3339 does not have
+        expected = datetime.fromisoformat(text).timestamp()
+
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01T00:00:00.127944Z", 0.127944),
+        ("2026-03-01T06:12:44+13:00", 1772298764.0),
+        ("2026-02-28T17:12Z", 1772298720.0),
+        ("2026-02-28 17:12:44z", 1772298764.0),
+    ],
+)
+def test_times_are_read_in_every_form_of_rfc_3339(text, expected):
+    assert seconds(text) == expected
+
+
+def test_pairs_and_streams_are_told_apart_by_their_header(written):
+    neither = written("a,b\n1,2\n", "neither.csv")
+
+    assert detect(SMALL / "pairs_u.csv") == "pairs"
+    assert detect(SMALL / "pairs_interval.csv") == "pairs"
+    assert detect(SMALL / "stream.csv") == "stream"
+    assert detect(SMALL / "stream.jsonl") == "stream"
+    with pytest.raises(FileError, match="neither a file of pairs"):
+        detect(neither)
+
+
+def test_the_real_data_sets_are_read_whole(shared_data):
+    expected = {"uwb_pairs.csv": 233, "airquality_pairs.csv.gz": 22_133, "wine_gbr.csv": 4_898}
+
+    read = {name: read_pairs(shared_data / name).value.size for name in expected}
+    stream = list(read_stream(shared_data / "airquality_stream.csv.gz"))
+
+    assert read == expected
+    assert sum(isinstance(one, Reading) for one in stream) == 26_973
+    assert sum(isinstance(one, Reference) for one in stream) == 22_133

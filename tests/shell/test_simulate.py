@@ -1,0 +1,226 @@
+"""The simulated fleet: its truth is in its numbers, and only the seed decides them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from monitor.commands import simulate
+from monitor.core.model import Reading, Reference
+from monitor.errors import MonitorError
+from monitor.files import read_stream
+from monitor.sources.simulate import CARTS, CONTROLS, Fleet
+
+START = 1_800_000_000.0
+ANIMALS = 4000
+INTERVAL = 0.5
+
+
+def fleet_of(seed=1, **options):
+    return Fleet(np.random.default_rng(seed), START, INTERVAL, **options)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Return by sensor: error, stated u (NaN for intervals), lower, upper, reference."""
+    sent = fleet_of(carts=(*CARTS, *CONTROLS)).step(START + ANIMALS * INTERVAL)
+    references = {one.key: one for one in sent if isinstance(one, Reference)}
+    rows: dict[str, list[tuple[float, ...]]] = {}
+    for one in sent:
+        if isinstance(one, Reading) and one.key in references:
+            true = references[one.key].value
+            row = (one.value - true, one.u, one.lower, one.upper, true)
+            rows.setdefault(one.sensor, []).append(row)
+    return {sensor: np.array(table).T for sensor, table in rows.items()}
+
+
+def moments(columns):
+    """Return mean and standard deviation of z with the reference's 0.6 kg, and the number."""
+    error, u, lower, upper, _ = columns
+    u = np.where(np.isnan(u), (upper - lower) / (2 * 1.6448536269514722), u)
+    z = error / np.hypot(u, 0.6)
+    return z.mean(), z.std(), z.size
+
+
+@pytest.mark.parametrize("sensor", [cart.sensor for cart in CARTS if cart.kind == "honest"])
+def test_an_honest_sensor_is_right_on_average_and_about_its_uncertainty(pairs, sensor):
+    mean, spread, n = moments(pairs[sensor])
+
+    assert abs(mean) < 5 / math.sqrt(n)
+    assert abs(spread - 1) < 5 / math.sqrt(2 * n)
+
+
+def test_the_heavy_cart_is_heavy_by_what_the_truth_says(pairs):
+    error, u, *_ = pairs["cart-03"]
+
+    fault = fleet_of().faults["cart-03"]
+
+    assert (fault.kind, fault.size, fault.unit) == ("offset", 6.2, "kg")
+    assert abs(error.mean() - fault.size) < 5 * error.std() / math.sqrt(error.size)
+    assert 4.5 < np.median(u) < 5.5
+
+
+@pytest.mark.parametrize(
+    ("sensor", "factor"), [("cart-04", 2.2), ("cart-06", 1 / 2.5), ("cart-11", 2.0)]
+)
+def test_a_wrong_claim_is_wrong_by_its_factor(pairs, sensor, factor):
+    mean, spread, n = moments(pairs[sensor])
+
+    assert abs(mean) < 5 * factor / math.sqrt(n)
+    # The reference's own 0.6 kg is a larger share of a small claim than of a large one.
+    assert spread == pytest.approx(factor, rel=0.08)
+
+
+def test_the_drifting_cart_drifts_by_its_rate_and_stops_at_its_limit(pairs):
+    error = pairs["cart-07"][0]
+    drift = next(cart for cart in CARTS if cart.sensor == "cart-07")
+
+    rising = error[:300]
+
+    slope = np.polyfit(np.linspace(0, 300 / 0.85, 300), rising, 1)[0]
+    assert slope == pytest.approx(drift.drift_kg, rel=0.15)
+    assert error[1000:].mean() == pytest.approx(drift.drift_max_kg, abs=0.6)
+
+
+def test_the_cart_with_outliers_has_its_share_of_them(pairs):
+    error = pairs["cart-08"][0]
+
+    share = (abs(error) > 35).mean()
+
+    assert share == pytest.approx(1 / 12, abs=5 * math.sqrt(1 / 12 / error.size))
+    assert np.std(error[abs(error) < 35]) < 6.0
+
+
+def test_the_cart_with_a_gain_error_is_right_at_500_kg_only(pairs):
+    error, _, _, _, reference = pairs["cart-09"]
+
+    slope, at_500 = np.polyfit(reference - 500, error, 1)
+
+    assert slope == pytest.approx(0.12, abs=0.01)
+    assert at_500 == pytest.approx(0.0, abs=0.5)
+
+
+@pytest.mark.parametrize(("sensor", "coverage"), [("cart-10", 0.9), ("cart-11", 0.589)])
+def test_interval_sensors_state_nothing_else_and_cover_as_designed(pairs, sensor, coverage):
+    _, u, lower, upper, reference = pairs[sensor]
+
+    inside = ((lower <= reference) & (reference <= upper)).mean()
+
+    assert np.isnan(u).all()
+    assert inside == pytest.approx(coverage, abs=5 * 0.5 / math.sqrt(u.size))
+
+
+def test_the_silent_cart_stops_when_the_truth_says(pairs):
+    fleet = fleet_of()
+
+    sent = fleet.step(START + 200.0)
+
+    times = [one.time for one in sent if isinstance(one, Reading) and one.sensor == "cart-12"]
+    assert len(times) == 120
+    assert max(times) <= fleet.faults["cart-12"].since < max(times) + INTERVAL
+
+
+def test_the_controls_rank_as_their_names_say(pairs):
+    """Correlation of stated u with the size of the error: perfect > random ~ none (C-27)."""
+    rank = {
+        sensor: np.corrcoef(np.abs(columns[0]), columns[1])[0, 1]
+        for sensor, columns in pairs.items()
+        if sensor in ("control-perfect", "control-random-u")
+    }
+
+    assert rank["control-perfect"] > 0.95
+    assert abs(rank["control-random-u"]) < 5 / math.sqrt(3000)
+    assert np.ptp(pairs["control-constant-u"][1]) == 0.0
+
+
+def test_the_numbers_depend_on_the_seed_and_not_on_how_often_is_asked():
+    in_one = fleet_of().step(START + 30.0)
+    fleet = fleet_of()
+    in_many = [one for at in range(1, 301) for one in fleet.step(START + at * 0.1)]
+    other_seed = fleet_of(seed=2).step(START + 30.0)
+
+    assert msgspec.json.encode(in_many) == msgspec.json.encode(in_one)
+    assert msgspec.json.encode(other_seed) != msgspec.json.encode(in_one)
+
+
+def test_nothing_is_sent_before_its_time_or_twice():
+    fleet = fleet_of()
+    first = fleet.step(START + 10.0)
+    second = fleet.step(START + 20.0)
+
+    assert max(one.time for one in first) <= START + 10.0
+    assert min(one.time for one in second) > START + 10.0
+    assert [one.time for one in first] == sorted(one.time for one in first)
+    assert fleet.step(START + 20.0) == []
+
+
+def test_references_come_after_or_before_or_never_and_know_their_animal():
+    sent = fleet_of().step(START + 500.0)
+    readings = {one.key: one for one in sent if isinstance(one, Reading)}
+    references = {one.key: one for one in sent if isinstance(one, Reference)}
+
+    delays = [references[key].time - readings[key].time for key in references if key in readings]
+
+    assert len(readings) == sum(isinstance(one, Reading) for one in sent)
+    assert 0.8 < len(delays) / len(readings) < 0.9
+    assert 0.15 < np.mean(np.array(delays) < 0) < 0.25
+    assert max(map(abs, delays)) <= 3 * INTERVAL + 1e-6
+
+
+def test_each_fault_has_a_sentence_and_honest_sensors_have_no_alert():
+    faults = fleet_of().faults
+
+    assert faults["cart-03"].sentence == "cart-03 reads 6.2 kg heavy"
+    for sensor, fault in faults.items():
+        assert fault.sentence.startswith(f"{sensor} ")
+        assert (fault.alert == "") == (fault.kind in ("honest", "stops"))
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+def simulated(*given):
+    parser = argparse.ArgumentParser()
+    simulate.arguments(parser)
+    return simulate.run(parser.parse_args(given))
+
+
+@pytest.mark.parametrize("layout", ["csv", "jsonl"])
+def test_the_command_writes_what_the_fleet_sends(tmp_path, layout):
+    path = tmp_path / "stream"
+
+    code = simulated("--out", str(path), "--format", layout, "--seconds", "130", "--seed", "5")
+
+    fleet = Fleet(np.random.default_rng(5), 1_772_344_800.0)
+    expected = fleet.step(1_772_344_800.0 + 130.0)
+    stream = read_stream(path)
+    assert code == 0
+    assert msgspec.json.encode(list(stream)) == msgspec.json.encode(expected)
+    assert set(stream.units.values()) == {"kg"}
+
+
+def test_the_command_says_the_truth_when_asked(tmp_path, capsys):
+    simulated("--seconds", "1", "--truth", "--controls")
+
+    said = capsys.readouterr()
+    assert "cart-03 reads 6.2 kg heavy" in said.err.splitlines()
+    assert "control-perfect" in said.err
+    assert said.out.startswith("time,sensor,")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--interval", "0"), "above 0"),
+        (("--start", "2026-03-01T06:00:00"), "has no zone"),
+        (("--broker", "localhost"), "write HOST:PORT"),
+        (("--out", "/nowhere/at/all"), "cannot be written"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_do(given, said):
+    with pytest.raises(MonitorError, match=said):
+        simulated("--seconds", "1", *given)

@@ -1,0 +1,136 @@
+"""Topic templates: what they subscribe to, which topics they match, and which are refused."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.topics import Template, TemplateError, valid_name
+
+LEVELS = st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=6)
+TEMPLATE_LEVELS = st.sampled_from(["a", "b", "$x", "{sensor}", "{farm}", "+", "#", "a.b", "é"])
+
+
+def matches_as_a_broker_does(topic_filter: str, topic: str) -> bool:
+    """Return what MQTT 5 section 4.7 says of a filter and a topic, level by level."""
+    wanted, given_levels = topic_filter.split("/"), topic.split("/")
+    if topic.startswith("$") and wanted[0] in ("+", "#"):
+        return False
+    for at, level in enumerate(wanted):
+        if level == "#":
+            return True
+        if at >= len(given_levels) or level not in ("+", given_levels[at]):
+            return False
+    return len(wanted) == len(given_levels)
+
+
+def test_fields_become_wildcards_in_the_filter():
+    template = Template.parse("wow/{farm}/{race}/{sensor}/reading")
+
+    assert template.filter == "wow/+/+/+/reading"
+    assert template.names == ("farm", "race", "sensor")
+
+
+def test_a_topic_gives_its_fields_by_name():
+    template = Template.parse("wow/{farm}/+/{sensor}/reading")
+
+    assert template.match("wow/otago/x/p03/reading") == {"farm": "otago", "sensor": "p03"}
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["wow/p03", "wow/p03/reading/x", "xwow/p03/reading", "wow/p03/readings", "wow/p03/reading\n"],
+)
+def test_a_topic_of_another_shape_does_not_match(topic):
+    assert Template.parse("wow/{sensor}/reading").match(topic) is None
+
+
+def test_plain_levels_are_no_regular_expressions():
+    template = Template.parse("a.b/{sensor}/(x)")
+
+    assert template.match("a.b/s/(x)") == {"sensor": "s"}
+    assert template.match("aXb/s/(x)") is None
+
+
+def test_a_field_may_hold_anything_and_its_validity_is_another_question():
+    fields = Template.parse("a/{sensor}").match('a/x\n"<script>')
+
+    assert fields == {"sensor": 'x\n"<script>'}
+    assert not valid_name(fields["sensor"])
+
+
+@pytest.mark.parametrize("topic", ["a/s", "a/s/b", "a/s/b/c", "a/s/"])
+def test_a_last_hash_takes_all_that_follows_and_nothing(topic):
+    assert Template.parse("a/{sensor}/#").match(topic) == {"sensor": "s"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "at least one level"),
+        ("a//b", "empty"),
+        ("/a", "empty"),
+        ("a/", "empty"),
+        ("a/{}", "no name"),
+        ("a/{Sensor}", "is not a field"),
+        ("a/{sen sor}", "is not a field"),
+        ("a/{x}/{x}", "stands twice"),
+        ("a/x{sensor}", "must fill its level"),
+        ("a/{sensor}{farm}", "must fill its level"),
+        ("a/b+", "must fill its level"),
+        ("a/b#", "must fill its level"),
+        ("a/#/b", "must be the last level"),
+        ("a/{sensor", "must fill its level"),
+        ("a/\x00", "printable"),
+        ("$share/g/a/{sensor}", "shared subscription"),
+        ("a" * 1001, "at most 1000"),
+    ],
+)
+def test_a_bad_template_is_refused_with_a_sentence(text, sentence):
+    with pytest.raises(TemplateError, match=re.escape(sentence)):
+        Template.parse(text)
+
+
+@given(st.lists(TEMPLATE_LEVELS, min_size=1, max_size=5), st.lists(LEVELS, min_size=1, max_size=5))
+def test_a_template_matches_what_a_broker_would_send_for_its_filter(levels, topic_levels):
+    try:
+        template = Template.parse("/".join(levels))
+    except TemplateError:
+        return
+    pieces = [
+        level if level[0] not in "{+#" else given
+        for level, given in zip(levels, topic_levels, strict=False)
+    ]
+
+    for topic in ("/".join(topic_levels), "/".join(pieces)):
+        matched = template.match(topic) is not None
+        assert matched == matches_as_a_broker_does(template.filter, topic)
+
+
+@given(st.text())
+def test_any_text_is_a_template_or_is_refused(text):
+    with suppress(TemplateError):
+        template = Template.parse(text)
+        assert template.text == text
+        assert len(template.filter.split("/")) == len(text.split("/"))
+
+
+@given(st.text(max_size=140))
+def test_a_valid_name_is_safe_as_label_and_file_name(name):
+    allowed = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
+
+    assert valid_name(name) == (1 <= len(name) <= 128 and set(name) <= allowed)
+
+
+@pytest.mark.parametrize("name", ["p03", "AT-4012", "a:b.c_d", "x" * 128])
+def test_usual_names_are_valid(name):
+    assert valid_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "a/b", "x" * 129, "٣"])
+def test_names_that_would_need_escaping_are_not_valid(name):
+    assert not valid_name(name)
