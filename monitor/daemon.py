@@ -64,6 +64,10 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop_requested)
 
+    def stop(self) -> None:
+        """Let :meth:`run` come to its end; may be called from anywhere."""
+        self.stopping = True
+
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
         try:

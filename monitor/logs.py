@@ -8,12 +8,16 @@ import sys
 import time
 
 
+def _instant(record: logging.LogRecord) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+
+
 class _Json(logging.Formatter):
     """One object a line; whatever a message holds cannot break out of it."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "time": _instant(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -26,7 +30,9 @@ class _Json(logging.Formatter):
 class _Text(logging.Formatter):
     """Time, level, message; control characters are shown, not obeyed."""
 
-    converter = time.gmtime
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - as logging names it
+        del datefmt
+        return _instant(record)
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
@@ -36,6 +42,6 @@ class _Text(logging.Formatter):
 def configure(level: str, layout: str) -> None:
     """Send the log of the whole program to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    text = _Text("%(asctime)s %(levelname)-7s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+    text = _Text("%(asctime)s %(levelname)-7s %(message)s")
     handler.setFormatter(_Json() if layout == "json" else text)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

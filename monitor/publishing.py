@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, Protocol
 
 from monitor.assembly import Parts
 from monitor.config import settings_hash
-from monitor.core.network import Change
 from monitor.core.snapshot import Snapshot
+from monitor.core.watch import Change
 from monitor.exposition import Exposition
 from monitor.telemetry import Figures, Telemetry
 from monitor.web.page import Page

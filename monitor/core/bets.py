@@ -62,6 +62,12 @@ WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0
 LEARNT: Final = ("d1", "d2", "n", "far", "n_far")  # arguments of whitening, fields of the state
 
 
+def clipped(rows: Float, lower: float, upper: float) -> Float:
+    """Return np.clip of rows, without its cost of calls: a batch may be a single pair."""
+    within: Float = np.minimum(np.maximum(rows, lower), upper)
+    return within
+
+
 class Whitening(NamedTuple):
     """Lag-1 autocorrelation of z, with the pessimistic end of its error for each role."""
 
@@ -83,12 +89,12 @@ def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> White
     shrunk = n * (d2 / np.maximum(d1, TINY) - 1.0) / (n + 20.0)
     spread = 1.0 / np.sqrt(n + 20.0)
     known = n >= 1.0
-    upper = np.where(known, np.clip(shrunk + spread, 0.0, RHO_MAX), 0.0)
+    upper = np.where(known, clipped(shrunk + spread, 0.0, RHO_MAX), 0.0)
     counted = np.maximum(n_far, 1.0)
     seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
     most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
-    lower = np.minimum(np.clip(np.minimum(shrunk - spread, most), 0.0, RHO_MAX), upper)
-    return Whitening(np.where(known, np.clip(shrunk, 0.0, RHO_MAX), 0.0), upper, lower)
+    lower = np.minimum(clipped(np.minimum(shrunk - spread, most), 0.0, RHO_MAX), upper)
+    return Whitening(np.where(known, clipped(shrunk, 0.0, RHO_MAX), 0.0), upper, lower)
 
 
 def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:
@@ -100,7 +106,7 @@ def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:
     """
     rho, upper, lower = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
-    x = np.clip((z - upper * previous) / scale, -CLIP, CLIP)
+    x = clipped((z - upper * previous) / scale, -CLIP, CLIP)
     x_plain = (z - rho * previous) / np.sqrt(1.0 - rho * rho)
     drift = BIAS_TOLERATED * (1.0 - upper) / scale
     bets = np.empty((BETS, z.size))

@@ -62,8 +62,8 @@ class Slab:
         """Fill the columns of past z, and the sums of squared differences before each pair."""
         self.past = np.concatenate([[records["z2"], records["z1"]], self.z])
         self.age = self.seen + np.arange(self.ranks)[:, None]
-        q = np.clip(self.past, -bets.CLIP, bets.CLIP)
-        q_far = np.clip(np.concatenate([earlier, self.z])[: self.ranks], -bets.CLIP, bets.CLIP)
+        q = bets.clipped(self.past, -bets.CLIP, bets.CLIP)
+        q_far = bets.clipped(np.concatenate([earlier, self.z])[: self.ranks], -bets.CLIP, bets.CLIP)
         two, far = self.age >= 2, self.age >= bets.FAR
         steps = (
             np.where(two, np.square(q[2:] - q[1:-1]), 0.0),

@@ -23,7 +23,7 @@ from monitor.core.lifecycle import FIRING, OK, PENDING, STATES, Transition
 from monitor.core.model import Bool, Float, Int, Records
 
 RING: Final = 512
-FEW: Final = 8  # fewer series than this are quicker one after the other
+FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
 SLAB_PAIRS: Final = 1 << 15
 
 STATE: Final = np.dtype(
@@ -212,7 +212,7 @@ def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
     deepest = int(counts[0]) if counts.size else 0
     while first < deepest:
         k = int(np.searchsorted(-counts, -first, side="left"))
-        if k < FEW:
+        if k < FEW <= deepest - first:
             yield from (
                 (slice(column, column + 1), start, min(start + SLAB_PAIRS, int(counts[column])))
                 for column in range(k)

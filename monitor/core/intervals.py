@@ -143,7 +143,7 @@ def abc_rce(c: Columns) -> Interval:
     for tail in _tails():
         step = _stretch(z0, a, tail) / (1.0 - a * (z0 + float(ndtri(tail))))
         moved = ratio(1.0 + step * along_a, 1.0 + step * along_b)
-        ends.append(1.0 - np.sqrt(above / below) * np.sqrt(moved))
+        ends.append(1.0 - np.sqrt(above / below) * np.sqrt(np.maximum(moved, 0.0)))
     return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
 
 

@@ -52,7 +52,7 @@ def moments_of(path: Int, z: Float) -> Float:
     On the coverage path: 1 and whether the interval lies too high, too low.
     """
     high, low, _ = bets.coverage_parts(z)
-    q = np.clip(z, -bets.CLIP, bets.CLIP)
+    q = bets.clipped(z, -bets.CLIP, bets.CLIP)
     covers = path == bets.COVERAGE
     return np.array([np.ones_like(q), np.where(covers, high, q), np.where(covers, low, q * q)])
 
@@ -79,7 +79,7 @@ def _relief_z(family: Int, moments: Float, z: Float) -> Float:
     s = np.where(family == 0, np.maximum(s, 1.0), s)
     s = np.where((family == 1) | (family == 3), np.maximum(s, 1.2), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
-    q = np.clip(z, -bets.CLIP, bets.CLIP)
+    q = bets.clipped(z, -bets.CLIP, bets.CLIP)
     faulty = (q - m) / s
     relieved: Float = np.minimum(0.5 * (faulty * faulty - q * q) + np.log(s), _RELIEF_MAX)
     return relieved

@@ -7,28 +7,27 @@ only after the shell has made them durable; no clock, the time of arrival is han
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.bets import COVERAGE, FAMILIES, coverage_code
+from monitor.core.bets import COVERAGE, FAMILIES
 from monitor.core.columns import Columns, columns
-from monitor.core.detection import STATE, Detector
+from monitor.core.detection import Detector
+from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, active, judge
 from monitor.core.model import Event, Float, Int, Observation, Reading, Records, Reference
 from monitor.core.pairing import Pairing
-from monitor.core.rules import SeriesRules
-from monitor.core.epochs import Epochs
 from monitor.core.registry import Limits, Registry, SeriesKey
+from monitor.core.rules import SeriesRules
 from monitor.core.scores import Density
 from monitor.core.sentences import column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.watch import Change, Watch
 from monitor.core.windows import History, Windows, in_event_order
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
 _SERIES_AT_ONCE: Final = 256
-_NONE: Final = np.zeros(1, dtype=np.int64)
 
 
 class Plan(NamedTuple):
@@ -52,31 +51,26 @@ class Outcome(NamedTuple):
     new_series: list[tuple[int, str, str, str]]
 
 
-class Change(NamedTuple):
-    """An alert's state changed, at the event time of one pair."""
-
-    series: int
-    time: float
-    before: str
-    after: str
-    family: str
-
-
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
     def __init__(self, plan: Plan, history: History) -> None:
         self.plan: Final = plan
-        self._history: Final = history
         self.epochs: Final = Epochs()
         self.registry: Final = Registry(plan.limits, self._on_new)
         self.pairing: Final = Pairing(lambda s, q: plan.rules_of(s, q).pairing, plan.match_on)
         capacity = plan.limits.maximum
         self.windows: Final = Windows(capacity, plan.window_pairs_max, history)
         self.detector: Final = Detector(np.full(capacity, 1000.0))
+        self.watch: Final = Watch(
+            self.detector,
+            self.windows,
+            history,
+            self._columns,
+            lambda row: self.epochs.of(self.registry.keys[row]),
+        )
         self.rules: list[SeriesRules] = []
         self._new: list[tuple[int, str, str, str]] = []
-        self._disturbed: set[int] = set()
         self._evaluation: Final = Evaluation(capacity)
         self._transitions: list[Change] = []
         self.last_reading: Float = np.full(capacity, np.nan)
@@ -118,11 +112,12 @@ class Network:
         """Take changes of pairs that are durable now."""
         if not pairs.size:
             return
-        series, only_newer = self.windows.apply(pairs)
-        self._disturbed.update(series[~only_newer].tolist())
-        calm = only_newer & ~np.isin(series, list(self._disturbed))
-        newer = in_event_order(pairs[np.isin(pairs["series"], series[calm])])
-        self._step(newer)
+        series, since = self.windows.apply(pairs)
+        for row, time in zip(series.tolist(), since.tolist(), strict=True):
+            if time < np.inf or row in self.watch.disturbed:
+                self.watch.disturb(row, time)
+        calm = series[[row not in self.watch.disturbed for row in series.tolist()]]
+        self._transitions += self.watch.step(in_event_order(pairs[np.isin(pairs["series"], calm)]))
         self._evaluation.mark(series)
         np.fmax.at(self.last_pair, pairs["series"], pairs["time"])
 
@@ -148,7 +143,7 @@ class Network:
 
     def evaluate(self, now: float) -> Snapshot:
         """Recompute what changed and return all that is known at ``now``."""
-        self._settle_disturbed()
+        self._transitions += self.watch.settle()
         changed = self._evaluation.take_changed()
         if changed.size:
             empty = self.windows.counts(changed) == 0
@@ -185,8 +180,6 @@ class Network:
         levels = np.repeat([self.rules[row].level for row in series], counts)
         names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
         parts = {name: np.ascontiguousarray(rows[name]) for name in names}
-        if "u_pair" in (rows.dtype.names or ()):
-            parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
         return columns(starts, level=levels, **parts)
 
     def _densities(self, series: Int) -> list[Density]:
@@ -198,40 +191,6 @@ class Network:
                 density = "tophat" if self.detector.path[row] == COVERAGE else "normal"
             found.append(density)
         return found
-
-    def _step(self, pairs: Records, *, silent: bool = False) -> None:
-        """Give the detector new pairs, ordered by (series, time, id)."""
-        if not pairs.size:
-            return
-        series, starts = np.unique(pairs["series"], return_index=True)
-        unseen = np.isnan(self.last_pair[series])
-        self.detector.path[series[unseen]] = np.isnan(pairs["u"][starts[unseen]])
-        found = self.detector.advance(series, starts, self._evidence(series, starts, pairs))
-        if not silent:
-            self._transitions += [
-                Change(t.series, float(pairs["time"][t.position]), t.before, t.after, t.family)
-                for t in found
-            ]
-
-    def _evidence(self, series: Int, starts: Int, pairs: Records) -> Float:
-        """Return what the detector reads of each pair: z, or the code of a bare interval."""
-        complete = self._columns(series, starts, pairs)
-        covers = np.repeat(self.detector.path[series] == COVERAGE, complete.counts)
-        codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
-        return np.where(covers, codes, complete.z)
-
-    def _settle_disturbed(self) -> None:
-        """Replay the evidence of series whose past changed, from their first pair on."""
-        for row in sorted(self._disturbed):
-            history = self._history(row)
-            self.detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
-            cuts = np.array([event.time for event in self.epochs.of(self.registry.keys[row])])
-            places = np.searchsorted(history["time"], cuts).tolist()
-            for first, last in pairwise([0, *places, history.size]):
-                if first:
-                    self.detector.reset(np.array([row]))
-                self._step(history[first:last], silent=True)
-        self._disturbed.clear()
 
     def _on_new(self, row: int, key: SeriesKey) -> None:
         rules = self.plan.rules_of(key.sensor, key.quantity)
@@ -247,7 +206,7 @@ class Network:
         for row, key in enumerate(self.registry.keys):
             if key.sensor == event.sensor:
                 self.windows.begin_epoch(row, self.epochs.start_of(key))
-                self._disturbed.add(row)
+                self.watch.disturb(row, -np.inf)
                 self._evaluation.mark(np.array([row]))
         return "accepted"
 

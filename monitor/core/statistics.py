@@ -242,7 +242,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
         live=True,
     ),
     "auucc_partial_gain": Statistic(
-        _U.auucc_partial_gain, "none", "What its uncertainty tells apart: 0 nothing, 1 everything.", "C-15, C-16"
+        _U.auucc_partial_gain,
+        "none",
+        "What its uncertainty tells apart: 0 nothing, 1 everything.",
+        "C-15, C-16",
     ),
     "scale_optimal": Statistic(
         _U.scale_optimal,

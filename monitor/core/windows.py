@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Int, Records
+from monitor.core.model import PAIR, Bool, Float, Int, Records
 
 # What a window keeps of a pair; u_ref here includes the uncertainty of the pairing.
 WINDOW: Final = np.dtype(
@@ -75,18 +75,20 @@ class Windows:
         self._epoch = np.full(capacity, -np.inf)
         self._history = history
 
-    def apply(self, pairs: Records) -> tuple[Int, Bool]:
+    def apply(self, pairs: Records) -> tuple[Int, Float]:
         """Take changes of pairs (``PAIR``, in the order they were made).
 
-        Returns the series that changed and, for each, whether only newer pairs were added.
+        Returns the series that changed and, for each, the earliest event time whose past is no
+        longer what it was: inf if only newer pairs were added.
         """
         series, starts, ordered = self._sort(pairs)
         only_newer = self._only_newer(series, starts, ordered)
         fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
         self._append(ordered[fast])
+        since = np.full(series.size, np.inf)
         for at in np.flatnonzero(~only_newer):
-            self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
-        return series, only_newer
+            since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
+        return series, since
 
     def begin_epoch(self, series: int, time: float) -> None:
         """Cut the window of a series: only pairs from ``time`` on belong to it."""
@@ -97,6 +99,14 @@ class Windows:
     def epoch(self, series: int) -> float:
         """Return the time from which on pairs count, -inf if there was no event."""
         return float(self._epoch[series])
+
+    def after(self, series: int, time: float, identity: int) -> Records | None:
+        """Return the rows of one series after (time, id), None if the ring may lack some."""
+        rows = self.rows(series)
+        later = (rows["time"] > time) | ((rows["time"] == time) & (rows["id"] > identity))
+        if self._truncated[series] and later.all():
+            return None
+        return rows[later]
 
     def counts(self, series: Int) -> Int:
         """Pairs in the window of each of ``series``."""
@@ -109,7 +119,7 @@ class Windows:
         rows: Records = self._ring[series, places]
         return rows
 
-    def gather(self, series: Int, sizes: Int, ages: np.ndarray) -> tuple[Int, Records]:
+    def gather(self, series: Int, sizes: Int, ages: Float) -> tuple[Int, Records]:
         """Lay the windows of ``series`` end to end: (start of each, rows).
 
         ``sizes`` are windows in pairs, ``ages`` in seconds before the newest pair (inf for none).
@@ -163,10 +173,14 @@ class Windows:
         self._truncated[series] |= self._count[series] + counts > self._length
         self._count[series] = np.minimum(self._count[series] + counts, self._length)
 
-    def _merge(self, series: int, changes: Records) -> None:
-        """Apply changes that touch older pairs: late, revised, removed."""
+    def _merge(self, series: int, changes: Records) -> float:
+        """Apply changes that touch older pairs: late, revised, removed; return since when."""
         held = self.rows(series)
-        held = held[~np.isin(held["id"], changes["id"])]
+        replaced = np.isin(held["id"], changes["id"])
+        since = min(changes["time"].min(), held["time"][replaced].min(initial=np.inf))
+        if self._truncated[series] and changes["removed"].any():
+            since = -np.inf if not np.isin(changes["id"], held["id"]).all() else since
+        held = held[~replaced]
         standing = in_event_order(changes)
         standing = standing[standing["time"] >= self._epoch[series]]
         if self._truncated[series] and held.size:
@@ -181,6 +195,7 @@ class Windows:
             self._truncated[series] = history.size > self._length
             rows = window_rows(history)
         self._write(series, rows)
+        return float(since)
 
     def _write(self, series: int, rows: Records) -> None:
         self._truncated[series] |= rows.size > self._length

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 
+if TYPE_CHECKING:
+    from pint import UnitRegistry
 
 # m3 is written for m^3 everywhere but in unit libraries.
 _POWER: Final = re.compile(r"(?<=[A-Za-zµ])(-?\d)")
@@ -47,7 +49,7 @@ def conversion(stated: str, wanted: str) -> Conversion:
 
 
 @lru_cache(maxsize=1)
-def _registry() -> pint.UnitRegistry:  # noqa: F821 - imported late, see above
+def _registry() -> UnitRegistry[float]:
     import pint  # noqa: PLC0415
 
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=True, cache_folder=None)

@@ -7,7 +7,9 @@ import numpy as np
 from monitor.core.columns import Columns, columns
 
 
-def pairs(value, reference, u=None, lower=None, upper=None, *, p=None, u_ref=0.0, starts=(0,), level=0.9):
+def pairs(
+    value, reference, u=None, lower=None, upper=None, *, p=None, u_ref=0.0, starts=(0,), level=0.9
+):
     """Return columns of series that begin at ``starts``; what is not given is not stated."""
     value = np.asarray(value, dtype=float)
 
@@ -29,7 +31,9 @@ def pairs(value, reference, u=None, lower=None, upper=None, *, p=None, u_ref=0.0
     )
 
 
-def drawn(seed=0, counts=(200,), *, spread=0.4, heavy=False, skewed=False, u_ref=0.0, dependent=0.0) -> Columns:
+def drawn(
+    seed=0, counts=(200,), *, spread=0.4, heavy=False, skewed=False, u_ref=0.0, dependent=0.0
+) -> Columns:
     """Return honest series of random pairs; ``skewed`` ones state an interval off its middle."""
     random = np.random.default_rng(seed)
     n = int(np.sum(counts))
@@ -44,5 +48,11 @@ def drawn(seed=0, counts=(200,), *, spread=0.4, heavy=False, skewed=False, u_ref
         return pairs(value, reference, u, u_ref=u_ref, starts=starts)
     sides = random.uniform(0.5, 2.5, (2, n))
     return pairs(
-        value, reference, None, value - sides[0] * u, value + sides[1] * u, u_ref=u_ref, starts=starts
+        value,
+        reference,
+        None,
+        value - sides[0] * u,
+        value + sides[1] * u,
+        u_ref=u_ref,
+        starts=starts,
     )

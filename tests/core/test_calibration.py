@@ -29,8 +29,9 @@ PLAIN = {
     "mae": lambda e, _u, _v: np.abs(e).mean(),
     "rmse": lambda e, _u, _v: np.sqrt((e**2).mean()),
     "ce": lambda e, _u, v: (e**2).mean() - (v**2).mean(),
-    "rce": lambda e, _u, v: (np.sqrt((v**2).mean()) - np.sqrt((e**2).mean()))
-    / np.sqrt((v**2).mean()),
+    "rce": lambda e, _u, v: (
+        (np.sqrt((v**2).mean()) - np.sqrt((e**2).mean())) / np.sqrt((v**2).mean())
+    ),
     "z_mean": lambda e, _u, v: (e / v).mean(),
     "zms": lambda e, _u, v: ((e / v) ** 2).mean(),
     "nll": lambda e, u, _v: (0.5 * (e / u) ** 2 + np.log(u * np.sqrt(2.0 * np.pi))).mean(),
@@ -221,7 +222,9 @@ def test_confidence_curve_falls_for_an_informative_uncertainty_only():
     shares = np.linspace(0.0, 0.9, 10)
     informative = drawn(8, (20_000,), spread=1.0)
     blind = pairs(
-        informative.value, informative.reference, np.random.default_rng(0).permutation(informative.u)
+        informative.value,
+        informative.reference,
+        np.random.default_rng(0).permutation(informative.u),
     )
 
     told, nothing = (calibration.confidence_curve(c, shares) for c in (informative, blind))

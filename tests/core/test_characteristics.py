@@ -144,9 +144,7 @@ def test_partial_area_is_the_integral_from_where_the_miss_rate_is_down(largest):
 
     x0 = points.bandwidth[np.flatnonzero(points.miss <= largest + 1e-12)[0]]
     edges = [x for x in points.bandwidth if x >= x0]
-    want = sum(
-        integrate.quad(miss, a, b)[0] for a, b in zip(edges, edges[1:], strict=False)
-    )
+    want = sum(integrate.quad(miss, a, b)[0] for a, b in zip(edges, edges[1:], strict=False))
     assert got == pytest.approx(want, rel=1e-9)
     assert curves.partial_area(points.bandwidth, points.miss, largest) == pytest.approx(want)
 
@@ -284,8 +282,12 @@ def test_band_near_zero_is_widened_and_counted():
 
 def test_crossover_is_where_the_narrower_curve_changes():
     """The first needs less width for many misses, the second for few."""
-    one = Curve(*np.array([[0, 1, 9], [0, 1, 9], [1.0, 0.5, 0.0], [0, 0, 0], [0, 0, 0]], dtype=float))
-    two = Curve(*np.array([[0, 2, 3], [0, 2, 3], [1.0, 0.5, 0.0], [0, 0, 0], [0, 0, 0]], dtype=float))
+    one = Curve(
+        *np.array([[0, 1, 9], [0, 1, 9], [1.0, 0.5, 0.0], [0, 0, 0], [0, 0, 0]], dtype=float)
+    )
+    two = Curve(
+        *np.array([[0, 2, 3], [0, 2, 3], [1.0, 0.5, 0.0], [0, 0, 0], [0, 0, 0]], dtype=float)
+    )
 
     np.testing.assert_array_equal(curves.crossovers(one, two), [0.0])
     assert curves.crossovers(one, one).size == 0

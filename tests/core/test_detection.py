@@ -168,7 +168,7 @@ def test_the_streams_of_these_tests_fire_and_resolve():
     assert not [change for change in found if change[0] == 0 and change[3] == "firing"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 200), st.booleans())
 def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
     random = Random(seed)

@@ -81,6 +81,33 @@ def test_shuffled_and_repeated_delivery_gives_the_same_bits(seed):
         assert np.array_equal(values, other.statistics[name][rows], equal_nan=True), name
 
 
+def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_time():
+    observations = stream("a", 400, 8, bias=2.0)
+    chance = np.random.default_rng(1)
+    arrival = sorted(observations, key=lambda each: each.time + chance.uniform(0, 4))
+    ordered, jumbled = Shell(), Shell()
+    asked: list[int] = []
+    ordered.take(observations)
+    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.history(row))[1]
+    for at in range(0, len(arrival), 10):
+        jumbled.take(arrival[at : at + 10])
+        jumbled.network.evaluate(0.0)
+
+    assert jumbled.evidence() == ordered.evidence()
+    assert len(asked) < 20
+
+
+def test_an_alarm_found_while_replaying_is_told():
+    observations = stream("a", 120, 9, bias=9.0)
+    shell = Shell()
+    shell.take(observations[20:])
+    shell.take(observations[:20])
+    shell.network.evaluate(0.0)
+    told = shell.network.take_transitions()
+
+    assert [change.after for change in told][-1] == "firing"
+
+
 def test_one_arrival_at_a_time_gives_the_same_bits_as_one_batch():
     observations = stream("a", 60, 3, bias=4.0) + stream("b", 60, 4)
     together, single = Shell(), Shell()

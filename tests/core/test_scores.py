@@ -58,7 +58,10 @@ def test_log_score_of_the_normal_equals_scoringrules(c):
 def integral(function, low, high, *edges):
     """Integrate piece by piece, so that jumps lie on the ends of pieces."""
     cuts = [low, *sorted(e for e in edges if low < e < high), high]
-    parts = (integrate.quad(function, a, b, epsabs=1e-13)[0] for a, b in zip(cuts, cuts[1:], strict=False))
+    parts = (
+        integrate.quad(function, a, b, epsabs=1e-13)[0]
+        for a, b in zip(cuts, cuts[1:], strict=False)
+    )
     return sum(parts)
 
 
@@ -87,7 +90,12 @@ def test_crps_of_the_top_hat_equals_its_integral(reference):
     c = pairs([0.5], [reference], None, 0.0, 2.0)
 
     got = integral(
-        lambda x: (np.clip(x / 2.0, 0.0, 1.0) - (x >= reference)) ** 2, -9.0, 9.0, 0.0, 2.0, reference
+        lambda x: (np.clip(x / 2.0, 0.0, 1.0) - (x >= reference)) ** 2,
+        -9.0,
+        9.0,
+        0.0,
+        2.0,
+        reference,
     )
 
     assert scores.crps_tophat(c)[0] == pytest.approx(got, abs=1e-12)
@@ -119,7 +127,9 @@ def under_normal(score, u, u_ref, *, p=0.9):
     return integral(density_times_score, -12.0 * spread, 12.0 * spread, -half, half)
 
 
-@pytest.mark.parametrize("name", ["crps", "quadratic", "norm", "log", "interval", "quadratic_tophat"])
+@pytest.mark.parametrize(
+    "name", ["crps", "quadratic", "norm", "log", "interval", "quadratic_tophat"]
+)
 @pytest.mark.parametrize(("u", "u_ref"), CASES)
 def test_expected_score_equals_the_mean_over_the_claim_and_the_reference(name, u, u_ref):
     c = pairs([0.0], [0.1], u, u_ref=u_ref)

@@ -14,10 +14,7 @@ from monitor.core.statistics import STATISTICS, compute, live_statistics
 
 NAMES = tuple(STATISTICS)
 # The names other programs rely on: `monitor score --json`.
-PROMISED = """bias mae rmse z_mean z_var z_lag1 zms rce nll ence uce beta_gm crps crps_tophat
-quadratic quadratic_tophat interval norm log_finite_mean log_infinite_count crps_expected_ratio
-coverage coverage_lower coverage_upper miss_rate bandwidth excess deficit auucc auucc_constant
-auucc_gain auucc_partial_gain scale_optimal cost cost_optimal scale_for_level n_effective""".split()
+PROMISED = ["bias", "mae", "rmse", "z_mean", "z_var", "z_lag1", "zms", "rce", "nll", "ence", "uce", "beta_gm", "crps", "crps_tophat", "quadratic", "quadratic_tophat", "interval", "norm", "log_finite_mean", "log_infinite_count", "crps_expected_ratio", "coverage", "coverage_lower", "coverage_upper", "miss_rate", "bandwidth", "excess", "deficit", "auucc", "auucc_constant", "auucc_gain", "auucc_partial_gain", "scale_optimal", "cost", "cost_optimal", "scale_for_level", "n_effective"]
 
 
 def test_registry_has_every_promised_name():
@@ -37,9 +34,16 @@ def test_live_metrics_are_live_statistics(density):
     assert all(STATISTICS[name].live for name in metrics.values())
     assert metrics["score_crps_mean"] == ("crps" if density == "normal" else "crps_tophat")
     for wanted in (
-        *(f"score_{s}_{k}" for s in ("crps", "quadratic", "interval", "norm") for k in ("mean", "median")),
+        *(
+            f"score_{s}_{k}"
+            for s in ("crps", "quadratic", "interval", "norm")
+            for k in ("mean", "median")
+        ),
         *(f"score_{s}_expected_ratio" for s in ("crps", "quadratic", "interval")),
-        *(f"calibration_{k}" for k in ("bias", "zms", "rce", "nll", "ence", "coverage_ratio", "z_lag1")),
+        *(
+            f"calibration_{k}"
+            for k in ("bias", "zms", "rce", "nll", "ence", "coverage_ratio", "z_lag1")
+        ),
         *(f"calibration_zms_{k}" for k in ("lower", "upper", "zeta")),
         *(f"ucc_{k}" for k in ("auucc", "gain_ratio", "scale_optimal")),
         "window_pairs_effective",
@@ -179,7 +183,10 @@ def test_medians_and_trimmed_means_equal_numpy(counts):
     c = drawn(4, counts)
     got = compute(c, ["interval_median", "interval_trimmed"])
 
-    rows = np.split(c.width + 20.0 * np.maximum(np.maximum(c.lower - c.reference, c.reference - c.upper), 0.0), c.starts[1:])
+    rows = np.split(
+        c.width + 20.0 * np.maximum(np.maximum(c.lower - c.reference, c.reference - c.upper), 0.0),
+        c.starts[1:],
+    )
     np.testing.assert_allclose(got["interval_median"], [np.median(r) for r in rows], rtol=1e-9)
     trimmed = [np.mean(np.sort(r)[r.size // 10 : r.size - r.size // 10]) for r in rows]
     np.testing.assert_allclose(got["interval_trimmed"], trimmed, rtol=1e-9)

@@ -1,0 +1,148 @@
+"""``monitor demo``: broker, fleet with known faults, daemon and page, all on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from monitor.assembly import Parts, assemble, mqtt_settings
+from monitor.config import Credentials, Settings, parse
+from monitor.daemon import Daemon
+from monitor.embedded import EmbeddedBroker
+from monitor.logs import configure
+from monitor.publishing import Finding, Publisher
+from monitor.sources.mqtt import MqttSource
+from monitor.sources.simulate import CARTS, Fault
+from monitor.web.page import Page
+from monitor.web.service import Service, ServiceError
+
+INTERVAL_SECONDS = 0.2
+USUAL_PORT = 9108
+
+SETTINGS = """
+mqtt: {{host: {host}, port: {port}, protocol: "3.1.1", client_id: monitor-demo}}
+sources:
+  - {{topic: "monitor/{{sensor}}/{{quantity}}/reading", kind: reading, unit: kg}}
+  - {{topic: "monitor/{{subject}}/{{quantity}}/reference", kind: reference, unit: kg}}
+pairing: {{mode: key, match_on: [subject, key]}}
+series: {{stale_after_seconds: 10}}
+publish: {{interval_seconds: 1}}
+journal: {{path: "{state}/journal.sqlite"}}
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be set."""
+    parser.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    parser.add_argument(
+        "--port", type=int, default=USUAL_PORT, help=f"of the page (default {USUAL_PORT})"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demonstration until Ctrl-C or for the time asked; print a summary."""
+    configure("warning", "text")
+    with ExitStack() as stack:
+        host, port = stack.enter_context(EmbeddedBroker())
+        state = stack.enter_context(tempfile.TemporaryDirectory(prefix="monitor-demo-"))
+        settings = parse(SETTINGS.format(host=host, port=port, state=state).encode(), "demo")
+        parts = assemble(settings, time.time())
+        source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
+        stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
+        daemon = Daemon(parts, source, Publisher(parts, stage, [stage.tell]))
+        daemon.stop_on_signals()
+        if options.seconds is not None:
+            timer = threading.Timer(options.seconds, daemon.stop)
+            timer.daemon = True
+            timer.start()
+        stack.callback(stage.service.stop)
+        stage.open(settings)
+        stack.enter_context(_fleet(host, port))
+        daemon.run()
+        stage.close(parts)
+    return 0
+
+
+class Stage:
+    """What the person at the terminal sees."""
+
+    def __init__(self, service: Service, faults: dict[str, Fault]) -> None:
+        self.service = service
+        self._faults = faults
+        self._started = time.monotonic()
+        self._found: dict[str, Finding] = {}
+        self._paired = False
+
+    def publish(self, page: Page) -> None:
+        """Show a page, and say so when the first pair is on it."""
+        self.service.publish(page)
+        pairs = int(page.snapshot.window_pairs.sum())
+        if pairs and not self._paired:
+            self._paired = True
+            self._say(f"first pairs are in ({pairs})")
+
+    def tell(self, finding: Finding) -> None:
+        """Say a finding."""
+        if finding.began:
+            self._found.setdefault(finding.sensor, finding)
+        self._say(f"{finding.sensor} {finding.sentence}")
+
+    def open(self, settings: Settings) -> None:
+        """Say where everything is."""
+        mqtt = settings.mqtt
+        print(f"page      {self.service.url}/")
+        print(f"metrics   {self.service.url}/metrics")
+        print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
+        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are not right")
+        print("Ctrl-C ends it.\n", flush=True)
+
+    def close(self, parts: Parts) -> None:
+        """Say what was found, beside what is true."""
+        counts = parts.intake.counts
+        pairs = int(parts.network.evaluate(time.time()).window_pairs.sum())
+        print(
+            f"\n{counts.committed} messages, {pairs} pairs in the windows. What is true, and found:"
+        )
+        for sensor, fault in self._faults.items():
+            finding = self._found.get(sensor)
+            if finding is not None:
+                verdict = f"found: {finding.sentence}" if fault.alert else "FALSE ALARM"
+            else:
+                verdict = "not found yet" if fault.alert else "nothing to find"
+            print(f"  {fault.sentence:<62} {verdict}")
+        sys.stdout.flush()
+
+    def _say(self, what: str) -> None:
+        print(f"{time.monotonic() - self._started:6.1f} s  {what}", flush=True)
+
+
+def _service(port: int) -> Service:
+    """Return a running service on ``port``, or on a free one if the usual is taken."""
+    service = Service("127.0.0.1", port)
+    try:
+        service.start()
+    except ServiceError:
+        if port != USUAL_PORT:
+            raise
+        service = Service("127.0.0.1", 0)
+        service.start()
+    return service
+
+
+@contextmanager
+def _fleet(host: str, port: int) -> Iterator[None]:
+    """Run the fleet in a process of its own: it shares nothing with the daemon but the broker."""
+    command = [sys.executable, "-m", "monitor", "simulate", "--broker", f"{host}:{port}"]
+    command += ["--interval", str(INTERVAL_SECONDS)]
+    fleet = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
+    try:
+        yield
+    finally:
+        fleet.terminate()
+        fleet.wait(5.0)

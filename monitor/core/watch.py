@@ -1,0 +1,154 @@
+"""The detector, fed in event order: new pairs step it, a changed past is replayed.
+
+Rules of this file: the evidence of a series is a function of its pairs in event order and of its
+epochs, whatever way they came. A replay starts from a checkpoint before the change if there is
+one, else from the first pair in the journal; only series whose past changes have checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.bets import COVERAGE, coverage_code
+from monitor.core.columns import Columns
+from monitor.core.detection import STATE, Detector
+from monitor.core.lifecycle import STATES, Transition
+from monitor.core.model import Event, Float, Int, Records
+from monitor.core.windows import History, Windows, window_rows
+
+# A checkpoint is taken when so many pairs came since the last one.
+CHECKPOINT_PAIRS: Final = 64
+_NONE: Final = np.zeros(1, dtype=np.int64)
+
+
+class Change(NamedTuple):
+    """An alert's state changed, at the event time of one pair."""
+
+    series: int
+    time: float
+    before: str
+    after: str
+    family: str
+
+
+class Checkpoint(NamedTuple):
+    """The detector's state after the pair (time, id)."""
+
+    time: float
+    id: int
+    state: bytes
+
+
+class Watch:
+    """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs."""
+
+    def __init__(
+        self,
+        detector: Detector,
+        windows: Windows,
+        history: History,
+        complete: Callable[[Int, Int, Records], Columns],
+        events_of: Callable[[int], list[Event]],
+    ) -> None:
+        self._detector: Final = detector
+        self._windows: Final = windows
+        self._history: Final = history
+        self._complete: Final = complete
+        self._events_of: Final = events_of
+        self._checkpoints: dict[int, list[Checkpoint]] = {}
+        self._known: set[int] = set()
+        self.disturbed: dict[int, float] = {}
+
+    def disturb(self, row: int, since: float) -> None:
+        """Note that the past of a series changed from an event time on."""
+        self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
+
+    def step(self, pairs: Records) -> list[Change]:
+        """Take pairs newer than all before of their series, ordered (series, time, id)."""
+        if not pairs.size:
+            return []
+        series, starts = np.unique(pairs["series"], return_index=True)
+        self._learn_form(series, pairs[starts])
+        found = self._advance(series, starts, window_rows(pairs))
+        return [_change(transition, pairs["time"]) for transition in found]
+
+    def settle(self) -> list[Change]:
+        """Replay every series whose past changed; return how their alerts differ from before."""
+        changes = []
+        for row, since in sorted(self.disturbed.items()):
+            one = np.array([row])
+            before = STATES[int(self._detector.states(one)[0])]
+            seen = self._replay(row, since)
+            after = STATES[int(self._detector.states(one)[0])]
+            if before != after and seen:
+                changes.append(seen[-1]._replace(before=before))
+        self.disturbed.clear()
+        return changes
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _learn_form(self, series: Int, first: Records) -> None:
+        """Choose, at a series' first pair, whether its intervals or its z are bet on."""
+        for row, pair in zip(series.tolist(), first, strict=True):
+            if row not in self._known:
+                self._known.add(row)
+                self._detector.path[row] = COVERAGE if np.isnan(pair["u"]) else 0
+
+    def _advance(self, series: Int, starts: Int, rows: Records) -> list[Transition]:
+        complete = self._complete(series, starts, rows)
+        covers = np.repeat(self._detector.path[series] == COVERAGE, complete.counts)
+        codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
+        return self._detector.advance(series, starts, np.where(covers, codes, complete.z))
+
+    def _replay(self, row: int, since: float) -> list[Change]:
+        kept = self._checkpoints.setdefault(row, [])
+        while kept and not kept[-1].time < since:
+            kept.pop()
+        if kept:
+            rows = self._windows.after(row, kept[-1].time, kept[-1].id)
+            if rows is not None:
+                self._detector.load(row, kept[-1].state)
+                return self._run(row, rows)
+        kept.clear()
+        return self._replay_all(row)
+
+    def _replay_all(self, row: int) -> list[Change]:
+        history = self._history(row)
+        self._known.discard(row)
+        self._learn_form(np.array([row]), history[:1])
+        self._detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
+        cuts = np.array([event.time for event in self._events_of(row)])
+        places = np.searchsorted(history["time"], cuts).tolist()
+        seen: list[Change] = []
+        for first, last in pairwise([0, *places, history.size]):
+            if first:
+                self._detector.reset(np.array([row]))
+            seen += self._run(row, window_rows(history[first:last]))
+        return seen
+
+    def _run(self, row: int, rows: Records) -> list[Change]:
+        """Step one series through ``rows``, leaving checkpoints behind."""
+        one = np.array([row])
+        seen: list[Change] = []
+        for first in range(0, rows.size, CHECKPOINT_PAIRS):
+            piece = rows[first : first + CHECKPOINT_PAIRS]
+            found = self._advance(one, _NONE, piece)
+            seen += [_change(transition, piece["time"]) for transition in found]
+            if piece.size == CHECKPOINT_PAIRS:
+                self._keep(row, piece[-1])
+        return seen
+
+    def _keep(self, row: int, last: np.void) -> None:
+        kept = self._checkpoints.setdefault(row, [])
+        state = self._detector.dump(row)
+        kept.append(Checkpoint(float(last["time"]), int(last["id"]), state))
+        del kept[:-2]
+
+
+def _change(transition: Transition, times: Float) -> Change:
+    time = float(times[transition.position])
+    return Change(transition.series, time, transition.before, transition.after, transition.family)
