@@ -3,7 +3,7 @@
 Rules of this file: one number a series, NaN where it is not defined; calibration uses u_eff (the
 reference's uncertainty counted), only NLL judges u alone, as the scores do. Variances take two
 passes. Source: Pernot (arXiv 2402.10043v2), cited as B, with its RCE identity corrected:
-for constant u it is RCE = 1 - sqrt(ZMS).
+for constant u it is RCE = 1 - sqrt(ZMS). Bins and sortings are in ``bins``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,6 @@ from monitor.core.columns import Columns, ratio
 from monitor.core.model import Float, Int
 from monitor.core.scores import log_u, norm, stated_z
 
-BINS: Final = 10
-# Fewest pairs for statistics of bins: two in each of ten.
-MIN_BINNED: Final = 2 * BINS
-# Longest window whose places are packed into the sort keys: 8192 pairs.
-PLACE_BITS: Final = 13
 # A spread below this many units in the last place of the mean is rounding, not spread.
 ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
 
@@ -79,7 +74,7 @@ def zms(c: Columns) -> Float:
 
 def z_var(c: Columns) -> Float:
     """Variance of z (divisor n - 1, two passes): ZMS without the offset; NaN for one pair."""
-    return ratio(c.once(z_square_sum), c.counts - 1.0)
+    return ratio(c.once(z_square_sum), c.counts - 1)
 
 
 def z_central(c: Columns) -> Float:
@@ -169,101 +164,6 @@ def coverage_upper(c: Columns) -> Float:
     return c.once(coverage_bounds)[1]
 
 
-def order_within(c: Columns, rows: Float) -> Int:
-    """Rows' numbers, series by series, by ascending ``rows``; ties in event order (stable).
-
-    Rows without a sign are sorted as integers that carry their place in the last bits, three times
-    as fast as an indirect sort; lines where that lost an order of near neighbours are sorted again.
-    """
-    longest = int(c.counts.max())
-    if longest > 1 << PLACE_BITS or rows.min() < 0.0:
-        order = np.argsort(c.grid(rows, np.nan), axis=1, kind="stable")
-    else:
-        order = _packed_order(c, rows)
-    order += c.starts[:, None]
-    return order.reshape(-1) if c.equal_counts else order.reshape(-1)[c.cells]
-
-
-def _packed_order(c: Columns, rows: Float) -> Int:
-    """Stable order within the lines of the grid of ``rows``, which are not negative."""
-    matrix = c.grid(rows + 0.0)  # no negative zero
-    places = (1 << PLACE_BITS) - 1
-    packed = matrix.view(np.int64) & ~places
-    packed |= np.arange(matrix.shape[1])
-    packed.sort(axis=1)
-    order = np.bitwise_and(packed, places, out=packed)
-    lines = np.arange(0, matrix.size, matrix.shape[1])[:, None]
-    ordered = matrix.reshape(-1).take(order + lines, mode="clip")
-    descends = ordered[:, 1:] < ordered[:, :-1]
-    if descends.any():
-        again = np.flatnonzero(descends.any(axis=1))
-        order[again] = np.argsort(matrix[again], axis=1, kind="stable")
-    return order
-
-
-def order_by_u(c: Columns) -> Int:
-    """Rows' numbers, series by series, by ascending stated u."""
-    return order_within(c, c.u)
-
-
-def bin_starts(c: Columns, bins: int) -> Int:
-    """First row of each bin (series x bins), counts as numpy.array_split gives them.
-
-    Only meaningful for series of at least ``bins`` pairs.
-    """
-    size, longer = np.divmod(c.counts, bins)
-    number = np.arange(bins)
-    offsets = number * size[:, None] + np.minimum(number, longer[:, None])
-    return np.minimum(c.starts[:, None] + offsets, c.value.size - 1)
-
-
-def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
-    """Means of ``rows`` (series x bins) in bins of nearly equal count along ``order``.
-
-    NaN for series of fewer than two pairs a bin.
-    """
-    sums = np.add.reduceat(rows.take(order, mode="clip"), bin_starts(c, bins).reshape(-1)).reshape(
-        -1, bins
-    )
-    size, longer = np.divmod(c.counts, bins)
-    sizes = size[:, None] + (np.arange(bins) < longer[:, None])
-    return np.where(c.counts[:, None] >= 2 * bins, sums / np.maximum(sizes, 1), np.nan)
-
-
-def _binned_squares(c: Columns, bins: int = BINS) -> tuple[Float, Float]:
-    """Mean E^2 and mean u_eff^2 in bins of u."""
-    order = c.once(order_by_u)
-    squares = binned_means(c, c.error * c.error, order, bins)
-    return squares, binned_means(c, c.u_eff * c.u_eff, order, bins)
-
-
-def _ten_bins(c: Columns) -> tuple[Float, Float]:
-    return _binned_squares(c)
-
-
-def ence_in_bins(c: Columns, bins: int) -> Float:
-    """Expected normalised calibration error: mean |RCE| over bins of u (B-07)."""
-    squares, variances = _binned_squares(c, bins)
-    return np.mean(np.abs(1.0 - np.sqrt(squares / variances)), axis=1)
-
-
-def ence(c: Columns) -> Float:
-    """ENCE over ten bins of u; NaN below twenty pairs. Comparative: it has no reference value."""
-    squares, variances = c.once(_ten_bins)
-    return np.mean(np.abs(1.0 - np.sqrt(squares / variances)), axis=1)
-
-
-def uce(c: Columns) -> Float:
-    """Uncertainty calibration error: mean |MV - MSE| over ten bins of u (B-06), squared units."""
-    squares, variances = c.once(_ten_bins)
-    return np.mean(np.abs(variances - squares), axis=1)
-
-
-def binned_zms(c: Columns, covariate: Float, bins: int = BINS) -> Float:
-    """ZMS (series x bins) in bins of nearly equal count of ``covariate`` (B-22)."""
-    return binned_means(c, c.once(z_square), order_within(c, covariate), bins)
-
-
 def harrell_davis_median(ordered: Float) -> Float:
     """Harrell-Davis estimate of the median of ascending ``ordered`` (last axis).
 
@@ -276,9 +176,9 @@ def harrell_davis_median(ordered: Float) -> Float:
 
 
 def groeneveld_meeden(rows: Float) -> float:
-    """Skewness (mean - m)/mean|x - m| of one set, m its Harrell-Davis median (B-16); NaN if constant.
+    """Skewness (mean - m)/mean|x - m| of one set, m its Harrell-Davis median (B-16).
 
-    Groeneveld and Meeden, The Statistician 33 (1984).
+    NaN for equal numbers. Groeneveld and Meeden, The Statistician 33 (1984).
     """
     median = float(harrell_davis_median(np.sort(rows)))
     spread = float(np.mean(np.abs(rows - median)))
@@ -288,33 +188,7 @@ def groeneveld_meeden(rows: Float) -> float:
 
 
 def beta_gm(c: Columns) -> Float:
-    """Skewness beta_GM of the stated u; RCE is not reliable from 0.4 on (B-20). One loop a series."""
+    """Skewness beta_GM of the stated u; RCE is not reliable from 0.4 on (B-20)."""
     ends = c.starts + c.counts
     sets = (c.u[a:b] for a, b in zip(c.starts, ends, strict=True))
     return np.array([groeneveld_meeden(rows) for rows in sets])
-
-
-def decimation(c: Columns, shares: Float) -> Float:
-    """ZMS and RCE (2 x shares) of one series without its pairs of largest u (B-18).
-
-    ``shares``: shares of pairs removed, from 0 below 1.
-    """
-    order = order_by_u(c)
-    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
-    number = kept + 1.0
-    means = [
-        np.cumsum(rows[order])[kept] / number
-        for rows in (c.once(z_square), c.error * c.error, c.u_eff * c.u_eff)
-    ]
-    return np.stack([means[0], 1.0 - np.sqrt(ratio(means[1], means[2]))])
-
-
-def confidence_curve(c: Columns, shares: Float) -> Float:
-    """RMSE of one series without its ``shares`` of largest u, over that of all (B-23).
-
-    Falls with the share where u is informative.
-    """
-    order = order_by_u(c)
-    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
-    mean_squares = np.cumsum(np.square(c.error[order]))[kept] / (kept + 1.0)
-    return np.sqrt(ratio(mean_squares, c.once(mean_square_error)))

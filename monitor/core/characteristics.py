@@ -1,8 +1,8 @@
 """Uncertainty characteristics (UCC): the stated interval stretched by every scale k.
 
-Rules of this file: the band of a pair is [value - k below, value + k above] with the two half-widths
-of its interval; its critical scale is the smallest k that holds the reference. A band of zero width
-has critical scale inf where the error is not 0, and 0 where it is. A pair whose value lies outside
+Rules of this file: the band of a pair is [value - k below, value + k above], below and above the
+half-widths of its interval; its critical scale is the smallest k that holds the reference. A band
+of zero width has critical scale inf where the error is not 0, and 0 where it is. A pair whose value lies outside
 its own interval has no band: it counts for coverage, bandwidth, excess and deficit, which need the
 interval only, and is left out of scales, areas, gains and costs (and counted). The area is the
 exact one under the step curve: mean half-width times mean critical scale.
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.calibration import order_within
+from monitor.core.bins import order_within
 from monitor.core.columns import Columns, ratio
 from monitor.core.model import Bool, Float
 

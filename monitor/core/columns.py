@@ -158,14 +158,15 @@ class Columns:
         )
 
 
-def ratio(above: Float, below: Float) -> Float:
+def ratio(above: Float, below: Float | Int) -> Float:
     """Return ``above / below`` where ``below`` > 0, else NaN (a ratio that is not defined)."""
     quotient = np.full(np.broadcast(above, below).shape, np.nan)
-    return np.divide(above, below, out=quotient, where=below > 0.0)
+    np.divide(above, below, out=quotient, where=below > 0.0)
+    return quotient
 
 
 def parts(whole: Columns, cells: int = CELLS) -> Iterator[tuple[Int, Columns]]:
-    """Yield the series in portions of similar length, each of at most ``cells`` cells or one series.
+    """Yield portions of series of similar length: at most ``cells`` cells each, or one series.
 
     Each portion comes with the numbers of its series in ``whole``.
     """

@@ -118,7 +118,7 @@ def optimum(x: Float, y: Float, weight: float) -> tuple[int, float]:
 
 
 def normalised(points: Curve, sd: float) -> Curve:
-    """Return the curve with lengths in units of ``sd``, the references' standard deviation (C-22)."""
+    """Return the curve in units of ``sd``, the references' standard deviation (C-22)."""
     return points._replace(
         bandwidth=points.bandwidth / sd, excess=points.excess / sd, deficit=points.deficit / sd
     )

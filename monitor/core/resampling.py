@@ -81,7 +81,7 @@ def _series_by_series(
     columns: list[Float],
     one: Callable[[Float, float], tuple[float, float, float, float]],
 ) -> list[Float]:
-    """Apply ``one(rows, lag1)`` to each series of enough pairs; return its four figures as arrays."""
+    """Return the four figures of ``one(rows, lag1)`` for each series of enough pairs."""
     found = np.full((4, c.starts.size), np.nan)
     lag = c.once(z_lag1)
     table = np.stack(columns, axis=1)
@@ -131,7 +131,8 @@ def _block_means(rows: Float, length: int) -> Float:
     """Return the mean of the ``length`` lines from each line on, around the end (n x columns)."""
     around = np.concatenate([rows, rows[: length - 1]]) - rows.mean(axis=0)
     sums = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), around]), axis=0)
-    return (sums[length:] - sums[:-length]) / length + rows.mean(axis=0)
+    means: Float = (sums[length:] - sums[:-length]) / length + rows.mean(axis=0)
+    return means
 
 
 def block_zms(

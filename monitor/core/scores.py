@@ -6,7 +6,7 @@ uncertainty of the reference together predict, so that "high" needs no threshold
 Every function is ``f(Columns) -> rows``; everything starts from differences of nearby values, so
 a common shift of value, interval and reference changes nothing.
 
-Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Gneiting and Raftery, JASA 102 (2007).
+Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Gneiting, Raftery, JASA 102 (2007).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def crps_normal_expected(c: Columns) -> Float:
 
 
 def quadratic_normal(c: Columns) -> Float:
-    """Quadratic score (A: Brier) of N(value, u): 1/(2 u sqrt(pi)) - 2 phi(z)/u. Unit: 1/quantity."""
+    """Quadratic score (A: Brier) of N(value, u): (1/(2 sqrt(pi)) - 2 phi(z))/u."""
     return (0.5 / SQRT_PI - 2.0 * c.once(normal_density)) / c.u
 
 

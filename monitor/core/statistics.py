@@ -12,10 +12,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from monitor.core import calibration, characteristics, intervals, scores
+from monitor.core import bins, calibration, characteristics, intervals, scores
 from monitor.core.columns import CELLS, Columns, parts, ratio
 from monitor.core.model import Float
 from monitor.core.scores import Density, Rows
+from monitor.core.summaries import expected_ratio_of, mean_of, middle_of, sorted_of, trimmed_of
 
 # How a statistic changes when the series is given in another unit.
 Unit = Literal["quantity", "1/quantity", "quantity^2", "log", "none"]
@@ -30,66 +31,6 @@ class Statistic:
     help: str
     source: str
     live: bool = False
-
-
-def mean_of(rows: Rows) -> Rows:
-    """Return the statistic that is the mean of ``rows``."""
-
-    def mean(c: Columns) -> Float:
-        return c.mean(c.once(rows))
-
-    return mean
-
-
-def _sorted_of(rows: Rows) -> Rows:
-    """Return the rows, ascending within each series, as a grid."""
-
-    def ascending(c: Columns) -> Float:
-        return np.sort(c.grid(c.once(rows)), axis=1)
-
-    return ascending
-
-
-def middle_of(ascending: Rows) -> Rows:
-    """Return the statistic that is the median, given the sorted grid."""
-
-    def median(c: Columns) -> Float:
-        grid, line = c.once(ascending), np.arange(c.starts.size)
-        return 0.5 * (grid[line, (c.counts - 1) // 2] + grid[line, c.counts // 2])
-
-    return median
-
-
-def trimmed_of(ascending: Rows, share: float = 0.1) -> Rows:
-    """Return the statistic that is the mean without ``share`` of the pairs at each end."""
-
-    def trimmed(c: Columns) -> Float:
-        grid = c.once(ascending)
-        cut = np.floor(share * c.counts).astype(np.int64)
-        place = np.arange(grid.shape[1])
-        kept = (place >= cut[:, None]) & (place < (c.counts - cut)[:, None])
-        flat = np.where(kept, grid, 0.0).reshape(-1)
-        rows = flat if c.equal_counts else flat[c.cells]
-        return c.sum(rows) / (c.counts - 2 * cut)
-
-    return trimmed
-
-
-def expected_ratio_of(rows: Rows, expected: Rows) -> Rows:
-    """Return the statistic mean score / mean expected score: 1 where the sensor keeps its claim.
-
-    Negative scores are divided by negative expectations; NaN where their signs cannot be compared
-    (a reference so uncertain that the expected quadratic score is not below zero).
-    """
-    sign = -1.0 if expected in QUADRATIC_EXPECTED else 1.0
-
-    def expected_ratio(c: Columns) -> Float:
-        return ratio(sign * c.mean(c.once(rows)), sign * c.mean(c.once(expected)))
-
-    return expected_ratio
-
-
-QUADRATIC_EXPECTED: Final = (scores.quadratic_normal_expected, scores.quadratic_tophat_expected)
 
 
 def log_finite_mean(c: Columns) -> Float:
@@ -130,7 +71,7 @@ def _score_statistics() -> dict[str, Statistic]:
     for name, s in scores.SCORES.items():
         if name.startswith("log"):
             continue
-        ascending = _sorted_of(s.rows)
+        ascending = sorted_of(s.rows)
         entries = {
             name: (mean_of(s.rows), f"Mean. {s.help}", True),
             f"{name}_median": (middle_of(ascending), f"Median. {s.help}", True),
@@ -197,13 +138,13 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _C.nll_sharpness, "log", "Part of NLL made by the stated u.", "B-10"
     ),
     "ence": Statistic(
-        _C.ence,
+        bins.ence,
         "none",
         "Mean gap between stated and seen spread in ten bins of u.",
         "B-07",
         live=True,
     ),
-    "uce": Statistic(_C.uce, "quantity^2", "Mean gap of squares in ten bins of u.", "B-06"),
+    "uce": Statistic(bins.uce, "quantity^2", "Mean gap of squares in ten bins of u.", "B-06"),
     "beta_gm": Statistic(
         _C.beta_gm, "none", "Skewness of the stated u; RCE fails from 0.4.", "B-16"
     ),

@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest
 from scipy.stats.mstats import hdquantiles
 from series import drawn, pairs
 
-from monitor.core import calibration
+from monitor.core import bins, calibration
 
 MANY = drawn(1, (7, 200, 1, 33, 200, 2, 64), u_ref=0.3, dependent=0.6)
 
@@ -132,11 +132,11 @@ def test_interval_of_a_share_covers_at_least_as_often_as_it_says():
 # Bins.
 
 
-def in_bins(c, bins, key):
+def in_bins(c, number, key):
     """Yield for each series its bins of rows, by numpy.array_split of a stable sort."""
     for start, count in zip(c.starts, c.counts, strict=True):
         order = start + np.argsort(key[start : start + count], kind="stable")
-        yield np.array_split(order, bins)
+        yield np.array_split(order, number)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -144,11 +144,11 @@ def test_ence_and_uce_equal_their_definition_in_ten_bins(tied):
     c = drawn(2, (20, 200, 57, 200, 19), u_ref=0.2)
     c = pairs(c.value, c.reference, np.round(c.u, 1) + 0.1 if tied else c.u, starts=c.starts)
     gaps = []
-    for bins in in_bins(c, 10, c.u):
-        pair = [(np.mean(c.error[b] ** 2), np.mean(c.u_eff[b] ** 2)) for b in bins]
+    for parts in in_bins(c, 10, c.u):
+        pair = [(np.mean(c.error[b] ** 2), np.mean(c.u_eff[b] ** 2)) for b in parts]
         gaps.append([(abs(1.0 - np.sqrt(e / v)), abs(v - e)) for e, v in pair])
 
-    ence, uce = calibration.ence(c), calibration.uce(c)
+    ence, uce = bins.ence(c), bins.uce(c)
 
     want = np.mean(np.array(gaps), axis=1)
     want[c.counts < 20] = np.nan
@@ -159,9 +159,9 @@ def test_zms_in_bins_of_a_covariate_equals_its_definition():
     c = drawn(4, (60, 200, 41))
     covariate = np.round(c.value)  # ties, negative and positive
 
-    got = calibration.binned_zms(c, covariate, 5)
+    got = bins.binned_zms(c, covariate, 5)
 
-    want = [[np.mean(c.z[b] ** 2) for b in bins] for bins in in_bins(c, 5, covariate)]
+    want = [[np.mean(c.z[b] ** 2) for b in parts] for parts in in_bins(c, 5, covariate)]
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
@@ -178,7 +178,7 @@ def test_order_within_a_series_is_the_stable_one(rows, cut):
     starts = [0, cut] if 0 < cut < rows.size else [0]
     c = pairs(np.zeros(rows.size), 0.0, 1.0, starts=starts)
 
-    got = calibration.order_within(c, rows)
+    got = bins.order_within(c, rows)
 
     want = np.lexsort((np.arange(rows.size), rows, c.series))
     np.testing.assert_array_equal(got, want)
@@ -209,7 +209,7 @@ def test_decimation_equals_the_statistics_of_what_remains():
     c = drawn(7, (101,), spread=1.0)
     shares = np.array([0.0, 0.05, 0.5])
 
-    got = calibration.decimation(c, shares)
+    got = bins.decimation(c, shares)
 
     order = np.argsort(c.u, kind="stable")
     for i, kept in enumerate((101, 96, 51)):
@@ -227,7 +227,7 @@ def test_confidence_curve_falls_for_an_informative_uncertainty_only():
         np.random.default_rng(0).permutation(informative.u),
     )
 
-    told, nothing = (calibration.confidence_curve(c, shares) for c in (informative, blind))
+    told, nothing = (bins.confidence_curve(c, shares) for c in (informative, blind))
 
     assert told[0] == pytest.approx(1.0)
     assert np.all(np.diff(told) < 0.0)

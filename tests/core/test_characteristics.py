@@ -122,7 +122,7 @@ def test_partial_gain_ranks_perfect_honest_constant_and_shuffled_uncertainties()
 
 
 def test_gain_is_nothing_for_an_honest_uncertainty_and_below_for_a_shuffled_one():
-    """The whole area is mean(band) mean(k): it equals the MAE wherever k does not hang on the band."""
+    """The whole area is mean(band) mean(k): the MAE wherever k does not hang on the band."""
     perfect, honest, constant, shuffled = gains_of(characteristics.auucc_gain)
 
     assert perfect == pytest.approx(0.0, abs=1e-6)

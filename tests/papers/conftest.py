@@ -41,9 +41,9 @@ def columns_of(rows: list[dict[str, str]], *, stated: bool = False, level: float
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file, compressed or not."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        return list(csv.DictReader(file))
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    return list(csv.DictReader(text.splitlines()))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core import calibration, characteristics, curves
+from monitor.core import bins, calibration, characteristics, curves
 from monitor.core.columns import Columns
 from monitor.core.scores import coverage_factor
 from monitor.core.statistics import STATISTICS, compute
@@ -63,13 +63,13 @@ def simple_figures(c: Columns) -> dict[str, float]:
 def bin_figures(c: Columns) -> dict[str, float]:
     """Return ENCE and ZMS in ten and twenty bins of u."""
     found = {}
-    for bins in (10, 20):
-        zms = calibration.binned_zms(c, c.u, bins)[0]
+    for number in (10, 20):
+        zms = bins.binned_zms(c, c.u, number)[0]
         found |= {
-            f"ence_{bins}": calibration.ence_in_bins(c, bins)[0],
-            f"binned_zms_min_{bins}": zms.min(),
-            f"binned_zms_max_{bins}": zms.max(),
-            f"binned_zms_meanabslog_{bins}": np.abs(np.log(zms)).mean(),
+            f"ence_{number}": bins.ence_in_bins(c, number)[0],
+            f"binned_zms_min_{number}": zms.min(),
+            f"binned_zms_max_{number}": zms.max(),
+            f"binned_zms_meanabslog_{number}": np.abs(np.log(zms)).mean(),
         }
     return found
 

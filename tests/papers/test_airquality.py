@@ -1,4 +1,4 @@
-"""Real sensors: thirteen months beside an analyser (week by week), and thirty seconds of ranging."""
+"""Real sensors: thirteen months beside an analyser, week by week, and thirty seconds of ranging."""
 
 from __future__ import annotations
 

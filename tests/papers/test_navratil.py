@@ -1,4 +1,4 @@
-"""Paper C (Navratil et al., arXiv 2106.00858): the sample of its reference code, and a hard case."""
+"""Paper C (Navratil et al., arXiv 2106.00858): the sample of its own code, and a hard case."""
 
 from __future__ import annotations
 

@@ -1,0 +1,133 @@
+"""``monitor replay``: a recorded stream, to the broker or straight into the daemon's own code."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from monitor.assembly import assemble
+from monitor.config import Settings, load, resolve_secret
+from monitor.core.model import Observation
+from monitor.decode import DECODERS
+from monitor.errors import USAGE, MonitorError
+from monitor.files import Stream, detect, read_stream
+from monitor.sources.publish import BrokerPublisher
+from monitor.sources.replay import Topics, native_message, replay
+
+_BATCH = 4096
+
+
+class ReplayCommandError(MonitorError):
+    """The file cannot be replayed with these settings."""
+
+    exit_code = USAGE
+
+
+class Recorded:
+    """One message of a recorded stream."""
+
+    def __init__(self, topic: str, payload: bytes) -> None:
+        self.topic = topic
+        self.payload = payload
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("file", metavar="FILE", help="a stream; CSV, JSON lines, gzip")
+    parser.add_argument("--config", required=True, metavar="SETTINGS", help="settings, in YAML")
+    parser.add_argument(
+        "--speed", type=float, metavar="X", help="X times as fast as it happened (default: at once)"
+    )
+    parser.add_argument(
+        "--direct", action="store_true", help="without a broker, into the journal of the settings"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay the file and say what became of it."""
+    if options.speed is not None and options.speed <= 0.0:
+        raise ReplayCommandError(f"--speed {options.speed}: it must be above 0")
+    path = Path(options.file)
+    if detect(path) != "stream":
+        raise ReplayCommandError(f"{path}: holds pairs, not a stream; `monitor score` reads it")
+    settings = load(options.config, decoders=DECODERS)
+    stream = read_stream(path)
+    if options.direct:
+        _direct(settings, stream, _topics(settings))
+    else:
+        _publish(settings, options, stream)
+    return 0
+
+
+def _topics(settings: Settings) -> Topics:
+    """Return the topics of the first native source of each kind."""
+    found = {source.kind: source.topic for source in reversed(settings.sources)}
+    return Topics(
+        reading=found.get("reading", ""),
+        reference=found.get("reference", ""),
+        event=found.get("event", Topics().event),
+    )
+
+
+def _publish(settings: Settings, options: argparse.Namespace, stream: Stream) -> None:
+    credentials = resolve_secret(settings, options.config)
+    password = credentials.password
+    publisher = BrokerPublisher(
+        settings.mqtt.host,
+        settings.mqtt.port,
+        protocol=settings.mqtt.protocol,
+        username=credentials.username,
+        password=None if password is None else password.get_secret_value(),
+    )
+    with publisher:
+        count = replay(
+            _watched(stream),
+            publisher.publish,
+            speed=options.speed,
+            clock=time.monotonic,
+            sleep=publisher.sleep,
+            topics=_topics(settings),
+            units=stream.units,
+        )
+        publisher.flush()
+    print(f"{count} messages published, all acknowledged by the broker")
+
+
+def _direct(settings: Settings, stream: Stream, topics: Topics) -> None:
+    parts = assemble(settings, time.time())
+    try:
+        for batch in _batches(_watched(stream)):
+            messages = [Recorded(*native_message(each, topics)) for each in batch]
+            parts.intake.commit(parts.intake.prepare(messages, time.time()))
+        snapshot = parts.network.evaluate(time.time())
+    finally:
+        parts.journal.close()
+    counts = parts.intake.counts
+    print(
+        f"{counts.committed} messages in the journal {settings.journal.path}, "
+        f"{counts.duplicate} had come before, {sum(counts.rejected.values())} rejected"
+    )
+    for name, pairs, sentence in zip(
+        snapshot.names, snapshot.window_pairs, snapshot.sentences, strict=True
+    ):
+        print(f"{name.sensor} {name.quantity}: {pairs} pairs in the window, {sentence}")
+
+
+def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]:
+    iterator = iter(observations)
+    while batch := list(itertools.islice(iterator, _BATCH)):
+        yield batch
+
+
+def _watched(stream: Stream) -> Iterable[Observation]:
+    """Show a bar where somebody watches."""
+    if not sys.stderr.isatty():
+        return stream
+    from tqdm import tqdm  # noqa: PLC0415 - for people only
+
+    bar: Iterable[Observation] = tqdm(stream, unit=" rows", leave=False)
+    return bar

@@ -1,0 +1,221 @@
+"""``monitor score``: statistics of a file of pairs or of a stream, sensor by sensor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
+from monitor.core.model import Observation
+from monitor.core.resampling import bca_rce, bca_zms
+from monitor.core.rules import SeriesRules
+from monitor.core.sentences import fault
+from monitor.core.statistics import STATISTICS, compute
+from monitor.errors import USAGE, MonitorError
+from monitor.recorded import Recorded, read
+
+SEED: Final = 20_240_210
+REPLICATES: Final = 10_000
+VERSION: Final = 1
+HEADS: Final = (
+    *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
+    *("coverage", "gain", "verdict"),
+)
+_LATEST_PAIRS: Final = 20
+
+
+class ScoreError(MonitorError):
+    """The command's options cannot be used together with the file."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
+    parser.add_argument("--json", action="store_true", help="all statistics, for machines")
+    parser.add_argument(
+        "--bca", action="store_true", help=f"BCa intervals of {REPLICATES} replicates"
+    )
+    parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
+    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the statistics."""
+    if not 0.0 < options.alpha < 1.0:
+        raise ScoreError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+    level = 1.0 - options.alpha
+    recorded = read(Path(options.file), SeriesRules(level=level), _progress)
+    for note in recorded.notes:
+        print(note, file=sys.stderr)
+    if not recorded.names:
+        raise ScoreError(
+            f"{options.file}: no reading has a reference within 60 s of the same sensor and "
+            "quantity; check times and names"
+        )
+    windows = recorded.columns(level)
+    statistics = compute(windows, STATISTICS)
+    intervals = _intervals(windows, bca=options.bca)
+    if options.json:
+        print(json.dumps(_document(recorded, windows, statistics, intervals), allow_nan=False))
+    else:
+        _print_table(recorded, windows, statistics, intervals, options.density)
+    return 0
+
+
+def _progress(observations: Iterable[Observation]) -> Iterable[Observation]:
+    """Show a bar where somebody watches."""
+    if not sys.stderr.isatty():
+        return observations
+    from tqdm import tqdm  # noqa: PLC0415 - for people only
+
+    bar: Iterable[Observation] = tqdm(observations, unit=" rows", leave=False)
+    return bar
+
+
+def _intervals(windows: Columns, *, bca: bool) -> dict[str, Interval]:
+    if bca:
+        return {
+            "zms": bca_zms(windows, seed=SEED, replicates=REPLICATES),
+            "rce": bca_rce(windows, seed=SEED, replicates=REPLICATES),
+        }
+    return {"zms": zms_interval(windows), "rce": abc_rce(windows)}
+
+
+def _document(
+    recorded: Recorded,
+    windows: Columns,
+    statistics: dict[str, Any],
+    intervals: dict[str, Interval],
+) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "series": [
+            {
+                "sensor": name.sensor,
+                "quantity": name.quantity,
+                "unit": name.unit,
+                "n": int(windows.counts[row]),
+                "statistics": {key: _number(each[row]) for key, each in statistics.items()},
+                "intervals": {
+                    key: entry
+                    for key, each in intervals.items()
+                    if (entry := _interval(each, row)) is not None
+                },
+            }
+            for row, name in enumerate(recorded.names)
+        ],
+        "alerts": alerts(recorded, windows),
+    }
+
+
+def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
+    if not math.isfinite(interval.lower[row]):
+        return None
+    zeta = _number(interval.zeta[row])
+    return {
+        "method": interval.method,
+        "level": interval.level,
+        "lower": _number(interval.lower[row]),
+        "upper": _number(interval.upper[row]),
+        "zeta": zeta,
+        "verdict": verdict(float(interval.zeta[row])),
+        "replicates": interval.replicates,
+        "seed": interval.seed,
+    }
+
+
+def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
+    """Return what the daemon would have raised over the file, in event order."""
+    found: list[dict[str, Any]] = []
+    firing: dict[int, dict[str, Any]] = {}
+    for change in sorted(recorded.changes, key=lambda each: each.time):
+        if change.before == "firing" and change.series in firing:
+            firing.pop(change.series)["until"] = _instant(change.time)
+        if change.after == "firing":
+            entry = _alert(recorded, windows, change.series, change.time, change.family)
+            firing[change.series] = entry
+            found.append(entry)
+    return found
+
+
+def _alert(
+    recorded: Recorded, windows: Columns, row: int, time: float, family: str
+) -> dict[str, Any]:
+    """Return one alert with the figures of the pairs around and after its beginning."""
+    name = recorded.names[row]
+    one = windows.take(np.array([row]))
+    first = max(int(np.searchsorted(one.time, time, side="right")) - _LATEST_PAIRS, 0)
+    error, z = one.error[first:], one.z[first:]
+    numbers = {
+        "calibration_bias": float(error.mean()),
+        "calibration_zms": float(np.square(z).mean()),
+    }
+    factor = math.sqrt(numbers["calibration_zms"])
+    estimate = numbers["calibration_bias"] if family == "offset" else factor
+    return {
+        "sensor": name.sensor,
+        "quantity": name.quantity,
+        "alert": family,
+        "since": _instant(time),
+        "until": None,
+        "estimate": estimate,
+        "unit": name.unit if family == "offset" else "",
+        "sentence": f"{name.sensor} {fault(name, family, numbers)}",
+    }
+
+
+def _print_table(
+    recorded: Recorded,
+    windows: Columns,
+    statistics: dict[str, Any],
+    intervals: dict[str, Interval],
+    density: str,
+) -> None:
+    hat = "_tophat" if density == "tophat" else ""
+    lines: list[tuple[str, ...]] = [HEADS]
+    told = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
+    for row, name in enumerate(recorded.names):
+        zms = intervals["zms"]
+        alert = told.get((name.sensor, name.quantity))
+        lines.append(
+            (
+                name.sensor,
+                name.quantity,
+                str(windows.counts[row]),
+                f"{_text(statistics['bias'][row])} {name.unit}".strip(),
+                _text(statistics[f"crps{hat}"][row]),
+                _text(statistics[f"crps{hat}_expected_ratio"][row]),
+                _text(statistics["zms"][row]),
+                f"[{_text(zms.lower[row])}, {_text(zms.upper[row])}]",
+                _text(statistics["coverage"][row]),
+                _text(statistics["auucc_gain"][row]),
+                "no alert" if alert is None else f"since {alert['since']}: {alert['sentence']}",
+            )
+        )
+    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
+    for line in lines:
+        cells = zip(line, widths, strict=True)
+        print("  ".join(cell.ljust(width) for cell, width in cells).rstrip())
+
+
+def _text(number: float) -> str:
+    return f"{number:.4g}" if math.isfinite(number) else "-"
+
+
+def _number(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _instant(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")

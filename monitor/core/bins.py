@@ -1,0 +1,147 @@
+"""Calibration in parts: bins of nearly equal count along u or another covariate, decimation.
+
+Rules of this file: bins as ``numpy.array_split`` makes them after a stable sort; a bin of one pair
+says nothing, so that series of fewer than two pairs a bin have no figure (NaN).
+Source: Pernot (arXiv 2402.10043v2), cited as B.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from monitor.core.calibration import mean_square_error, z_square
+from monitor.core.columns import Columns, ratio
+from monitor.core.model import Float, Int
+
+BINS: Final = 10
+# Longest window whose places are packed into the sort keys: 8192 pairs.
+PLACE_BITS: Final = 13
+
+
+def order_within(c: Columns, rows: Float) -> Int:
+    """Rows' numbers, series by series, by ascending ``rows``; ties in event order (stable).
+
+    Rows without a sign are sorted as integers that carry their place in the last bits, three times
+    as fast as an indirect sort; lines where that lost an order of near neighbours are sorted again.
+    """
+    longest = int(c.counts.max())
+    if longest > 1 << PLACE_BITS or rows.min() < 0.0:
+        order = np.argsort(c.grid(rows, np.nan), axis=1, kind="stable")
+    else:
+        order = _packed_order(c, rows)
+    order += c.starts[:, None]
+    flat: Int = order.reshape(-1)
+    return flat if c.equal_counts else flat[c.cells]
+
+
+def _packed_order(c: Columns, rows: Float) -> Int:
+    """Stable order within the lines of the grid of ``rows``, which are not negative."""
+    matrix = c.grid(rows + 0.0)  # no negative zero
+    places = (1 << PLACE_BITS) - 1
+    packed = matrix.view(np.int64) & ~places
+    packed |= np.arange(matrix.shape[1])
+    packed.sort(axis=1)
+    order: Int = packed & places
+    lines = np.arange(0, matrix.size, matrix.shape[1])[:, None]
+    ordered = matrix.reshape(-1).take(order + lines, mode="clip")
+    descends = ordered[:, 1:] < ordered[:, :-1]
+    if descends.any():
+        again = np.flatnonzero(descends.any(axis=1))
+        order[again] = np.argsort(matrix[again], axis=1, kind="stable")
+    return order
+
+
+def order_by_u(c: Columns) -> Int:
+    """Rows' numbers, series by series, by ascending stated u."""
+    return order_within(c, c.u)
+
+
+def bin_starts(c: Columns, bins: int) -> Int:
+    """First row of each bin (series x bins), counts as numpy.array_split gives them.
+
+    Only meaningful for series of at least ``bins`` pairs.
+    """
+    size, longer = np.divmod(c.counts, bins)
+    number = np.arange(bins)
+    offsets = number * size[:, None] + np.minimum(number, longer[:, None])
+    first: Int = c.starts[:, None] + offsets
+    return np.minimum(first, c.value.size - 1)
+
+
+def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
+    """Means of ``rows`` (series x bins) in bins of nearly equal count along ``order``.
+
+    NaN for series of fewer than two pairs a bin.
+    """
+    sums = np.add.reduceat(rows.take(order, mode="clip"), bin_starts(c, bins).reshape(-1)).reshape(
+        -1, bins
+    )
+    size, longer = np.divmod(c.counts, bins)
+    sizes = size[:, None] + (np.arange(bins) < longer[:, None])
+    return np.where(c.counts[:, None] >= 2 * bins, sums / np.maximum(sizes, 1), np.nan)
+
+
+def _binned_squares(c: Columns, bins: int = BINS) -> tuple[Float, Float]:
+    """Mean E^2 and mean u_eff^2 in bins of u."""
+    order = c.once(order_by_u)
+    squares = binned_means(c, c.error * c.error, order, bins)
+    return squares, binned_means(c, c.u_eff * c.u_eff, order, bins)
+
+
+def _ten_bins(c: Columns) -> tuple[Float, Float]:
+    return _binned_squares(c)
+
+
+def _mean_gap(squares: Float, variances: Float) -> Float:
+    """Return the mean over bins of |RCE|."""
+    return np.asarray(np.mean(np.abs(1.0 - np.sqrt(squares / variances)), axis=1))
+
+
+def ence_in_bins(c: Columns, bins: int) -> Float:
+    """Expected normalised calibration error: mean |RCE| over bins of u (B-07)."""
+    squares, variances = _binned_squares(c, bins)
+    return _mean_gap(squares, variances)
+
+
+def ence(c: Columns) -> Float:
+    """ENCE over ten bins of u; NaN below twenty pairs. Comparative: it has no reference value."""
+    return _mean_gap(*c.once(_ten_bins))
+
+
+def uce(c: Columns) -> Float:
+    """Uncertainty calibration error: mean |MV - MSE| over ten bins of u (B-06), squared units."""
+    squares, variances = c.once(_ten_bins)
+    return np.asarray(np.mean(np.abs(variances - squares), axis=1))
+
+
+def binned_zms(c: Columns, covariate: Float, bins: int = BINS) -> Float:
+    """ZMS (series x bins) in bins of nearly equal count of ``covariate`` (B-22)."""
+    return binned_means(c, c.once(z_square), order_within(c, covariate), bins)
+
+
+def decimation(c: Columns, shares: Float) -> Float:
+    """ZMS and RCE (2 x shares) of one series without its pairs of largest u (B-18).
+
+    ``shares``: shares of pairs removed, from 0 below 1.
+    """
+    order = order_by_u(c)
+    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
+    number = kept + 1.0
+    means = [
+        np.cumsum(rows[order])[kept] / number
+        for rows in (c.once(z_square), c.error * c.error, c.u_eff * c.u_eff)
+    ]
+    return np.stack([means[0], 1.0 - np.sqrt(ratio(means[1], means[2]))])
+
+
+def confidence_curve(c: Columns, shares: Float) -> Float:
+    """RMSE of one series without its ``shares`` of largest u, over that of all (B-23).
+
+    Falls with the share where u is informative.
+    """
+    order = order_by_u(c)
+    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
+    mean_squares = np.cumsum(np.square(c.error[order]))[kept] / (kept + 1.0)
+    return np.sqrt(ratio(mean_squares, c.once(mean_square_error)))

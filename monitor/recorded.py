@@ -1,0 +1,135 @@
+"""A recorded file as pairs and alerts: what the daemon would have made of it, without a broker.
+
+Rules of this file: the same core, in event order; the clock is the event time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns, columns
+from monitor.core.model import PAIR, Observation, Records
+from monitor.core.network import Network, Plan
+from monitor.core.registry import Limits
+from monitor.core.rules import SeriesRules
+from monitor.core.snapshot import SeriesName
+from monitor.core.watch import Change
+from monitor.core.windows import in_event_order
+from monitor.files import PairTable, detect, read_pairs, read_stream
+
+_BATCH: Final = 4096
+_SERIES_MAX: Final = 100_000
+
+Progress = Callable[[Iterable[Observation]], Iterable[Observation]]
+
+
+def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
+    """Show no progress."""
+    return observations
+
+
+class Recorded(NamedTuple):
+    """The standing pairs of a file, in the order (series, time, id), and what alerts did."""
+
+    names: tuple[SeriesName, ...]
+    pairs: Records
+    changes: list[Change]
+    notes: tuple[str, ...]
+
+    def columns(self, level: float) -> Columns:
+        """Return the pairs as the statistics want them; every series has at least one."""
+        rows = self.pairs
+        starts = np.unique(rows["series"], return_index=True)[1]
+        names = ("time", "value", "reference", "u", "lower", "upper", "p")
+        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
+        parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
+        return columns(starts, level=level, **parts)
+
+
+def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorded:
+    """Return what is in a file of pairs or of a stream; raises FileError."""
+    if detect(path) == "pairs":
+        return _of_pairs(read_pairs(path), rules)
+    return _of_stream(path, rules, progress)
+
+
+class _Memory:
+    """A network whose journal is in memory."""
+
+    def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
+        limits = Limits(_SERIES_MAX, _SERIES_MAX)
+        plan = Plan(rules_of, limits=limits, window_pairs_max=window)
+        self.network: Final = Network(plan, self._history)
+        self._made: list[Records] = []
+
+    def apply(self, pairs: Records) -> None:
+        """Keep changes of pairs and let the network have them."""
+        if pairs.size:
+            self._made.append(pairs)
+            self.network.apply(pairs)
+
+    def recorded(self, notes: Iterable[str]) -> Recorded:
+        """Return all there is, series without a pair left out."""
+        self.network.evaluate(0.0)
+        pairs = in_event_order(self._all())
+        paired, index = np.unique(pairs["series"], return_inverse=True)
+        renumbered = {int(row): at for at, row in enumerate(paired)}
+        pairs["series"] = index
+        names = self.network.names()
+        return Recorded(
+            tuple(names[row] for row in paired),
+            pairs,
+            [
+                change._replace(series=renumbered[change.series])
+                for change in self.network.take_transitions()
+                if change.series in renumbered
+            ],
+            tuple(notes),
+        )
+
+    def _history(self, series: int) -> Records:
+        made = self._all()
+        return in_event_order(made[made["series"] == series])
+
+    def _all(self) -> Records:
+        if len(self._made) > 1:
+            self._made = [np.concatenate(self._made)]
+        return self._made[0] if self._made else np.zeros(0, dtype=PAIR)
+
+
+def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
+    units = dict(zip(table.names, table.units, strict=True))
+    memory = _Memory(lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]), 32)
+    for name in table.names:
+        memory.network.registry.add(*name)
+    pairs = np.zeros(table.series.size, dtype=PAIR)
+    pairs["id"] = np.arange(table.series.size)
+    for name in ("series", "time", "value", "u", "lower", "upper", "p", "reference", "u_ref"):
+        pairs[name] = getattr(table, name)
+    memory.apply(pairs)
+    return memory.recorded(table.notes)
+
+
+def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
+    stream = read_stream(path)
+
+    def rules_of(sensor: str, quantity: str) -> SeriesRules:
+        return rules._replace(unit=stream.units.get((sensor, quantity), ""))
+
+    memory = _Memory(rules_of, 32)
+    for batch in _batches(progress(stream)):
+        received = max(observation.time for observation in batch)
+        memory.apply(memory.network.observe(batch, received).pairs)
+        memory.network.expire(received)
+    return memory.recorded(stream.notes)
+
+
+def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]:
+    iterator = iter(observations)
+    while batch := list(itertools.islice(iterator, _BATCH)):
+        yield batch
