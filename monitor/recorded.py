@@ -109,8 +109,11 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         memory.network.registry.add(*name)
     pairs = np.zeros(table.series.size, dtype=PAIR)
     pairs["id"] = np.arange(table.series.size)
-    for name in ("series", "time", "value", "u", "lower", "upper", "p", "reference", "u_ref"):
-        pairs[name] = getattr(table, name)
+    pairs["series"] = table.series
+    stated = (table.time, table.value, table.u, table.lower, table.upper, table.p)
+    for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
+        pairs[field] = column
+    pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
     memory.apply(pairs)
     return memory.recorded(table.notes)
 

@@ -142,11 +142,13 @@ def coverage_parts(code: Float) -> tuple[Bool, Bool, Float]:
     return high, low, np.where(high | low, np.abs(code) - 1.0, code)
 
 
-def coverage_bets(code: Float, _previous: Float, _learnt: Whitening) -> Float:
+def coverage_bets(code: Float, _previous: Float, learnt: Whitening) -> Float:
     """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
-    the stated one: valid for any distribution of errors. detector.md 2.6.
+    the stated one: valid for any distribution of errors. detector.md 2.6. Misses that follow each
+    other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which can only
+    lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of 1.
     """
     high, low, alpha = coverage_parts(code)
     bets = np.ones((BETS, code.size))
@@ -160,6 +162,10 @@ def coverage_bets(code: Float, _previous: Float, _learnt: Whitening) -> Float:
         bets[rows] = _bernoulli(missed, np.minimum(_MISS_RATIO * null, 0.5 + 0.5 * null), null)
     null = alpha / _COVERAGE_TOLERATED
     bets[ROWS[2]] = _bernoulli(high | low, _COVER_RATIO * null, null)
+    dependent = learnt.rho > 0.0
+    rho = learnt.rho[dependent]
+    grown = np.log(bets[:, dependent]) * ((1.0 - rho) / (1.0 + rho))
+    bets[:, dependent] = np.exp(grown)
     return bets
 
 

@@ -2,10 +2,10 @@
 
 Rules of this file: the band of a pair is [value - k below, value + k above], below and above the
 half-widths of its interval; its critical scale is the smallest k that holds the reference. A band
-of zero width has critical scale inf where the error is not 0, and 0 where it is. A pair whose value lies outside
-its own interval has no band: it counts for coverage, bandwidth, excess and deficit, which need the
-interval only, and is left out of scales, areas, gains and costs (and counted). The area is the
-exact one under the step curve: mean half-width times mean critical scale.
+of zero width has critical scale inf where the error is not 0, and 0 where it is. A pair whose
+value lies outside its own interval has no band: it counts for coverage, bandwidth, excess and
+deficit, which need the interval only, and is left out of scales, areas, gains and costs (and
+counted). The area is the exact one under the step curve: mean half-width x mean critical scale.
 
 Source: Navratil et al. (arXiv 2106.00858), cited as C; its cost weight for the interval score is
 corrected: c = alpha/(1 + alpha).

@@ -55,9 +55,9 @@ def trimmed_of(ascending: Rows, share: float = 0.1) -> Rows:
         cut = np.floor(share * c.counts).astype(np.int64)
         place = np.arange(grid.shape[1])
         kept = (place >= cut[:, None]) & (place < (c.counts - cut)[:, None])
-        flat = np.where(kept, grid, 0.0).reshape(-1)
+        flat: Float = np.where(kept, grid, 0.0).reshape(-1)
         rows = flat if c.equal_counts else flat[c.cells]
-        return c.sum(rows) / (c.counts - 2 * cut)
+        return np.asarray(c.sum(rows) / (c.counts - 2 * cut))
 
     return trimmed
 

@@ -92,6 +92,15 @@ def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share
     assert mean.max() <= 1.0 + 1e-12
 
 
+def test_misses_that_follow_each_other_count_for_less():
+    codes = np.array([0.1, 1.1, -1.1])
+    plain = bets.coverage_bets(codes, codes, Whitening(*(np.zeros(3) for _ in range(3))))
+
+    tempered = bets.coverage_bets(codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))))
+
+    assert tempered == pytest.approx(plain ** (1 / 3))
+
+
 def test_coverage_codes_say_side_and_alpha():
     codes = bets.coverage_code(
         np.array([2.0, -2.0, 0.0]), np.full(3, -1.0), np.full(3, 1.0), np.full(3, 0.1)

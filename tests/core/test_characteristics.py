@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,7 +146,7 @@ def test_partial_area_is_the_integral_from_where_the_miss_rate_is_down(largest):
 
     x0 = points.bandwidth[np.flatnonzero(points.miss <= largest + 1e-12)[0]]
     edges = [x for x in points.bandwidth if x >= x0]
-    want = sum(integrate.quad(miss, a, b)[0] for a, b in zip(edges, edges[1:], strict=False))
+    want = sum(integrate.quad(miss, a, b)[0] for a, b in pairwise(edges))
     assert got == pytest.approx(want, rel=1e-9)
     assert curves.partial_area(points.bandwidth, points.miss, largest) == pytest.approx(want)
 

@@ -136,7 +136,7 @@ def streams():
     z[4, 300:500] -= 2
     z[5] = np.cumsum(z[5]) / 10
     z[6] = rng.standard_t(2, 700)
-    z[7] = rng.choice([0.1, 1.1, -1.1], 700, p=[0.9, 0.05, 0.05])  # codes: honest 90 % intervals
+    z[7] = np.repeat(rng.choice([0.1, 1.1, -1.1], 350, p=[0.9, 0.05, 0.05]), 2)  # codes, in twos
     z[8] = np.where(rng.random(700) < 0.4, -1.1, 0.1)  # codes: reads low
     return z
 
@@ -407,8 +407,10 @@ def test_bare_intervals_are_judged_by_their_coverage(fault, family):
     assert fired(transitions)[0].family == family
 
 
-def test_honest_bare_intervals_rarely_fire():
-    z = honest("t4", 80, 3000)
+@pytest.mark.parametrize("shape", ["t4", "AR(0.5)"])
+def test_honest_bare_intervals_rarely_fire(shape):
+    """An ARL of 1000, the least that is promised, would fire on 76 of 80."""
+    z = honest(shape, 80, 3000)
     half = np.quantile(np.abs(z), 0.9)
     codes = bets.coverage_code(
         -z, np.full_like(z, -half), np.full_like(z, half), np.full_like(z, 0.1)
@@ -416,7 +418,7 @@ def test_honest_bare_intervals_rarely_fire():
 
     first = alarms(codes, coverage=np.ones(80, bool))
 
-    assert (first < 3000).sum() <= 60
+    assert (first < 3000).sum() <= 72
 
 
 # --- real sensors --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def integral(function, low, high, *edges):
     cuts = [low, *sorted(e for e in edges if low < e < high), high]
     parts = (
         integrate.quad(function, a, b, epsabs=1e-13)[0]
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        for a, b in pairwise(cuts)
     )
     return sum(parts)
 

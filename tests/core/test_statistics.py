@@ -14,7 +14,45 @@ from monitor.core.statistics import STATISTICS, compute, live_statistics
 
 NAMES = tuple(STATISTICS)
 # The names other programs rely on: `monitor score --json`.
-PROMISED = ["bias", "mae", "rmse", "z_mean", "z_var", "z_lag1", "zms", "rce", "nll", "ence", "uce", "beta_gm", "crps", "crps_tophat", "quadratic", "quadratic_tophat", "interval", "norm", "log_finite_mean", "log_infinite_count", "crps_expected_ratio", "coverage", "coverage_lower", "coverage_upper", "miss_rate", "bandwidth", "excess", "deficit", "auucc", "auucc_constant", "auucc_gain", "auucc_partial_gain", "scale_optimal", "cost", "cost_optimal", "scale_for_level", "n_effective"]
+PROMISED = [
+    "bias",
+    "mae",
+    "rmse",
+    "z_mean",
+    "z_var",
+    "z_lag1",
+    "zms",
+    "rce",
+    "nll",
+    "ence",
+    "uce",
+    "beta_gm",
+    "crps",
+    "crps_tophat",
+    "quadratic",
+    "quadratic_tophat",
+    "interval",
+    "norm",
+    "log_finite_mean",
+    "log_infinite_count",
+    "crps_expected_ratio",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "miss_rate",
+    "bandwidth",
+    "excess",
+    "deficit",
+    "auucc",
+    "auucc_constant",
+    "auucc_gain",
+    "auucc_partial_gain",
+    "scale_optimal",
+    "cost",
+    "cost_optimal",
+    "scale_for_level",
+    "n_effective",
+]
 
 
 def test_registry_has_every_promised_name():
@@ -195,7 +233,7 @@ def test_medians_and_trimmed_means_equal_numpy(counts):
 @pytest.mark.parametrize("u_ref", [0.0, 0.5])
 @pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("expected_ratio")])
 def test_honest_sensor_scores_what_its_claim_predicts(name, u_ref):
-    """Drawn from the claim: normal for the normal scores, uniform on the interval for CRPS of it."""
+    """Drawn from the claim: normal, or uniform on the interval for the CRPS of the top hat."""
     c = drawn(5, (40_000,), u_ref=u_ref)
     if name == "crps_tophat_expected_ratio":
         random = np.random.default_rng(1)

@@ -79,8 +79,10 @@ def test_figure_1_facts(expected):
     widths = np.arange(1e-3, 200.0, 1e-3)
 
     for score, name in (
-        (scores.crps_tophat, "crps"), (scores.interval, "interval"), (scores.quadratic_tophat, "brier"),
-    ):  # fmt: skip
+        (scores.crps_tophat, "crps"),
+        (scores.interval, "interval"),
+        (scores.quadratic_tophat, "brier"),
+    ):
         values = curve_over(widths, score)
         best = int(np.argmin(values))
         assert widths[best] == pytest.approx(facts[f"{name}_argmin_w"], abs=2e-3)

@@ -1,0 +1,1 @@
+"""Real programs for the tests: started on loopback and free ports, ended with the test."""

@@ -1,0 +1,47 @@
+"""A real mosquitto: start, kill, start again with the same configuration."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+from harness.programs import answers, free_port, need, until, written
+
+SETTINGS = """
+listener {port} 127.0.0.1
+allow_anonymous true
+max_queued_messages 1000000
+persistence true
+persistence_location {folder}/
+autosave_interval 1
+autosave_on_changes false
+{more}
+"""
+
+
+class Mosquitto:
+    """A mosquitto on a free port of the loopback; keeps its sessions over a restart."""
+
+    def __init__(self, folder: Path, more: str = "") -> None:
+        self.port = free_port()
+        self._folder = folder
+        text = SETTINGS.format(port=self.port, folder=folder, more=more)
+        self._settings = written(folder, "mosquitto.conf", text)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        with (self._folder / "mosquitto.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [need("mosquitto"), "-c", str(self._settings)], stdout=log, stderr=log
+            )
+        until("mosquitto listens", lambda: answers(self.port))
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it with a signal, and wait until it is gone."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(10.0)
+            self._process = None
