@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Float, Int
+from monitor.core.model import Float
 
 # Draws of the permutation test worked on at a time.
 PORTION: Final = 1 << 18
@@ -40,12 +40,6 @@ def critical_scales(below: Float, above: Float, error: Float) -> Float:
     return np.divide(np.abs(error), active, out=scale, where=active > 0.0)
 
 
-def _sums_to(ordered: Float, rows: Float, order: Int, at: Float) -> Float:
-    """Return, for each of ``at``, the sum of ``rows`` whose ``ordered`` key is at most that."""
-    sums = np.concatenate([[0.0], np.cumsum(rows[order])])
-    return sums[np.searchsorted(ordered, at, side="right")]
-
-
 def curve(below: Float, above: Float, error: Float, *, nearer: bool = True) -> Curve:
     """Return the curve of bands [value - k below, value + k above] for errors value - reference.
 
@@ -55,18 +49,24 @@ def curve(below: Float, above: Float, error: Float, *, nearer: bool = True) -> C
     """
     n, distance = error.size, np.abs(error)
     active = np.where(error > 0.0, below, above)
-    opposite = np.where(error > 0.0, above, below)
     critical = critical_scales(below, above, error)
     order = np.argsort(critical, kind="stable")
     ordered = critical[order]
-    at = np.unique(np.concatenate([[0.0], ordered[np.isfinite(ordered)]]))
-    inside = _sums_to(ordered, np.ones(n), order, at)
-    widths, distances = (_sums_to(ordered, rows, order, at) for rows in (active, distance))
+    held = int(np.searchsorted(ordered, np.inf))
+    # A point is the last of its tied scales; scale 0 comes first, with or without a pair.
+    last = np.flatnonzero(np.append(np.diff(ordered[:held]) > 0.0, [True] * (held > 0)))
+    none = last.size == 0 or ordered[last[0]] > 0.0
+    at, inside = ordered[last], last + 1
+    if none:
+        at, inside = np.append(0.0, at), np.append(0, inside)
+    widths, distances = (
+        np.append(0.0, np.cumsum(rows[order[:held]]))[inside] for rows in (active, distance)
+    )
     excess = at * widths - distances
     if nearer:
-        excess += _turned(active - opposite, distance, at)
-    finite = np.where(np.isfinite(critical), active, 0.0)
-    deficit = (np.sum(distance) - distances) - at * (np.sum(finite) - widths)
+        excess += _turned(active - np.where(error > 0.0, above, below), distance, at)
+    all_widths = float(np.sum(active[order[:held]]))
+    deficit = (float(np.sum(distance)) - distances) - at * (all_widths - widths)
     return Curve(
         scale=at,
         bandwidth=at * float(np.mean(0.5 * (below + above))),
@@ -81,12 +81,14 @@ def _turned(wider: Float, distance: Float, at: Float) -> Float:
 
     That is so from scale 2 distance / (active - opposite) on, for active > opposite.
     """
-    some = wider > 0.0
+    some = np.flatnonzero(wider > 0.0)
+    if some.size == 0:
+        return np.zeros_like(at)
     turn = 2.0 * distance[some] / wider[some]
-    order = np.argsort(turn, kind="stable")
-    ordered = turn[order]
-    lost = _sums_to(ordered, wider[some], order, at)
-    return _sums_to(ordered, 2.0 * distance[some], order, at) - at * lost
+    order = np.argsort(turn)
+    passed = np.searchsorted(turn[order], at, side="right")
+    lost = np.append(0.0, np.cumsum(wider[some][order]))[passed]
+    return 2.0 * np.append(0.0, np.cumsum(distance[some][order]))[passed] - at * lost
 
 
 def step_area(x: Float, y: Float) -> float:

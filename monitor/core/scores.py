@@ -50,7 +50,9 @@ def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
 
     Stated coverage probabilities hardly ever change, and the normal quantile is dear.
     """
-    first = np.append(0, np.flatnonzero(rows[1:] != rows[:-1]) + 1)[: rows.size]
+    if rows.size == 0:
+        return rows
+    first = np.append(0, np.flatnonzero(rows[1:] != rows[:-1]) + 1)
     lengths = np.diff(first, append=rows.size)
     return np.repeat(function(rows[first]), lengths)
 
@@ -166,11 +168,17 @@ def quadratic_tophat(c: Columns) -> Float:
     return np.where(c.inside, -1.0, 1.0) / c.width
 
 
-def _noisy_quantile(c: Columns, noisy: Int) -> tuple[Float, Float]:
-    """Half-width over the spread of the reference about the middle, and that spread."""
-    half = 0.5 * c.width[noisy]
-    spread = np.hypot(half / coverage_factor(c.p[noisy]), c.u_ref[noisy])
-    return half / spread, spread
+def _noisy_tail(c: Columns) -> tuple[Float, Float, Float]:
+    """Return, for rows of an uncertain reference read through the normal about the middle:
+
+    half-width over the reference's spread, that spread, and the probability beyond one end.
+    """
+    noisy = c.once(_noisy)
+    half, u_ref = 0.5 * c.width[noisy], c.u_ref[noisy]
+    u = half / coverage_factor(c.p[noisy])
+    spread = np.sqrt(u * u + u_ref * u_ref)
+    t = half / spread
+    return t, spread, np.asarray(ndtr(-t))
 
 
 def miss_expected(c: Columns) -> Float:
@@ -179,8 +187,7 @@ def miss_expected(c: Columns) -> Float:
     The interval is read through the normal at its coverage probability, about its middle.
     """
     rows = c.alpha.copy()
-    noisy = c.once(_noisy)
-    rows[noisy] = 2.0 * ndtr(-_noisy_quantile(c, noisy)[0])
+    rows[c.once(_noisy)] = 2.0 * c.once(_noisy_tail)[2]
     return rows
 
 
@@ -207,8 +214,8 @@ def interval_expected(c: Columns) -> Float:
     """
     rows = c.width * by_runs(_exact_reference_factor, c.p)
     noisy = c.once(_noisy)
-    t, s = _noisy_quantile(c, noisy)
-    overshoot = s * (np.exp(-0.5 * t * t) / SQRT_2PI - t * ndtr(-t))
+    t, s, beyond = c.once(_noisy_tail)
+    overshoot = s * (np.exp(-0.5 * t * t) / SQRT_2PI - t * beyond)
     rows[noisy] = c.width[noisy] + 4.0 * overshoot / c.alpha[noisy]
     return rows
 

@@ -263,7 +263,8 @@ class MqttSource:
             _log.warning("%s; trying again", self.status)
 
     def _drop(self, reason: str) -> None:
-        """End this connection and plan the next."""
+        """End this connection and plan the next; nothing of it is acknowledged any more."""
+        self._client.begin_generation()
         was_connected = self.connected
         self._open = self.connected = False
         self._deadline = float("inf")

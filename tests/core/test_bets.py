@@ -9,7 +9,7 @@ from scipy import stats
 from monitor.core import bets
 from monitor.core.bets import Whitening
 
-NO_PAST = Whitening(np.zeros(1), np.zeros(1), np.zeros(1))
+NO_PAST = Whitening(np.zeros(3), np.zeros(3), np.zeros(3))
 
 # Honest shapes, standardised to mean 0 and standard deviation 1.
 SHAPES = {
@@ -94,7 +94,7 @@ def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share
 
 def test_misses_that_follow_each_other_count_for_less():
     codes = np.array([0.1, 1.1, -1.1])
-    plain = bets.coverage_bets(codes, codes, Whitening(*(np.zeros(3) for _ in range(3))))
+    plain = bets.coverage_bets(codes, codes, NO_PAST)
 
     tempered = bets.coverage_bets(codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))))
 

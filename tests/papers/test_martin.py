@@ -74,7 +74,7 @@ def curve_over(widths, score):
 
 
 def test_figure_1_facts(expected):
-    """Where the scores of a width have their least value, and their limits for a narrow interval."""
+    """Where the scores of a width have their least value, and their limits."""
     facts = expected["seed000"]["facts"]
     widths = np.arange(1e-3, 200.0, 1e-3)
 
