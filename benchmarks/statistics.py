@@ -126,7 +126,8 @@ def bca_against_scipy(quick: bool) -> None:  # noqa: FBT001
     tracemalloc.stop()
     note = ", scipy scaled up from 1000 replicates" if quick else ""
     print(
-        f"BCa by replicates, n 14000: x{theirs / ours:.0f} (goal x10{note}), {megabytes:.0f} MB more (goal 20)"
+        f"BCa by replicates, n 14000: x{theirs / ours:.0f} (goal x10{note}), "
+        f"{megabytes:.0f} MB more (goal 20)"
     )
 
 
@@ -139,11 +140,14 @@ def by_definition(below: np.ndarray, above: np.ndarray, error: np.ndarray) -> fl
         hit = (low <= -error) & (-error <= high)
         near = np.minimum(-error - low, high + error)
         far = np.maximum(low + error, -error - high)
-        points[i] = (0.5 * np.mean(high - low), 1.0 - hit.mean(),
-                     np.mean(np.where(hit, near, 0.0)), np.mean(np.where(hit, 0.0, far)))  # fmt: skip
-    return curves.step_area(points[:, 0], points[:, 1]) + curves.trapezoid_area(
-        points[:, 2], points[:, 3]
-    )
+        band, excess, deficit = (
+            0.5 * (high - low),
+            np.where(hit, near, 0.0),
+            np.where(hit, 0.0, far),
+        )
+        points[i] = band.mean(), 1.0 - hit.mean(), excess.mean(), deficit.mean()
+    band, miss, excess, deficit = points.T
+    return curves.step_area(band, miss) + curves.trapezoid_area(excess, deficit)
 
 
 def curve_and_areas(below: np.ndarray, above: np.ndarray, error: np.ndarray) -> float:
@@ -167,7 +171,8 @@ def curve_against_definition(quick: bool) -> None:  # noqa: FBT001
     )
     stable = min(cost(lambda: np.argsort(scales, kind="stable"), 50) for _ in range(5))
     print(
-        f"curve with areas, N {n}: {ours / sort:.1f} argsorts, {ours / stable:.1f} stable ones (goal 15)"
+        f"curve with areas, N {n}: {ours / sort:.1f} argsorts, "
+        f"{ours / stable:.1f} stable ones (goal 15)"
     )
     part = 1000 if quick else n
     theirs = (

@@ -86,8 +86,8 @@ def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
 def _binned_squares(c: Columns, bins: int = BINS) -> tuple[Float, Float]:
     """Mean E^2 and mean u_eff^2 in bins of u."""
     order = c.once(order_by_u)
-    squares = binned_means(c, c.error * c.error, order, bins)
-    return squares, binned_means(c, c.u_eff * c.u_eff, order, bins)
+    squares = binned_means(c, c.error_square, order, bins)
+    return squares, binned_means(c, c.variance, order, bins)
 
 
 def _ten_bins(c: Columns) -> tuple[Float, Float]:
@@ -131,7 +131,7 @@ def decimation(c: Columns, shares: Float) -> Float:
     number = kept + 1.0
     means = [
         np.cumsum(rows[order])[kept] / number
-        for rows in (c.once(z_square), c.error * c.error, c.u_eff * c.u_eff)
+        for rows in (c.once(z_square), c.error_square, c.variance)
     ]
     return np.stack([means[0], 1.0 - np.sqrt(ratio(means[1], means[2]))])
 

@@ -34,12 +34,12 @@ def mae(c: Columns) -> Float:
 
 def mean_square_error(c: Columns) -> Float:
     """Mean squared error (B-04)."""
-    return c.mean(c.error * c.error)
+    return c.mean(c.error_square)
 
 
 def mean_variance(c: Columns) -> Float:
     """Mean of u_eff^2 (B-04)."""
-    return c.mean(c.u_eff * c.u_eff)
+    return c.mean(c.variance)
 
 
 def rmse(c: Columns) -> Float:

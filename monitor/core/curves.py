@@ -50,7 +50,7 @@ def curve(below: Float, above: Float, error: Float, *, nearer: bool = True) -> C
     n, distance = error.size, np.abs(error)
     active = np.where(error > 0.0, below, above)
     critical = critical_scales(below, above, error)
-    order = np.argsort(critical, kind="stable")
+    order = np.argsort(critical)
     ordered = critical[order]
     held = int(np.searchsorted(ordered, np.inf))
     # A point is the last of its tied scales; scale 0 comes first, with or without a pair.
@@ -88,7 +88,9 @@ def _turned(wider: Float, distance: Float, at: Float) -> Float:
     order = np.argsort(turn)
     passed = np.searchsorted(turn[order], at, side="right")
     lost = np.append(0.0, np.cumsum(wider[some][order]))[passed]
-    return 2.0 * np.append(0.0, np.cumsum(distance[some][order]))[passed] - at * lost
+    gained: Float = 2.0 * np.append(0.0, np.cumsum(distance[some][order]))[passed]
+    gained -= at * lost
+    return gained
 
 
 def step_area(x: Float, y: Float) -> float:

@@ -35,7 +35,7 @@ UNDECIDED: Final = 0.05
 # The saddlepoint's root search: two points suffice where the second is NEAR in units of normal
 # quantiles (the cubic is then right to 1e-4 of the interval's width), else at most STEPS with a
 # bracket until FOUND.
-NEAR: Final = 0.02
+NEAR: Final = 0.05
 FOUND: Final = 1e-3
 STEPS: Final = 24
 LARGEST_TILT: Final = 16.0
@@ -125,8 +125,8 @@ def abc_rce(c: Columns) -> Interval:
     (beta^2 - alpha^2)/2 + (alpha - beta)^2/4.
     """
     above, below = c.once(mean_square_error), c.once(mean_variance)
-    alpha = c.error * c.error / c.spread(np.where(above > 0.0, above, np.nan)) - 1.0
-    beta = c.u_eff * c.u_eff / c.spread(below) - 1.0
+    alpha = c.error_square / c.spread(np.where(above > 0.0, above, np.nan)) - 1.0
+    beta = c.variance / c.spread(below) - 1.0
     slope = 0.5 * (alpha - beta)
     square = slope * slope
     n, second = c.counts, c.sum(square)

@@ -114,7 +114,7 @@ def bca_zms(c: Columns, *, seed: int, replicates: int = REPLICATES) -> Interval:
 
 def bca_rce(c: Columns, *, seed: int, replicates: int = REPLICATES) -> Interval:
     """Return the BCa interval of RCE for each series (B-13); NaN below ``MIN_RESAMPLED`` pairs."""
-    return _bca(c, [np.square(c.error), np.square(c.u_eff)], _rce_of, 0.0, replicates, seed)
+    return _bca(c, [c.error_square, c.variance], _rce_of, 0.0, replicates, seed)
 
 
 def block_length(n: int, lag1: float) -> int:

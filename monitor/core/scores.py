@@ -19,7 +19,7 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import erf, ndtr, ndtri
 
-from monitor.core.columns import Columns
+from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
 
 Density = Literal["normal", "tophat"]
@@ -45,23 +45,6 @@ class Score:
     source: str
 
 
-def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
-    """Return ``function(rows)``, elementwise, evaluated once for each run of equal rows.
-
-    Stated coverage probabilities hardly ever change, and the normal quantile is dear.
-    """
-    if rows.size == 0:
-        return rows
-    first = np.append(0, np.flatnonzero(rows[1:] != rows[:-1]) + 1)
-    lengths = np.diff(first, append=rows.size)
-    return np.repeat(function(rows[first]), lengths)
-
-
-def coverage_factor(p: Float) -> Float:
-    """Return k such that a normal lies within mean -+ k u with probability ``p``."""
-    return by_runs(lambda q: np.asarray(ndtri(0.5 + 0.5 * q)), p)
-
-
 def stated_z(c: Columns) -> Float:
     """Error over the stated standard uncertainty alone."""
     return c.error / c.u
@@ -81,7 +64,7 @@ def crps_normal(c: Columns) -> Float:
 
 def _both(c: Columns) -> Float:
     """Standard deviation of the reference about a value drawn from the claim."""
-    return np.sqrt(2.0 * c.u * c.u + c.u_ref * c.u_ref)
+    return np.sqrt(c.u * c.u + c.variance)
 
 
 def crps_normal_expected(c: Columns) -> Float:
@@ -169,9 +152,10 @@ def quadratic_tophat(c: Columns) -> Float:
 
 
 def _noisy_tail(c: Columns) -> tuple[Float, Float, Float]:
-    """Return, for rows of an uncertain reference read through the normal about the middle:
+    """Return, for rows of an uncertain reference, what lies beyond an end of the interval.
 
-    half-width over the reference's spread, that spread, and the probability beyond one end.
+    Read through the normal about the middle: half-width over the reference's spread, that spread,
+    and the probability beyond one end.
     """
     noisy = c.once(_noisy)
     half, u_ref = 0.5 * c.width[noisy], c.u_ref[noisy]

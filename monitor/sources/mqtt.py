@@ -44,6 +44,7 @@ MESSAGES_MAX: Final = 4096
 BUSY_MESSAGES: Final = 256
 TAKEOVERS_MAX: Final = 3
 TAKEOVER_WINDOW_SECONDS: Final = 60.0
+TAKEOVER_SOON_SECONDS: Final = 10.0
 SLICE_SECONDS: Final = 0.002
 ENOUGH_BYTES: Final = 131_072
 WINDOW_311: Final = (
@@ -129,6 +130,7 @@ class MqttSource:
         self._next_attempt = -float("inf")
         self._deadline = float("inf")
         self._complained = -float("inf")
+        self._up_since = -float("inf")
         self._takeovers: deque[float] = deque(maxlen=TAKEOVERS_MAX)
         self._topic_filters: dict[str, list[str]] = {}
         self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
@@ -230,7 +232,6 @@ class MqttSource:
                 settings.host, settings.port, keepalive=settings.keepalive_seconds, **options
             )
         except (OSError, ValueError) as error:
-            self._client.loop_misc()
             self._retry_later(_plain(error))
             return
         self._open = True
@@ -327,7 +328,10 @@ class MqttSource:
                     self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
                 self._drop(sentence)
                 return
+        if self._attempt > 1:
+            self._takeovers.clear()  # it was away for a while: no other client's doing
         self._ever_subscribed = self.connected = True
+        self._up_since = self._monotonic()
         self._deadline = float("inf")
         self._attempt = 0
         self._complained = -float("inf")
@@ -344,12 +348,17 @@ class MqttSource:
     ) -> None:
         if not self._open:
             return
-        if getattr(code, "value", 0) == _TAKEN_OVER:
-            self._count_takeover()
+        self._suspect_takeover(said=getattr(code, "value", 0) == _TAKEN_OVER)
         self._drop(str(code))
 
-    def _count_takeover(self) -> None:
+    def _suspect_takeover(self, *, said: bool) -> None:
+        """Count a connection that the broker ends soon, though it takes us back at once.
+
+        Not every broker says that another client of the same name took the session.
+        """
         now = self._monotonic()
+        if not said and (not self.connected or now - self._up_since > TAKEOVER_SOON_SECONDS):
+            return
         self._takeovers.append(now)
         often = len(self._takeovers) == TAKEOVERS_MAX
         if often and now - self._takeovers[0] <= TAKEOVER_WINDOW_SECONDS:

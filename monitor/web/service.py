@@ -41,6 +41,7 @@ class Service:
     ) -> None:
         self._host: Final = host
         self._port: Final = port
+        self._bound = port
         self._connections_max: Final = connections_max
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._monotonic: Final = monotonic
@@ -53,9 +54,8 @@ class Service:
     @property
     def url(self) -> str:
         """Address of the page."""
-        port = self._socket.getsockname()[1] if self._socket is not None else self._port
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{port}"
+        return f"http://{host}:{self._bound}"
 
     def start(self) -> None:
         """Listen, and answer in a thread; raises ServiceError if the address is taken."""
@@ -71,6 +71,7 @@ class Service:
                 "set http.port (0 takes a free one) or http.host"
             ) from error
         listener.listen(128)
+        self._bound = listener.getsockname()[1]
         self._socket = listener
         self._thread = threading.Thread(target=self._serve, args=(listener,), daemon=True)
         self._thread.start()

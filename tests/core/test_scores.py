@@ -59,10 +59,7 @@ def test_log_score_of_the_normal_equals_scoringrules(c):
 def integral(function, low, high, *edges):
     """Integrate piece by piece, so that jumps lie on the ends of pieces."""
     cuts = [low, *sorted(e for e in edges if low < e < high), high]
-    parts = (
-        integrate.quad(function, a, b, epsabs=1e-13)[0]
-        for a, b in pairwise(cuts)
-    )
+    parts = (integrate.quad(function, a, b, epsabs=1e-13)[0] for a, b in pairwise(cuts))
     return sum(parts)
 
 

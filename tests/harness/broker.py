@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from harness.programs import answers, free_port, need, until, written
 
 SETTINGS = """
 listener {port} 127.0.0.1
-allow_anonymous true
+allow_anonymous {anonymous}
 max_queued_messages 1000000
 persistence true
 persistence_location {folder}/
@@ -23,10 +24,14 @@ autosave_on_changes false
 class Mosquitto:
     """A mosquitto on a free port of the loopback; keeps its sessions over a restart."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "", *, anonymous: bool = True) -> None:
         self.port = free_port()
         self._folder = folder
-        text = SETTINGS.format(port=self.port, folder=folder, more=more)
+        if os.geteuid() == 0:
+            more += "\nuser root"  # else it gives up root, and with it this folder
+        text = SETTINGS.format(
+            port=self.port, folder=folder, more=more, anonymous=str(anonymous).lower()
+        )
         self._settings = written(folder, "mosquitto.conf", text)
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.core import bins, calibration, characteristics, curves
-from monitor.core.columns import Columns
-from monitor.core.scores import coverage_factor
+from monitor.core.columns import Columns, coverage_factor
 from monitor.core.statistics import STATISTICS, compute
 
 # Name in expected.json -> statistic and factor (its error is reference - value).

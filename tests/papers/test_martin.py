@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from monitor.core import scores
-from monitor.core.columns import Columns
+from monitor.core.columns import Columns, coverage_factor
 
 
 def claims(rows, **names):
@@ -99,7 +99,7 @@ def test_figure_1_facts(expected):
 def test_width_of_forty_at_ninety_percent_is_the_normal_of_the_paper(expected):
     facts = expected["seed000"]["facts"]
 
-    u = 20.0 / scores.coverage_factor(np.array([0.9]))[0]
+    u = 20.0 / coverage_factor(np.array([0.9]))[0]
 
     assert u == pytest.approx(facts["sigma_of_90pct_width_40"], rel=1e-10)
     assert u * u == pytest.approx(facts["variance_of_90pct_width_40"], rel=1e-10)
