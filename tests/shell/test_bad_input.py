@@ -18,15 +18,16 @@ from monitor.sources.publish import BrokerPublisher
 READING = "monitor/{}/mass/reading"
 GOOD = {"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 0.5}
 
+SURROGATE = json.dumps({**GOOD, "key": "?"}).encode().replace(b"?", b"\xed\xa0\x80")
 HOSTILE = {
     "bad_payload": [
         b"",
         b"{",
         b"\xff\xfe",
-        b'{"a":"\xed\xa0\x80"}',
+        SURROGATE,
         b'{"value": NaN}',
-        b"[" * 5000,
     ],
+    "bad_field": [b"[" * 5000, b"7", json.dumps({**GOOD, "u": "1"}).encode()],
     "not_finite": [json.dumps(GOOD).replace("1.0", "1e999").encode()],
     "bad_uncertainty": [
         json.dumps({**GOOD, "u": u}).encode() for u in (0, 0.0, -1.0, 1e-320, 1e-13)

@@ -1,0 +1,45 @@
+"""A real Prometheus on a free port of the loopback, scraping one address every second."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from harness.programs import answers, free_port, need, until, written
+
+SETTINGS = """
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+  - job_name: monitor
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+
+
+class Prometheus:
+    """A running Prometheus; ``query`` asks it."""
+
+    def __init__(self, folder: Path, target: str) -> None:
+        self._port = free_port()
+        settings = written(folder, "prometheus.yml", SETTINGS.format(target=target))
+        command = [need("prometheus"), f"--config.file={settings}"]
+        command += [f"--storage.tsdb.path={folder}/tsdb"]
+        command += [f"--web.listen-address=127.0.0.1:{self._port}"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until("Prometheus listens", lambda: answers(self._port))
+
+    def query(self, expression: str) -> list[dict]:
+        """Return the samples of an instant query."""
+        words = urllib.parse.urlencode({"query": expression})
+        url = f"http://127.0.0.1:{self._port}/api/v1/query?{words}"
+        with urllib.request.urlopen(url, timeout=10.0) as answer:
+            return json.loads(answer.read())["data"]["result"]
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait(10.0)
