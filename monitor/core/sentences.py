@@ -9,6 +9,7 @@ from typing import Final
 from monitor.core.model import Float
 from monitor.core.snapshot import SeriesName
 
+_SPREAD_MIN: Final = 1e-6
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
 
 
@@ -36,6 +37,8 @@ def fault(name: SeriesName, family: str, numbers: Mapping[str, float]) -> str:
     if family == "understated":
         return f"is less certain than it says: its uncertainty is {spread:.2g} times too small"
     if family == "overstated":
+        if not spread > _SPREAD_MIN:
+            return "is more certain than it says: it agrees with the reference exactly"
         return f"is more certain than it says: its uncertainty is {1 / spread:.2g} times too large"
     return "has readings far outside what its uncertainty allows"
 
