@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.config import Credentials, Settings, for_series
+from monitor.config import Credentials, Settings, Source, for_series
 from monitor.core.modes import Rules
 from monitor.core.network import Network, Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
-from monitor.decode import Route, Router
+from monitor.decode import Maintenance, Route, Router
+from monitor.decode.maintenance import Work
+from monitor.decode.mapping import Mapped
+from monitor.decode.sparkplug_births import Births
 from monitor.intake import Intake, recover
 from monitor.journal import Journal
 from monitor.sources.mqtt import MqttSettings, Subscription, Tls
@@ -47,10 +52,11 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
 
 def plan_of(settings: Settings) -> Plan:
     """Return the network's plan."""
-    sizes = [settings.windows.pairs]
-    for override in (*settings.groups, *settings.overrides):
-        if override.windows is not None and override.windows.pairs is not None:
-            sizes.append(override.windows.pairs)
+    parts = (*settings.groups, *settings.overrides)
+    sizes = [
+        settings.windows.pairs,
+        *(part.windows.pairs for part in parts if part.windows and part.windows.pairs),
+    ]
     return Plan(
         rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
         match_on=frozenset(settings.pairing.match_on),
@@ -63,12 +69,35 @@ def plan_of(settings: Settings) -> Plan:
     )
 
 
-def router_of(settings: Settings) -> Router:
-    """Return what finds a message's decoder."""
-    routes = [
-        Route(source.kind, source.decoder, source.unit, source.topic) for source in settings.sources
+def router_of(settings: Settings, births: Births | None = None) -> Router:
+    """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before."""
+    births = births if births is not None else Births()
+    routes = [_route(source, births) for source in settings.sources]
+    works = [
+        Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
-    return Router(routes, settings.mqtt.max_packet_bytes)
+    maintenance = Maintenance(works) if works else None
+    return Router(routes, settings.mqtt.max_packet_bytes, maintenance)
+
+
+def _route(source: Source, births: Births) -> Route:
+    mapped = None
+    if source.map is not None:
+        names = Template.parse(source.topic).names
+        specification = source.map.specification(source.decoder)
+        mapped = Mapped(specification, source.kind, names, source.unit)
+    return Route(
+        source.kind,
+        source.decoder,
+        source.unit,
+        source.topic,
+        mapped,
+        births if source.decoder == "sparkplug" else None,
+    )
+
+
+def _seconds(text: str | None) -> float:
+    return math.inf if text is None else datetime.fromisoformat(text).timestamp()
 
 
 def assemble(settings: Settings, now: float) -> Parts:

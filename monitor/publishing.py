@@ -109,6 +109,7 @@ class Publisher:
             committed=counts.committed,
             duplicate=counts.duplicate,
             rejected=counts.rejected,
+            records_rejected=counts.records_rejected,
             expired_unpaired=pairing.expired_unpaired,
             corrections=pairing.corrections,
             sessions_lost=connection.sessions_lost,

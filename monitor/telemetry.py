@@ -28,6 +28,7 @@ class Figures:
     committed: int = 0
     duplicate: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
+    records_rejected: Mapping[str, int] = field(default_factory=dict)
     expired_unpaired: int = 0
     corrections: int = 0
     sessions_lost: int = 0
@@ -70,12 +71,12 @@ def _messages(now: Figures) -> Iterator[Metric]:
     yield _counter("messages_received", "Messages that came.", now.received)
     yield _counter("messages_committed", "Messages that are in the journal.", now.committed)
     yield _counter("messages_duplicate", "Messages that had come before.", now.duplicate)
-    rejected = CounterMetricFamily(
-        "monitor_messages_rejected", "Messages that could not be used.", labels=["reason"]
+    yield _by_reason("messages_rejected", "Messages that could not be used.", now.rejected)
+    yield _by_reason(
+        "records_rejected",
+        "Bad records of messages that were otherwise used.",
+        now.records_rejected,
     )
-    for reason, count in now.rejected.items():
-        rejected.add_metric([reason], count)
-    yield rejected
     yield _counter(
         "readings_unpaired_expired", "Readings whose reference never came.", now.expired_unpaired
     )
@@ -123,6 +124,13 @@ def _work(now: Figures) -> Iterator[Metric]:
     )
     build.add_metric([__version__, platform.python_version(), now.settings_hash[:12]], 1)
     yield build
+
+
+def _by_reason(name: str, words: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(f"monitor_{name}", words, labels=["reason"])
+    for reason, count in counts.items():
+        family.add_metric([reason], count)
+    return family
 
 
 def _counter(name: str, words: str, value: float) -> Metric:

@@ -7,6 +7,7 @@ and password, ``settings_hash`` tells two runs' settings apart.
 from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.identity import settings_hash
 from monitor.config.loading import check, load, parse
+from monitor.config.mapping import Maintenance, Map, MappedSeries
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.sections import (
     Alerts,
@@ -18,12 +19,12 @@ from monitor.config.sections import (
     Publish,
     Scoring,
     Series,
-    Source,
     Tls,
     Windows,
 )
 from monitor.config.series import SeriesSettings, for_series
 from monitor.config.settings import Group, Override, Settings
+from monitor.config.source import Source
 
 __all__ = [
     "Alerts",
@@ -32,6 +33,9 @@ __all__ = [
     "Http",
     "Journal",
     "Log",
+    "Maintenance",
+    "Map",
+    "MappedSeries",
     "Mistake",
     "Mqtt",
     "Override",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from monitor.config.kinds import (
     Contradiction,
@@ -15,15 +15,10 @@ from monitor.config.kinds import (
     Name,
     Port,
     Section,
-    Topic,
-    Unit,
     Variable,
     is_loopback,
-    refusal,
     setting,
 )
-from monitor.config.mistakes import nearest_text
-from monitor.topics import Template
 
 PairingMode = Literal["nearest", "key"]
 Density = Literal["normal", "tophat", "auto"]
@@ -110,46 +105,6 @@ class Mqtt(Section):
         password = next((at for at in ("password_file", "password_env") if getattr(self, at)), None)
         if self.protocol == "3.1.1" and password and not (self.username or self.username_env):
             yield Contradiction((password,), "MQTT 3.1.1 needs a user name with a password")
-
-
-class Source(Section):
-    """Topics that are subscribed to, and what their messages are."""
-
-    topic: Topic = Field(
-        description="Template of the topics; {sensor}, {quantity}, {subject} and any other {name} "
-        "take one level each, + any one level, # all that follows."
-    )
-    kind: Literal["reading", "reference", "event"] = Field(
-        description="What the messages are: readings of sensors, references, or events that begin "
-        "a new epoch."
-    )
-    decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
-        "native", "Format of the payload."
-    )
-    qos: int = setting(
-        1, "Quality of service of the subscription; 0 may lose messages.", ge=0, le=2
-    )
-    unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
-
-    @field_validator("decoder")
-    @classmethod
-    def _known(cls, decoder: str, context: ValidationInfo) -> str:
-        known = (context.context or {}).get("decoders")
-        if known is not None and decoder not in known:
-            raise refusal(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
-        return decoder
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """A topic names whom its messages are about."""
-        names = Template.parse(self.topic).names
-        if self.kind != "reference" and "sensor" not in names:
-            yield Contradiction(
-                ("topic",), f"the topic of a {self.kind} must name its {{sensor}} in one level"
-            )
-        if self.kind == "reference" and not {"sensor", "subject"} & set(names):
-            yield Contradiction(
-                ("topic",), "the topic of a reference must name its {subject} or {sensor}"
-            )
 
 
 class Pairing(Section):

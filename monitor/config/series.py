@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Final, TypeVar
 from monitor.config.kinds import Section
 from monitor.config.sections import Density, Profile
 from monitor.config.settings import Group, Part, Parts, Settings
+from monitor.config.source import Source
 from monitor.topics import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -99,9 +101,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _unit(settings: Settings, quantity: str) -> str:
     """Return the unit of the sources that may carry readings of ``quantity``, if they agree."""
     units = {
-        source.unit
+        unit
         for source in settings.sources
         if source.kind == "reading"
-        and ("quantity" in Template.parse(source.topic).names or quantity == UNNAMED_QUANTITY)
+        for unit in _units(source, quantity)
     }
     return units.pop() if len(units) == 1 else ""
+
+
+def _units(source: Source, quantity: str) -> Iterator[str]:
+    named = "quantity" in Template.parse(source.topic).names
+    if source.map is None:
+        if named or quantity == UNNAMED_QUANTITY:
+            yield source.unit
+        return
+    for each in source.map.series:
+        own = each.quantity or ("{quantity}" if named else UNNAMED_QUANTITY)
+        if "{" in own or own == quantity:
+            yield each.to_unit or source.unit or each.unit

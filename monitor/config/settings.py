@@ -10,6 +10,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from monitor.config.kinds import Contradiction, Glob, Globs, Name, Section, refusal, setting
+from monitor.config.mapping import Maintenance
 from monitor.config.mistakes import KeyPath
 from monitor.config.sections import (
     Alerts,
@@ -26,13 +27,13 @@ from monitor.config.sections import (
     Publish,
     Scoring,
     Series,
-    Source,
     StaleAfterSeconds,
     ToleranceSeconds,
     WindowDays,
     WindowPairs,
     Windows,
 )
+from monitor.config.source import Source
 from monitor.topics import Template
 
 
@@ -152,6 +153,9 @@ class Settings(Section):
             "Topics that are subscribed to, and what their messages are; without any, those of "
             "configs/default.yaml.",
         )
+    )
+    maintenance: Annotated[tuple[Maintenance, ...], Field(max_length=10_000, strict=False)] = (
+        setting((), "Work on sensors; readings from those times are refused.")
     )
     pairing: Pairing = setting(Pairing(), "Which reference belongs to which reading.")
     windows: Windows = setting(Windows(), "How far back statistics look.")

@@ -168,9 +168,9 @@ class Lane:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""
         best = None
         for link in self.links:
-            if link.bucket is bucket and link.start <= time <= link.end:
-                if best is None or link.distance_km < best.distance_km:
-                    best = link
+            concerns = link.bucket is bucket and link.start <= time <= link.end
+            if concerns and (best is None or link.distance_km < best.distance_km):
+                best = link
         return best
 
 

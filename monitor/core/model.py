@@ -26,6 +26,7 @@ class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
 
     At least one of ``u`` (standard uncertainty) and ``lower``/``upper`` (coverage interval with
     coverage probability ``p``) is stated; what is not stated is NaN. All in the series' unit.
+    ``assumed`` says that ``u`` is from the settings because the sensor states none.
     """
 
     sensor: str
@@ -38,6 +39,7 @@ class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
     p: float = NAN
     key: str = ""
     sequence: str = ""
+    assumed: bool = False
 
 
 class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):

@@ -25,7 +25,7 @@ _MARGIN_SECONDS: Final = 1e-5
 class PairUncertainty(NamedTuple):
     """How the uncertainty of a pairing grows with distance in time and space, in the series' unit.
 
-    u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2: a random walk, a trend, a gradient.
+    u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2: random walk, trend, gradient.
     """
 
     per_sqrt_hour: float = 0.0
@@ -208,7 +208,7 @@ def _made_of(place: Place, weighted: list[tuple[float, Reading]]) -> Row:
 
 
 def _standard(reading: Reading) -> float:
-    """Return the standard uncertainty of a reading, of its interval through the normal if need be."""
+    """Return the standard uncertainty of a reading, else that of its interval (normal)."""
     if not math.isnan(reading.u):
         return reading.u
     p = 0.9 if math.isnan(reading.p) else reading.p
@@ -234,7 +234,7 @@ def _interpolated(place: Place) -> list[Row]:
 
 
 def _mean(place: Place) -> list[Row]:
-    """Pair a reference over an interval with the mean of the readings inside, if complete enough."""
+    """Pair a reference over an interval with the mean of enough readings inside."""
     reference = place.link.bucket.references[place.at]
     if not reference.start < reference.end:
         return []

@@ -149,10 +149,7 @@ class Pairing:
             self.readings -= gone
             self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
-                for link in lane.links:
-                    if lane in link.bucket.lanes:
-                        link.bucket.lanes.remove(lane)
-                del self.lanes[name]
+                self._close_lane(name, lane)
         for identity, held in list(self.held.items()):
             if held.received < received_before:
                 del self.held[identity]
@@ -183,6 +180,12 @@ class Pairing:
             lane.links.append(link)
         if lane not in link.bucket.lanes:
             link.bucket.lanes.append(lane)
+
+    def _close_lane(self, name: tuple[str, str, str], lane: Lane) -> None:
+        for link in lane.links:
+            if lane in link.bucket.lanes:
+                link.bucket.lanes.remove(lane)
+        del self.lanes[name]
 
     def _bucket(self, subject: str, quantity: str, key: str) -> Bucket:
         match = (quantity, subject if self._by_subject else "", key if self._by_key else "")

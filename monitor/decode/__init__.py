@@ -1,41 +1,73 @@
 """From topic and payload to observations: routing, one file a format, one dict of formats.
 
-To add a format: a file with a function ``decode(payload, fields, route, received)`` that returns
-an observation or raises Rejected, and one line in ``DECODERS``.
+To add a format: a file with a function ``decode(payload, fields, route, received)`` and one line
+in ``DECODERS``. It returns observations, with a Rejected for each bad record among good ones, or
+raises Rejected where the whole message is bad. A function that makes records for a mapping is
+turned into a decoder by :func:`monitor.decode.reading.mapped`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from monitor.core.model import Observation
-from monitor.decode import native
+from monitor.decode import (
+    csv_lines,
+    lineprotocol,
+    mapped_json,
+    messagepack,
+    native,
+    senml,
+    sparkplug,
+)
 from monitor.decode.checks import REASONS, Rejected, check_name
+from monitor.decode.maintenance import Maintenance
+from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
 from monitor.topics import Template
 
-Decoder = Callable[[bytes, dict[str, str], Route, float], Observation]
-
 DECODERS: Final[Mapping[str, Decoder]] = {
     "native": native.decode,
+    "json": mapped_json.decode,
+    "senml": senml.decode,
+    "lineprotocol": lineprotocol.decode,
+    "csv": csv_lines.decode,
+    "msgpack": messagepack.decode,
+    "sparkplug": sparkplug.decode,
 }
 
 _CACHED_TOPICS_MAX: Final = 65_536
 
-__all__ = ["DECODERS", "REASONS", "Rejected", "Route", "Router"]
+__all__ = [
+    "DECODERS",
+    "REASONS",
+    "Found",
+    "Maintenance",
+    "Rejected",
+    "Route",
+    "Router",
+]
 
 
 class Router:
     """Knows for each topic its source, its fields and its decoder; remembers the topics it met."""
 
-    def __init__(self, routes: Sequence[Route], payload_bytes_max: int) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        payload_bytes_max: int,
+        maintenance: Maintenance | None = None,
+    ) -> None:
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
         self._payload_bytes_max: Final = payload_bytes_max
+        self._maintenance: Final = maintenance
         self._known: dict[str, tuple[Decoder, dict[str, str], Route]] = {}
 
-    def decode(self, topic: str, payload: bytes, received: float) -> Observation:
-        """Return what one message says; raises Rejected with the reason why it is not used."""
+    def decode(self, topic: str, payload: bytes, received: float) -> Sequence[Found]:
+        """Return what one message says, a Rejected for each bad record of it.
+
+        Raises Rejected with the reason why the whole message is not used.
+        """
         if len(payload) > self._payload_bytes_max:
             raise Rejected(
                 "oversize", f"{len(payload)} bytes; at most {self._payload_bytes_max} are read"
@@ -45,11 +77,12 @@ class Router:
             known = self._find(topic)
         decoder, fields, route = known
         try:
-            return decoder(payload, fields, route, received)
+            found = decoder(payload, fields, route, received)
         except Rejected:
             raise
         except Exception as error:  # a decoder's fault must cost one message, never the daemon
             raise Rejected("unexpected", f"{type(error).__name__}: {error}") from error
+        return found if self._maintenance is None else self._maintenance.without(found)
 
     def _find(self, topic: str) -> tuple[Decoder, dict[str, str], Route]:
         for template, route in self._routes:

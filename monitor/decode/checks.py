@@ -41,6 +41,9 @@ REASONS: Final[Mapping[str, str]] = {
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
     "series_limit": "there are too many series, or too many new ones in a minute",
+    "quality": "a field that tells the quality has a value that the source does not allow",
+    "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
+    "unknown_alias": "the birth message that names this Sparkplug alias was never seen",
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 

@@ -75,14 +75,16 @@ _reference: Final = msgspec.json.Decoder(NativeReference).decode
 _event: Final = msgspec.json.Decoder(NativeEvent).decode
 
 
-def decode(payload: bytes, fields: dict[str, str], route: Route, received: float) -> Observation:
+def decode(
+    payload: bytes, fields: dict[str, str], route: Route, received: float
+) -> tuple[Observation]:
     """Return the observation in ``payload``; raises Rejected."""
     try:
         if route.kind == "reading":
-            return _to_reading(_reading(payload), fields, route, received)
+            return (_to_reading(_reading(payload), fields, route, received),)
         if route.kind == "reference":
-            return _to_reference(_reference(payload), fields, route, received)
-        return _to_event(_event(payload), fields, received)
+            return (_to_reference(_reference(payload), fields, route, received),)
+        return (_to_event(_event(payload), fields, received),)
     except msgspec.ValidationError as error:
         raise _field_rejected(str(error)) from error
     except msgspec.DecodeError as error:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Kind = Literal["reading", "reference", "event"]
+from monitor.decode.mapping import Mapped
+from monitor.decode.sparkplug_births import Births
+from monitor.decode.specification import Kind
+
+__all__ = ["Kind", "Route"]
 
 
 class Route(NamedTuple):
-    """One source of the settings: what its messages are and how they are read."""
+    """One source of the settings: what its messages are and how they are read.
+
+    ``mapped`` finds the observations in decoded payloads; ``births`` is what Sparkplug's births
+    have said, the same object for every route of a daemon.
+    """
 
     kind: Kind
     decoder: str
     unit: str = ""
     template: str = ""
+    mapped: Mapped | None = None
+    births: Births | None = None

@@ -382,7 +382,7 @@ class MqttSource:
         return bool(readable)
 
     def _read(self) -> None:
-        """Let more arrive for a moment, then read all there is: a wake-up costs more than a wait."""
+        """Let more arrive, then read all there is: to wake up costs more than to wait."""
         if self.connected:
             self._let_more_arrive()
             _acknowledge_at_once(self._client.socket())

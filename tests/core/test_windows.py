@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records
 from monitor.core.windows import SPARE, Windows, in_event_order, no_history
+import itertools
 
 SIZE = 4
 
@@ -57,7 +58,7 @@ def test_window_is_the_newest_pairs_of_the_set(rows, cuts):
     log = Log()
     windows = Windows(3, SIZE, log.history)
     places = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
-    for first, last in zip(places, places[1:], strict=False):
+    for first, last in itertools.pairwise(places):
         piece = records(
             *(pair(s, 100 * s + i, t, v, removed=gone) for s, i, t, v, gone in rows[first:last])
         )

@@ -17,7 +17,7 @@ SETTINGS = """
 mqtt: {{port: {port}, client_id: "{client}", protocol: "{protocol}"}}
 journal: {{path: "{folder}/journal.sqlite"}}
 http: {{port: 0}}
-publish: {{interval_seconds: 0.2}}
+publish: {{interval_seconds: {interval}}}
 {more}
 """
 
@@ -26,11 +26,22 @@ class Daemon:
     """A daemon on a broker; ``start`` may be called again after ``stop`` or ``kill``."""
 
     def __init__(
-        self, folder: Path, port: int, more: str = "", client: str = "test", protocol: str = "5"
+        self,
+        folder: Path,
+        port: int,
+        more: str = "",
+        client: str = "test",
+        protocol: str = "5",
+        interval: float = 0.2,
     ) -> None:
         self._folder = folder
         text = SETTINGS.format(
-            folder=folder, port=port, more=more, client=client, protocol=protocol
+            folder=folder,
+            port=port,
+            more=more,
+            client=client,
+            protocol=protocol,
+            interval=interval,
         )
         self.settings = written(folder, "settings.yaml", text)
         self._log = folder / "daemon.log"

@@ -21,7 +21,7 @@ from monitor.embedded import EmbeddedBroker, EmbeddedBrokerError
 from monitor.sources.publish import BrokerPublisher, PublishError
 
 WAIT_SECONDS = 20.0
-PASSWORD = "ink"  # noqa: S105 - of a broker that lives as long as a test
+PASSWORD = "ink"
 PARENT = """
 import sys
 from monitor.embedded import EmbeddedBroker

@@ -22,10 +22,17 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersi
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.sources import mqtt
-from monitor.sources.mqtt import Message, MqttSettings, MqttSource, SourceRefusedError
-from monitor.sources.mqtt import Subscription, Tls
+from monitor.sources.mqtt import (
+    Message,
+    MqttSettings,
+    MqttSource,
+    SourceRefusedError,
+    Subscription,
+    Tls,
+)
 from monitor.sources.paho_batch import PRIVATE, BatchClient
 from monitor.sources.publish import BrokerPublisher
+import itertools
 
 
 def source_on(port: int, **more) -> MqttSource:
@@ -110,7 +117,7 @@ messages = st.lists(
 def test_packets_cut_anywhere_give_the_same_messages(sent, cuts, newest):
     stream = b"".join(packet(*each, properties=newest) for each in sent)
     places = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
-    pieces = [stream[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [stream[a:b] for a, b in itertools.pairwise(places)]
     client = reading_client(pieces, newest=newest)
 
     assert client.read(10_000) == MQTTErrorCode.MQTT_ERR_SUCCESS
@@ -229,10 +236,14 @@ def test_two_clients_of_one_name_are_told_so(mosquitto):
     one, other = connect(source_on(mosquitto.port)), source_on(mosquitto.port)
     assert one.connected
     deadline = time.monotonic() + 30
-    with pytest.raises(SourceRefusedError, match="client id 'reader'") as refused:
+
+    def fight() -> None:
         while time.monotonic() < deadline:
             one.receive(0.02)
             other.receive(0.02)
+
+    with pytest.raises(SourceRefusedError, match="client id 'reader'") as refused:
+        fight()
 
     assert refused.value.exit_code == UNAVAILABLE
     one.close()

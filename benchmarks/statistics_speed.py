@@ -1,6 +1,6 @@
 """What the statistics cost: each figure is a ratio of two things timed in turn in one run.
 
-    python benchmarks/statistics.py [--quick]
+    python benchmarks/statistics_speed.py [--quick]
 
 CPU seconds of this process, best of several turns. No figure is a pass mark by itself; the goals
 stand beside them.

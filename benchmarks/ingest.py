@@ -1,0 +1,161 @@
+"""Messages through a real mosquitto: `monitor run` beside mqtt2prometheus, in one run.
+
+Both subscribe to the same broker with QoS 1 and read the same messages; ours decodes, pairs, scores
+and makes each durable before it is acknowledged, the other keeps the last value. The figure is
+processor time (user + system) a message, read from /proc. Run: python benchmarks/ingest.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from harness.broker import Mosquitto
+from harness.daemon import Daemon
+from harness.programs import free_port
+
+from monitor.sources.publish import BrokerPublisher
+
+MESSAGES = 60_000
+SENSORS = 1000
+REFERENCE_EVERY = 20
+ROUNDS = 5
+TICKS = os.sysconf("SC_CLK_TCK")
+PEER_SETTINGS = """
+mqtt:
+  server: tcp://127.0.0.1:{port}
+  topic_path: monitor/+/mass/reading
+  device_id_regex: "monitor/(?P<deviceid>[^/]+)/mass/reading"
+  qos: 1
+metrics:
+  - {{prom_name: value, mqtt_name: value, type: gauge, help: v}}
+  - {{prom_name: u, mqtt_name: u, type: gauge, help: u}}
+"""
+
+
+def processor_seconds(pid: int) -> float:
+    """Return user and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def publish(port: int, first: int) -> None:
+    """Send the messages; what that costs is not measured."""
+    chance = random.Random(first)
+    topics: dict[str, list[str]] = {}
+    for at in range(MESSAGES):
+        sensor, second = at % SENSORS, first + at // SENSORS
+        hour, rest = divmod(second, 3600)
+        stamp = f"2026-01-{1 + hour // 24:02}T{hour % 24:02}:{rest // 60:02}:{rest % 60:02}Z"
+        body = {"time": stamp, "value": round(chance.gauss(500, 50), 2), "u": 5.0}
+        topics.setdefault(f"monitor/s{sensor}/mass/reading", []).append(json.dumps(body))
+    with BrokerPublisher("127.0.0.1", port, client_id=f"bench{first}") as out:
+        for number in range(MESSAGES // SENSORS):
+            for topic, lines in topics.items():
+                out.publish(topic, lines[number].encode())
+                if number % REFERENCE_EVERY == 0:
+                    out.publish(topic.replace("reading", "reference"), lines[number].encode())
+        out.flush()
+
+
+def measured(pid: int, done: Callable[[], bool], port: int, first: int) -> float:
+    """Return microseconds of processor time a message of one process."""
+    before = processor_seconds(pid)
+    publish(port, first)
+    while not done():
+        time.sleep(0.5)  # asking is work for the one that is measured
+    spent = processor_seconds(pid) - before
+    return 1e6 * spent / MESSAGES
+
+
+def peer_received(url: str) -> float:
+    """Return how many messages the peer says it has received."""
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(
+        float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("received_messages")
+    )
+
+
+def main() -> None:
+    """Run the rounds and print medians and ratio."""
+    if shutil.which("prometheus-mqtt-exporter") is None:
+        sys.exit("prometheus-mqtt-exporter is missing: apt-get install prometheus-mqtt-exporter")
+    ours: list[float] = []
+    theirs: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "broker").mkdir()
+        broker = Mosquitto(folder / "broker")
+        peer_port = free_port()
+        settings = folder / "peer.yaml"
+        settings.write_text(PEER_SETTINGS.format(port=broker.port), encoding="utf-8")
+        daemon = Daemon(folder, broker.port, "series: {max_new_per_minute: 100000}", interval=2.0)
+        for number in range(ROUNDS):
+            daemon.start()
+            assert daemon.process is not None
+            received = daemon.value("monitor_messages_received_total")
+            wanted = received + MESSAGES + SENSORS * (MESSAGES // SENSORS // REFERENCE_EVERY)
+            ours.append(
+                measured(
+                    daemon.process.pid,
+                    lambda: daemon.value("monitor_messages_received_total") >= wanted,  # noqa: B023
+                    broker.port,
+                    number * 10_000,
+                )
+            )
+            daemon.stop()
+            peer = subprocess.Popen(
+                [
+                    "prometheus-mqtt-exporter",
+                    "-config",
+                    str(settings),
+                    "-listen-port",
+                    str(peer_port),
+                    "-listen-address",
+                    "127.0.0.1",
+                    "-log-level",
+                    "error",
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            url = f"http://127.0.0.1:{peer_port}/metrics"
+            time.sleep(1.5)
+            theirs.append(
+                measured(
+                    peer.pid,
+                    lambda: peer_received(url) >= MESSAGES,  # noqa: B023
+                    broker.port,
+                    number * 10_000 + 5000,
+                )
+            )
+            peer.terminate()
+            peer.wait(10)
+            print(
+                f"round {number + 1}: monitor {ours[-1]:.1f} us, "
+                f"mqtt2prometheus {theirs[-1]:.1f} us a message",
+                flush=True,
+            )
+        broker.stop()
+    ratio = statistics.median(t / o for t, o in zip(theirs, ours, strict=True))
+    print(
+        f"median: monitor {statistics.median(ours):.1f} us, mqtt2prometheus "
+        f"{statistics.median(theirs):.1f} us a message; ratio {ratio:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The sections of ``sources``: topics that are subscribed to, and what their messages are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from monitor.config.kinds import Contradiction, Section, Topic, Unit, refusal, setting
+from monitor.config.mapping import Map
+from monitor.config.mistakes import nearest_text
+from monitor.decode import DECODERS, sparkplug
+from monitor.decode.mapping import Mapped
+from monitor.decode.specification import MapError
+from monitor.topics import Template
+
+
+class Source(Section):
+    """Topics that are subscribed to, and what their messages are."""
+
+    topic: Topic = Field(
+        description="Template of the topics; {sensor}, {quantity}, {subject} and any other {name} "
+        "take one level each, + any one level, # all that follows."
+    )
+    kind: Literal["reading", "reference", "event"] = Field(
+        description="What the messages are: readings of sensors, references, or events that begin "
+        "a new epoch."
+    )
+    decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
+        "native", "Format of the payload."
+    )
+    qos: int = setting(
+        1, "Quality of service of the subscription; 0 may lose messages.", ge=0, le=2
+    )
+    unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
+    map: Map | None = setting(
+        None, "Where in a payload what stands; needed by every decoder but native."
+    )
+
+    @field_validator("decoder")
+    @classmethod
+    def _known(cls, decoder: str, context: ValidationInfo) -> str:
+        known = (context.context or {}).get("decoders")
+        if known is not None and decoder not in known:
+            raise refusal(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
+        return decoder
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A topic names whom its messages are about, unless the mapping does; it can be used."""
+        if self.map is not None:
+            yield from _of_mapping(self, self.map)
+            return
+        if self.decoder in DECODERS and self.decoder != "native":
+            yield Contradiction(("decoder",), f"{self.decoder} needs a mapping; give map too")
+            return
+        names = Template.parse(self.topic).names
+        if self.kind != "reference" and "sensor" not in names:
+            yield Contradiction(
+                ("topic",), f"the topic of a {self.kind} must name its {{sensor}} in one level"
+            )
+        if self.kind == "reference" and not {"sensor", "subject"} & set(names):
+            yield Contradiction(
+                ("topic",), "the topic of a reference must name its {subject} or {sensor}"
+            )
+
+
+def _of_mapping(source: Source, given: Map) -> Iterator[Contradiction]:
+    names = Template.parse(source.topic).names
+    if source.decoder == "native":
+        yield Contradiction(("map",), "stands beside the decoder native; write decoder: json")
+        return
+    if source.decoder == "csv" and not given.columns:
+        yield Contradiction(("map", "columns"), "is missing; name the cells of a line")
+    if source.decoder == "sparkplug" and not set(sparkplug.FIELDS) <= set(names):
+        yield Contradiction(
+            ("topic",), "must be like spBv1.0/{group}/{message}/{edge}/{sensor} for sparkplug"
+        )
+    try:
+        Mapped(given.specification(source.decoder), source.kind, names, source.unit)
+    except MapError as error:
+        yield Contradiction(("map", *error.place), str(error))

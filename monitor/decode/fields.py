@@ -1,0 +1,75 @@
+"""Named fields: split out of texts (``{subject}.{quantity}``) and put together again.
+
+Rules of this file: a template is plain text with ``{name}`` in it; a name comes from the topic or
+from an earlier split; what comes out is checked where it names something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from monitor.decode.checks import Rejected
+from monitor.decode.fetching import Fetchers, Place
+from monitor.decode.specification import MapError
+
+_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_FIELDS_MAX: Final = 8
+
+Fields = dict[str, str]
+Compose = Callable[[Fields], str]
+Split = Callable[[object, object, Fields], None]
+
+
+def names_in(template: str) -> list[str]:
+    """Return the names of the fields in ``template``."""
+    return _FIELD.findall(template)
+
+
+def composer(template: str, known: Collection[str], place: Place) -> Compose:
+    """Return what puts ``template`` together from fields; raises MapError for an unknown one."""
+    _check(template, place)
+    for name in names_in(template):
+        if name not in known:
+            there = ", ".join(f"{{{each}}}" for each in sorted(known)) or "none"
+            raise MapError(place, f"there is no field {{{name}}}; topic and names give {there}")
+    whole = _FIELD.fullmatch(template)
+    if whole is not None:
+        field = whole[1]
+        return lambda fields: fields[field]
+    return template.format_map
+
+
+def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Split:
+    """Return what splits the text at ``path`` and adds its parts to the fields."""
+    _check(template, place)
+    names = names_in(template)
+    if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
+        raise MapError(place, "needs between one and eight {names}, each once")
+    text = fetchers.text(path, place)
+    pattern = re.compile("".join(_pattern(template)), re.DOTALL)
+
+    def split(root: object, record: object, fields: Fields) -> None:
+        whole = text(root, record)
+        found = pattern.fullmatch(whole)
+        if found is None:
+            raise Rejected("bad_name", f"{place[-1]} is {whole[:60]!r}, not of {template!r}")
+        fields.update(found.groupdict())
+
+    return split
+
+
+def _pattern(template: str) -> Iterator[str]:
+    at = 0
+    for field in _FIELD.finditer(template):
+        yield re.escape(template[at : field.start()])
+        yield f"(?P<{field[1]}>.+)"
+        at = field.end()
+    yield re.escape(template[at:])
+
+
+def _check(template: str, place: Place) -> None:
+    plain = _FIELD.sub("", template)
+    if "{" in plain or "}" in plain:
+        raise MapError(place, "has a brace that is no field; write for example {sensor}")

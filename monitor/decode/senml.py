@@ -1,0 +1,126 @@
+"""SenML (RFC 8428) in JSON and CBOR: base fields resolved, one record for each with a value.
+
+A resolved record has ``name`` (the full one), ``base`` and ``local`` (its two parts), ``time``
+(s since 1970), ``value``, ``unit`` (as in unit libraries), ``sum``, and ``beside``: the values of
+the same base name and time by their local names, where an uncertainty may stand.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import cbor2
+
+from monitor.decode import mapped_json
+from monitor.decode.checks import Rejected
+from monitor.decode.fetching import to_number, to_text
+from monitor.decode.reading import of_many
+from monitor.decode.route import Route
+
+# RFC 8428 table 4: labels of the CBOR form.
+_LABELS: Final = {
+    -1: "bver", -2: "bn", -3: "bt", -4: "bu", -5: "bv", -6: "bs",
+    0: "n", 1: "u", 2: "v", 3: "vs", 4: "vb", 5: "s", 6: "t", 7: "ut", 8: "vd",
+}  # fmt: skip
+# Units of the SenML registry that unit libraries write otherwise.
+_UNITS: Final = {"Cel": "degC", "%RH": "percent", "%": "percent", "/": "1"}
+_RELATIVE_BELOW: Final = float(1 << 28)  # RFC 8428 section 4.5.3
+_VERSION_MAX: Final = 10
+_KNOWN: Final = frozenset(_LABELS.values())
+
+
+def parse(
+    payload: bytes, _fields: dict[str, str], _route: Route, received: float
+) -> Iterator[object]:
+    """Yield the resolved records; a Rejected for a bad one, raises it for a bad pack."""
+    pack = _pack(payload)
+    base: dict[str, object] = {}
+    beside: dict[tuple[str, float], dict[str, object]] = {}
+    found: list[object] = []
+    for at, record in enumerate(pack):
+        try:
+            resolved = _resolved(_entries(record), base, received)
+        except Rejected as error:
+            found.append(Rejected(error.reason, f"record [{at}]: {error.detail}"))
+            continue
+        if resolved is not None:
+            together = beside.setdefault((resolved["base"], resolved["time"]), {})  # type: ignore[arg-type]
+            if "value" in resolved:
+                together[str(resolved["local"])] = resolved["value"]
+            found.append({**resolved, "beside": together})
+    if not found:
+        raise Rejected("missing_field", "no record of the pack has a value")
+    yield from found
+
+
+def _pack(payload: bytes) -> list[object]:
+    if payload[:1] and payload.lstrip()[:1] == b"[":
+        pack = mapped_json.parse(payload)
+    else:
+        stream = io.BytesIO(payload)
+        try:
+            pack = cbor2.CBORDecoder(stream, str_errors="strict").decode()
+        except Exception as error:  # hostile tags reach many parts of the standard library
+            raise Rejected("bad_payload", f"neither SenML JSON nor CBOR: {error}") from error
+        if stream.read(1):
+            raise Rejected("bad_payload", "something stands behind the CBOR array")
+    if not isinstance(pack, list) or not pack:
+        raise Rejected("bad_payload", "a SenML pack is an array of one or more records")
+    return pack
+
+
+def _entries(record: object) -> dict[str, object]:
+    if not isinstance(record, Mapping):
+        raise Rejected("bad_field", "is not a map")
+    entries: dict[str, object] = {}
+    for label, value in record.items():
+        plain = isinstance(label, int) and not isinstance(label, bool)
+        name = _LABELS.get(label, "") if plain else str(label)[:60]
+        if name.endswith("_") and name not in _KNOWN:
+            what = f"`{name}` must be understood (RFC 8428, 4.4), and is not"
+            raise Rejected("bad_payload", what)
+        entries[name] = value
+    return entries
+
+
+def _resolved(
+    record: dict[str, object], base: dict[str, object], received: float
+) -> dict[str, object] | None:
+    """Return the record with the base fields in it, None if it only sets them; RFC 8428, 4.6."""
+    base.update(
+        {name: record[name] for name in ("bver", "bn", "bt", "bu", "bv", "bs") if name in record}
+    )
+    if _number(base, "bver", 10.0) > _VERSION_MAX:
+        raise Rejected("bad_payload", f"is of a SenML version above {_VERSION_MAX}")
+    prefix = to_text("`bn`", base.get("bn", ""))
+    local = to_text("`n`", record.get("n", ""))
+    time = _number(base, "bt") + _number(record, "t")
+    if time < _RELATIVE_BELOW:
+        time += received
+    unit = to_text("`u`", record.get("u", base.get("bu", "")))
+    resolved: dict[str, object] = {
+        "name": prefix + local,
+        "base": prefix,
+        "local": local,
+        "time": time,
+    }
+    if unit:
+        resolved["unit"] = _UNITS.get(unit, unit)
+    if "v" in record or ("bv" in base and not {"vs", "vb", "vd", "s", "bs"} & record.keys()):
+        resolved["value"] = _number(base, "bv") + _number(record, "v")
+    else:
+        given = [name for name in ("vs", "vb") if name in record]
+        if given:
+            resolved["value"] = record[given[0]]
+    if "s" in record:
+        resolved["sum"] = _number(base, "bs") + _number(record, "s")
+    return resolved if "value" in resolved or "sum" in resolved else None
+
+
+def _number(record: Mapping[str, object], name: str, default: float = 0.0) -> float:
+    return to_number(f"`{name}`", record.get(name, default), texts=False)
+
+
+decode: Final = of_many(parse)

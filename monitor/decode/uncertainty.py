@@ -1,0 +1,220 @@
+"""The forms in which uncertainty is stated, each to a standard uncertainty or an interval.
+
+Rules of this file: all is in the unit of the payload; one form for u and one for the interval may
+stand side by side; numbers are only derived here, :mod:`monitor.decode.checks` refuses them later
+but for what a division or a root would need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from simpleeval import SimpleEval
+
+from monitor.core.model import NAN
+from monitor.decode.checks import Rejected, check_number, check_p, check_u, expanded_to_standard
+from monitor.decode.fetching import Fetchers, Number, Place, shown, to_number
+from monitor.decode.paths import MISSING
+from monitor.decode.specification import MapError, SeriesSpec
+
+_U_FORMS: Final = ("u", "U", "percent", "samples")
+_INTERVAL_FORMS: Final = ("lower", "plus_minus", "quantiles")
+_SAMPLES_MAX: Final = 100_000
+_FORMULA_CHARACTERS_MAX: Final = 200
+
+
+class Stated(NamedTuple):
+    """What a record states of one quantity; what is not stated is NaN."""
+
+    value: float
+    u: float = NAN
+    lower: float = NAN
+    upper: float = NAN
+    p: float = NAN
+
+
+Form = Callable[[object, object, Stated], Stated]
+
+
+def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
+    """Return what adds to a value the uncertainty that its record states; raises MapError."""
+    found: list[Form] = []
+    for names in (_U_FORMS, _INTERVAL_FORMS):
+        given = [name for name in names if _is_given(getattr(spec, name))]
+        if len(given) > 1:
+            raise MapError((*place, given[1]), f"stands beside {given[0]}; give one of the two")
+        found += [_FORMS[name](spec, fetchers, place) for name in given]
+    if bool(spec.lower) != bool(spec.upper):
+        lone = "lower" if spec.lower else "upper"
+        raise MapError((*place, lone), "needs the other limit; give lower and upper")
+    return found
+
+
+def _is_given(setting: object) -> bool:
+    return not (isinstance(setting, str) and not setting) and setting != {}
+
+
+def _optional(setting: float | str, fetchers: Fetchers, place: Place) -> Number | None:
+    return fetchers.number(setting, place) if _is_given(setting) else None
+
+
+def _standard(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    number = fetchers.number(spec.u, (*place, "u"))
+    return lambda root, record, stated: stated._replace(u=number(root, record))
+
+
+def _expanded(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    expanded = fetchers.number(spec.U, (*place, "U"))
+    return _by_factor(spec, fetchers, place, lambda root, record, _: expanded(root, record))
+
+
+def _percent(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    percent = fetchers.number(spec.percent, (*place, "percent"))
+    return _by_factor(
+        spec,
+        fetchers,
+        place,
+        lambda root, record, value: percent(root, record) / 100.0 * abs(value),
+    )
+
+
+def _by_factor(
+    spec: SeriesSpec,
+    fetchers: Fetchers,
+    place: Place,
+    expanded: Callable[[object, object, float], float],
+) -> Form:
+    factor = _optional(spec.k, fetchers, (*place, "k"))
+    p = None if factor else _optional(spec.p, fetchers, (*place, "p"))
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        u = expanded_to_standard(
+            expanded(root, record, stated.value),
+            factor(root, record) if factor else None,
+            p(root, record) if p else None,
+        )
+        return stated._replace(u=u)
+
+    return form
+
+
+def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    """Mean and standard deviation (n - 1) of an ensemble; the value if none is mapped."""
+    fetch, name = fetchers.fetch(spec.samples, (*place, "samples")), shown(spec.samples)
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        found = fetch(root, record)
+        if found is MISSING:
+            raise Rejected("missing_field", f"samples are missing at `{name}`")
+        if not isinstance(found, list | tuple) or not 2 <= len(found) <= _SAMPLES_MAX:
+            raise Rejected("bad_field", f"samples at `{name}` must be a list of 2 or more numbers")
+        numbers = [
+            check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
+            for each in found
+        ]
+        mean = math.fsum(numbers) / len(numbers)
+        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in numbers) / (len(numbers) - 1))
+        return stated._replace(value=mean if math.isnan(stated.value) else stated.value, u=spread)
+
+    return form
+
+
+def _limits(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    if not spec.upper:
+        raise MapError((*place, "lower"), "needs the other limit; give lower and upper")
+    lower = fetchers.number(spec.lower, (*place, "lower"))
+    upper = fetchers.number(spec.upper, (*place, "upper"))
+    p = _optional(spec.p, fetchers, (*place, "p"))
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        low, high = lower(root, record), upper(root, record)
+        level = p(root, record) if p else NAN
+        value = low + (high - low) / 2.0 if math.isnan(stated.value) else stated.value
+        return Stated(value, stated.u, low, high, level)
+
+    return form
+
+
+def _plus_minus(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    half = fetchers.number(spec.plus_minus, (*place, "plus_minus"))
+    p = _optional(spec.p, fetchers, (*place, "p"))
+    if not spec.value:
+        raise MapError((*place, "plus_minus"), "needs a value to stand around; give value")
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        width = check_u("plus_minus", half(root, record))
+        return stated._replace(
+            lower=stated.value - width,
+            upper=stated.value + width,
+            p=p(root, record) if p else NAN,
+        )
+
+    return form
+
+
+def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    """The outermost pair is the interval; the median the value if none is mapped."""
+    place = (*place, "quantiles")
+    levels = sorted((_level(text, place), path) for text, path in spec.quantiles.items())
+    (low_p, low_path), (high_p, high_path) = levels[0], levels[-1]
+    if not low_p < 0.5 < high_p:
+        raise MapError(place, "needs one level below 0.5 and one above")
+    low = fetchers.number(low_path, (*place, str(low_p)))
+    high = fetchers.number(high_path, (*place, str(high_p)))
+    medians = [fetchers.number(path, (*place, "0.5")) for level, path in levels if level == 0.5]
+    p = round(high_p - low_p, 12)
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        value = stated.value
+        if math.isnan(value) and medians:
+            value = medians[0](root, record)
+        return Stated(value, stated.u, low(root, record), high(root, record), p)
+
+    return form
+
+
+def _level(text: str, place: Place) -> float:
+    try:
+        return check_p(float(text))
+    except (ValueError, Rejected) as error:
+        raise MapError(place, f"{text[:20]!r} is not a level; write for example '0.05'") from error
+
+
+_FORMS: Final[Mapping[str, Callable[[SeriesSpec, Fetchers, Place], Form]]] = {
+    "u": _standard,
+    "U": _expanded,
+    "percent": _percent,
+    "samples": _samples,
+    "lower": _limits,
+    "plus_minus": _plus_minus,
+    "quantiles": _quantiles,
+}
+
+
+def formula(text: str, place: Place) -> Callable[[float], float]:
+    """Return u as a function of value; raises MapError if ``text`` is not such a formula."""
+    if len(text) > _FORMULA_CHARACTERS_MAX:
+        raise MapError(place, f"is longer than {_FORMULA_CHARACTERS_MAX} characters")
+    names: dict[str, float] = {"value": 1.0}
+    known = {"abs": abs, "sqrt": math.sqrt, "max": max, "min": min}
+    evaluator = SimpleEval(functions=known, names=names)
+    try:
+        parsed = evaluator.parse(text)
+        evaluator.eval(text, previously_parsed=parsed)
+    except ArithmeticError:
+        pass  # of the value 1 only
+    except Exception as error:
+        what = "is not a formula of value with abs, sqrt, max and min"
+        raise MapError(place, f"{what}: {error}") from error
+
+    def evaluate(value: float) -> float:
+        names["value"] = value
+        try:
+            u = evaluator.eval(text, previously_parsed=parsed)
+        except Exception as error:  # simpleeval lets many kinds of error through
+            raise Rejected("bad_uncertainty", f"{text!r} of {value:g} fails: {error}") from error
+        return check_u("assumed u", to_number(f"{text!r} of {value:g}", u, texts=False))
+
+    return evaluate

@@ -1,0 +1,459 @@
+"""Formats: what each decoder makes of its payloads, and that no bytes break one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import closing
+from pathlib import Path
+
+import cbor2
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from monitor.assembly import router_of
+from monitor.config import load, parse
+from monitor.core.model import Event, Reading, Reference
+from monitor.core.network import Network, Plan
+from monitor.core.rules import SeriesRules
+from monitor.core.windows import no_history
+from monitor.decode import DECODERS, REASONS, Rejected
+from monitor.decode.sparkplug_births import Births
+from monitor.decode.sparkplug_payload import Payload
+from monitor.telemetry import Figures, Telemetry
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+T = 1_772_298_600.0
+RECEIVED = T + 1e6
+
+SETTINGS = """sources:
+- {topic: "ref/{subject}/{quantity}", kind: reference}
+- {topic: "native/{sensor}/{quantity}", kind: reading}
+- {topic: "json/{sensor}/{quantity}", kind: reading, decoder: json,
+   map: {each: list, time: t, key: key, number_texts: true,
+         series: [{value: v, u: u, unit_path: unit, to_unit: kg}]}}
+- {topic: "senml/{sensor}/{quantity}", kind: reading, decoder: senml,
+   map: {select: {local: [kg]}, series: [{value: value, u: beside.kg_u, unit_path: unit}]}}
+- {topic: "lp/{sensor}", kind: reading, decoder: lineprotocol,
+   map: {time_unit: ns, key: tags.eid, defaults: {tags.eid: ""},
+         series: [{quantity: weight, value: fields.kg, u: fields.u}]}}
+- {topic: "csv/{sensor}", kind: reading, decoder: csv,
+   map: {columns: [t, v, "", sd], delimiter: ";", time: t,
+         series: [{value: v, u: sd, assumed: "0.1 * abs(value)"}]}}
+- {topic: "msgpack/{sensor}", kind: reading, decoder: msgpack,
+   map: {columnar: $, time: t, series: [{value: v, u: u}]}}
+- {topic: "spBv1.0/{group}/{message}/{edge}/{sensor}", kind: reading, decoder: sparkplug,
+   map: {optional: true, time_unit: ms, where: {quality.density/value: [GOOD]},
+         series: [{quantity: density, value: values.density/value,
+                   U: values.density/U95, p: 0.95}]}}
+- {topic: "spBv1.0/{group}/{message}/{edge}", kind: reading, decoder: sparkplug,
+   map: {optional: true, sensor: "{edge}", time_unit: ms, series: [{value: values.x, u: 1}]}}
+"""
+TOPICS = {
+    "native": "native/s/q",
+    "json": "json/s/q",
+    "senml": "senml/s/q",
+    "lineprotocol": "lp/s",
+    "csv": "csv/s",
+    "msgpack": "msgpack/s",
+    "sparkplug": "spBv1.0/g/DDATA/e/s",
+}
+
+
+def router(births=None):
+    return router_of(parse(SETTINGS.encode(), "f", decoders=DECODERS), births)
+
+
+def decode(name, payload):
+    return router().decode(TOPICS[name], payload, RECEIVED)
+
+
+def reasons(found):
+    return [getattr(each, "reason", None) for each in found]
+
+
+# -- SenML ----------------------------------------------------------------------------------------
+
+PACK = [
+    {"bn": "urn:dev:1:", "bt": T, "bu": "kg", "bver": 10, "n": "kg", "v": 512},
+    {"n": "kg_u", "v": 11},
+    {"n": "kg", "v": 513, "t": 60},
+    {"n": "kg_u", "v": 12, "t": 60},
+]
+LABELS = {"bver": -1, "bn": -2, "bt": -3, "bu": -4, "bv": -5, "n": 0, "u": 1, "v": 2, "t": 6}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        json.dumps(PACK).encode(),
+        cbor2.dumps([{LABELS[name]: each for name, each in record.items()} for record in PACK]),
+    ],
+    ids=["json", "cbor"],
+)
+def test_senml_base_fields_are_resolved(payload):
+    first, second = decode("senml", payload)
+
+    assert (first.time, first.value, first.u) == (T, 512, 11)
+    assert (second.time, second.value, second.u) == (T + 60, 513, 12)
+
+
+def test_senml_base_values_add_and_small_times_are_relative_to_arrival():
+    pack = [{"bv": 500, "n": "kg", "v": 12, "t": -5}, {"n": "kg_u", "v": -499, "t": -5}]
+
+    (found,) = decode("senml", json.dumps(pack).encode())
+
+    assert (found.value, found.u, found.time) == (512, 1, RECEIVED - 5)
+
+
+def test_senml_fields_that_must_be_understood_are_refused():
+    pack = [{"n": "kg", "v": 1, "danger_": 1}, {"n": "kg", "v": 1, "bver": 11}]
+
+    assert reasons(decode("senml", json.dumps(pack).encode())) == ["bad_payload", "bad_payload"]
+
+
+# -- line protocol, CSV, MessagePack, JSON --------------------------------------------------------
+
+
+def test_line_protocol_has_many_lines_and_integer_nanoseconds():
+    text = f"wow,eid=982 kg=512.5,u=11 {int(T)}000000000\n# note\nwow kg=1i,u=1\nnot a line"
+
+    first, second, bad = decode("lineprotocol", text.encode())
+
+    assert (first.time, first.value, first.u, first.key) == (T, 512.5, 11, "982")
+    assert (second.time, second.value) == (pytest.approx(RECEIVED, abs=1e-6), 1)
+    assert bad.reason == "bad_payload"
+
+
+def test_csv_lines_have_the_columns_of_the_settings():
+    text = "2026-03-01T06:00Z;10;x;0.5\r\n2026-03-01T06:01Z; 20 ;y;\n1;2\n"
+
+    first, second, bad = decode("csv", text.encode())
+
+    assert (first.value, first.u, first.assumed) == (10, 0.5, False)
+    assert (second.value, second.u, second.assumed) == (20, 2, True)
+    assert (bad.reason, "2 cells" in bad.detail) == ("bad_payload", True)
+
+
+def test_columns_in_messagepack_are_thousands_of_readings():
+    count = 3000
+    batch = {"t": [T + at for at in range(count)], "v": list(range(count)), "u": 0.5}
+
+    found = decode("msgpack", msgspec.msgpack.encode(batch))
+
+    assert len(found) == count
+    assert (found[-1].time, found[-1].value) == (T + count - 1, count - 1)
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(Rejected, match="one length, not 1, 2"):
+        decode("msgpack", msgspec.msgpack.encode({"t": [1], "v": [1, 2]}))
+
+
+# -- Sparkplug B ----------------------------------------------------------------------------------
+
+MS = int(T * 1000)
+DENSITY, U95 = 7, 8
+
+
+def sparkplug(metrics, timestamp=MS, seq=1):
+    payload = Payload(timestamp=timestamp, seq=seq)
+    for metric in metrics:
+        quality = metric.pop("quality", None)
+        added = payload.metrics.add(**metric)
+        if quality is not None:
+            added.properties.keys.append("Quality")
+            added.properties.values.add(type=3, int_value=quality)
+    return payload.SerializeToString()
+
+
+def birth():
+    return sparkplug(
+        [
+            {"name": "density/value", "alias": DENSITY, "datatype": 10, "double_value": 841.2},
+            {"name": "density/U95", "alias": U95, "datatype": 10, "double_value": 0.6},
+        ]
+    )
+
+
+def data(value=842.0, **more):
+    return sparkplug(
+        [
+            {"alias": DENSITY, "double_value": value, "timestamp": MS + 1000, **more},
+            {"alias": U95, "double_value": 0.6, "timestamp": MS + 1000},
+        ]
+    )
+
+
+def test_the_bytes_of_a_sparkplug_payload_are_those_of_the_specification():
+    # timestamp = 1 (field 1), one metric (field 2) of name "a" (1), datatype 10 (4), double 1 (13)
+    raw = bytes.fromhex("0801 120e 0a0161 200a 69000000000000f03f 1803".replace(" ", ""))
+
+    read = Payload.FromString(raw)
+
+    assert (read.timestamp, read.seq, read.metrics[0].name) == (1, 3, "a")
+    assert (read.metrics[0].datatype, read.metrics[0].double_value) == (10, 1.0)
+
+
+def test_aliases_are_those_of_the_birth_and_kept_over_a_restart():
+    births = Births()
+    before = router(births)
+    (born,) = before.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    kept = Births()
+    kept.load(births.dump())
+
+    (found,) = router(kept).decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)
+    (other,) = router(kept).decode("spBv1.0/g/DDATA/other/s", data(), RECEIVED)[:1]
+
+    assert (born.value, born.time) == (841.2, T)
+    assert (found.value, found.time) == (842.0, T + 1)
+    assert found.u == pytest.approx(0.6 / 1.959963985)
+    assert (other.reason, "alias 7" in other.detail) == ("unknown_alias", True)
+
+
+def test_a_birth_of_the_node_forgets_its_aliases():
+    births = Births()
+    daemon = router(births)
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+
+    assert daemon.decode("spBv1.0/g/NBIRTH/e", sparkplug([]), RECEIVED) == []
+    assert reasons(daemon.decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)) == [
+        "unknown_alias",
+        "unknown_alias",
+    ]
+
+
+def test_a_dump_of_other_bytes_is_refused():
+    with pytest.raises(ValueError, match=r"\S"):
+        Births().load(b"\x01")
+
+
+def test_history_comes_by_its_own_times_and_bad_quality_is_refused():
+    daemon = router()
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    burst = sparkplug(
+        [
+            metric
+            for at in range(3)
+            for metric in (
+                {
+                    "alias": DENSITY,
+                    "double_value": at,
+                    "timestamp": MS - at,
+                    "is_historical": True,
+                    "quality": 192 if at else 500,
+                },
+                {"alias": U95, "double_value": 1, "timestamp": MS - at, "is_historical": True},
+            )
+        ]
+    )
+
+    stale, first, second = daemon.decode("spBv1.0/g/DDATA/e/s", burst, RECEIVED)
+
+    assert (stale.reason, "STALE" in stale.detail) == ("quality", True)
+    assert [each.time for each in (first, second)] == [T - 0.001, T - 0.002]
+
+
+def test_signed_integers_have_their_sign_and_nulls_no_value():
+    daemon = router()
+    metrics = [{"name": "x", "datatype": 3, "int_value": 2**32 - 5}]
+
+    (found,) = daemon.decode("spBv1.0/g/NDATA/e", sparkplug(metrics), RECEIVED)
+    nothing = sparkplug([{"name": "x", "datatype": 3, "is_null": True}])
+
+    assert (found.sensor, found.value) == ("e", -5)
+    assert daemon.decode("spBv1.0/g/NDATA/e", nothing, RECEIVED) == []
+
+
+@pytest.mark.parametrize("message", ["NDEATH", "NCMD", "STATE"])
+def test_what_is_no_data_says_nothing(message):
+    assert router().decode(f"spBv1.0/g/{message}/e", b"\xff", RECEIVED) == []
+
+
+def test_the_analyser_of_the_process_trade_is_read():
+    daemon = router_of(load(CONFIGS / "process.yaml", decoders=DECODERS))
+    names = ("density/value", "density/U95", "quality")
+    aliases = [{"name": name, "alias": at} for at, name in enumerate(names)]
+    daemon.decode("spBv1.0/PlantA/DBIRTH/edge7/AT-4012", sparkplug(aliases), RECEIVED)
+
+    def verdict(quality):
+        metrics = [
+            {"alias": 0, "double_value": 841.5},
+            {"alias": 1, "double_value": 0.6},
+            {"alias": 2, "string_value": quality},
+        ]
+        topic = "spBv1.0/PlantA/DDATA/edge7/AT-4012"
+        return daemon.decode(topic, sparkplug(metrics), RECEIVED)[0]
+
+    assert (verdict("GOOD").sensor, verdict("GOOD").value) == ("AT-4012", 841.5)
+    assert verdict("BAD").reason == "quality"
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def test_the_settings_on_the_page_of_formats_can_be_used():
+    page = (CONFIGS.parent / "docs" / "formats.md").read_text()
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+
+    shown = {parse(each.encode(), "f", decoders=DECODERS).sources[0].decoder for each in examples}
+
+    assert shown == set(DECODERS) - {"native"}
+    assert all(f"\n## {name}\n" in page for name in DECODERS)
+
+
+# -- hostile payloads -----------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(width=32) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["t", "v", "u", "list", "key", "unit", "n", "bn", "bt", "s", "time"])
+            | st.integers(-7, 8).map(str),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def checked(found):
+    for each in found:
+        if isinstance(each, Rejected):
+            assert each.reason in REASONS
+            assert each.reason != "unexpected", each.detail
+        elif isinstance(each, Reading):
+            assert math.isfinite(each.time)
+            assert math.isfinite(each.value)
+            assert math.isfinite(each.u) or math.isfinite(each.lower + each.upper)
+        else:
+            assert isinstance(each, Reference | Event)
+
+
+def survives(daemon, topic, payload):
+    try:
+        checked(daemon.decode(topic, payload, RECEIVED))
+    except Rejected as refused:
+        checked([refused])
+
+
+DAEMON = router()
+SEEDS = {
+    "native": [b'{"time":"2026-03-01T06:00:00Z","value":1,"u":1}'],
+    "json": [b'{"list":[{"t":1772298600,"v":"1","u":2,"unit":"lb","key":"a"}]}'],
+    "senml": [json.dumps(PACK).encode(), cbor2.dumps([{0: "kg", 2: 1.0, 6: -1}])],
+    "lineprotocol": [b"wow,eid=982 kg=512.5,u=11 1772298600000000000\nw kg=1i,u=2"],
+    "csv": [b"2026-03-01T06:00Z;10;x;0.5\n1772298600;1;;"],
+    "msgpack": [msgspec.msgpack.encode({"t": [T], "v": [1.0], "u": [2]})],
+    "sparkplug": [birth(), data()],
+}
+
+
+@st.composite
+def mutated(draw, seeds):
+    """A good payload with some bytes changed, cut out or put in."""
+    raw = bytearray(draw(st.sampled_from(seeds)))
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(raw)))
+        raw[at : at + draw(st.integers(0, 3))] = draw(st.binary(max_size=4))
+    return bytes(raw)
+
+
+def test_every_decoder_has_its_hostile_payloads():
+    assert set(TOPICS) == set(SEEDS) == set(DECODERS)
+
+
+@pytest.mark.parametrize("name", sorted(TOPICS))
+def test_the_seeds_are_read(name):
+    for seed in SEEDS[name]:
+        assert any(
+            isinstance(each, Reading | Rejected)
+            for each in DAEMON.decode(TOPICS[name], seed, RECEIVED)
+        )
+
+
+@pytest.mark.parametrize("name", sorted(TOPICS))
+@settings(max_examples=150, deadline=None)
+@given(payload=st.data())
+def test_any_bytes_give_finite_numbers_or_a_reason(name, payload):
+    raw = payload.draw(st.binary(max_size=80) | mutated(SEEDS[name]))
+    survives(DAEMON, TOPICS[name], raw)
+    if name == "sparkplug":
+        survives(DAEMON, "spBv1.0/g/DBIRTH/e/s", raw)
+
+
+@settings(max_examples=150, deadline=None)
+@example(value={"list": [{"t": T, "v": 10**400, "u": 1}]})
+@example(value=[{"n": "kg", "v": 1e308, "bv": 1e308}])
+@example(value=[{"n": "kg", "s": 1.0}])
+@given(value=JSON)
+def test_any_value_gives_finite_numbers_or_a_reason(value):
+    text = json.dumps(value).encode()
+    for topic in ("json/s/q", "senml/s/q", "native/s/q"):
+        survives(DAEMON, topic, text)
+    survives(DAEMON, "senml/s/q", cbor2.dumps(value))
+    if isinstance(value, dict):
+        try:
+            packed = msgspec.msgpack.encode(value)
+        except (OverflowError, ValueError):
+            return
+        survives(DAEMON, "msgpack/s", packed)
+
+
+@pytest.mark.parametrize("payload", [b"[" * 50_000, b"\x91" * 50_000, b"\x81" * 50_000])
+def test_towers_of_brackets_are_refused(payload):
+    for topic in TOPICS.values():
+        survives(DAEMON, topic, payload)
+
+
+# -- a message counts once ------------------------------------------------------------------------
+
+
+def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
+    from monitor.intake import Intake
+    from monitor.journal import Journal
+
+    class Message:
+        def __init__(self, topic, *records):
+            self.topic = topic
+            self.payload = json.dumps({"list": records}).encode()
+
+    good = {"t": T, "v": 1, "u": 1, "key": "a", "unit": "kg"}
+    bad = good | {"u": 0}
+    odd = good | {"v": "x"}
+    new = good | {"t": T + 1}
+    with closing(Journal(tmp_path / "j.sqlite")) as journal:
+        network = Network(Plan(lambda *_: SeriesRules()), no_history)
+        intake = Intake(router(), network, journal)
+        batch = intake.prepare(
+            [
+                Message("json/s/q", good, bad, odd),
+                Message("json/s/q", good, bad),
+                Message("json/s/q", odd, bad),
+                Message("json/s/q", good, new),
+                Message("spBv1.0/g/NDEATH/e"),
+            ],
+            RECEIVED,
+        )
+        intake.commit(batch)
+        counts = intake.counts
+
+        assert (counts.received, counts.committed, counts.duplicate) == (5, 3, 1)
+        assert {reason: n for reason, n in counts.rejected.items() if n} == {"bad_field": 1}
+        assert {reason: n for reason, n in counts.records_rejected.items() if n} == {
+            "bad_uncertainty": 2,
+            "bad_field": 1,
+        }
+        assert len(journal.dead_letters()) == 5
+        assert journal.totals()["records_rejected.bad_uncertainty"] == 2
+
+
+def test_bad_records_have_a_metric():
+    page = Telemetry(lambda: Figures(records_rejected={"quality": 3})).render()
+
+    assert b'monitor_records_rejected_total{reason="quality"} 3.0' in page
