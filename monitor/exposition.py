@@ -2,17 +2,19 @@
 
 Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
 state and times and loses its numbers; labels are bounded; a page is rendered once and served often.
+A family's text but for its numbers is kept as one template with a gap a line, made anew only when
+other series have a number: a page costs one pass of writing numbers and one of filling gaps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 
-from monitor.core.model import Bool, Float
+from monitor.core.model import Bool
 from monitor.core.snapshot import SeriesName, Snapshot
 
 
@@ -95,9 +97,37 @@ METRICS: Final[dict[str, Metric]] = {
         "availability_ratio", "Share of references that came with a usable reading."
     ),
 }
+OTHERS: Final[dict[str, str]] = {
+    "monitor_window_pairs": "Pairs in the window.",
+    "monitor_alert_evidence": (
+        "Evidence that the sensor is not as right as it says; it fires at the patience."
+    ),
+    "monitor_series_last_reading_timestamp_seconds": "Event time of the last reading.",
+    "monitor_series_last_pair_timestamp_seconds": "Event time of the last pair.",
+    "monitor_series_state": "1 for the state a series is in.",
+    "monitor_alert_active": "1 while an alert fires.",
+    "monitor_series_info": "What a series is: its unit and group; always 1.",
+}
 STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
 
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+_Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Column(NamedTuple):
+    """One number a series, where ``shown``; ``label`` is what its lines have besides."""
+
+    values: _Numbers
+    shown: Bool
+    label: bytes = b""
+
+
+class _Template(NamedTuple):
+    """The lines of the series ``rows`` (one byte each) with a gap for each number."""
+
+    rows: bytes
+    lines: bytes
 
 
 def escape(text: str) -> str:
@@ -111,76 +141,78 @@ class Exposition:
     def __init__(self) -> None:
         self._names: list[SeriesName] = []
         self._labels: list[bytes] = []
-        self._heads: dict[str, list[bytes]] = {}
+        self._infos: list[bytes] = []
+        self._templates: dict[tuple[str, bytes], _Template] = {}
 
     def render(self, snapshot: Snapshot) -> bytes:
         """Return the part of the page that is about series."""
         self._learn(snapshot.names)
-        shown = ~snapshot.withdrawn
-        every = np.ones(len(snapshot.names), dtype=np.bool_)
-        out: list[bytes] = []
+        page: list[bytes] = []
         for name, metric in METRICS.items():
             values = snapshot.statistics.get(metric.statistic)
             if values is not None:
-                out += self._family(name, metric.help, values, shown)
-        pairs = snapshot.window_pairs.astype(np.float64)
-        out += self._family("monitor_window_pairs", "Pairs in the window.", pairs, shown)
-        out += self._family(
-            "monitor_alert_evidence",
-            "Evidence that the sensor is not as right as it says; it fires at the patience.",
-            snapshot.evidence,
-            shown,
-        )
-        for what, times in (("reading", snapshot.last_reading), ("pair", snapshot.last_pair)):
-            name = f"monitor_series_last_{what}_timestamp_seconds"
-            out += self._family(name, f"Event time of the last {what}.", times, every)
-        out += self._states(snapshot)
-        out += self._alerts(snapshot, shown)
-        out += self._infos()
-        return b"".join(out)
+                page += self._family(name, metric.help, [_Column(values, ~snapshot.withdrawn)])
+        for name, columns in _others(snapshot).items():
+            page += self._family(name, OTHERS[name], columns)
+        if self._infos:
+            page += [_header("monitor_series_info", OTHERS["monitor_series_info"]), *self._infos]
+        return b"".join(page)
 
     def _learn(self, names: Sequence[SeriesName]) -> None:
-        if list(names[: len(self._names)]) != self._names:
-            self._names, self._labels, self._heads = [], [], {}
-        for name in names[len(self._names) :]:
+        """Make the labels of series that are new, or of all if they are others than before."""
+        if list(names) == self._names:
+            return
+        known = len(self._names)
+        if list(names[:known]) != self._names:
+            self._names, self._labels, self._infos, known = [], [], [], 0
+        self._templates = {}
+        for name in names[known:]:
             self._names.append(name)
             labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'
+            info = f'{labels},unit="{escape(name.unit)}",group="{escape(name.group)}"'
             self._labels.append(labels.encode())
+            self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
-    def _family(self, name: str, words: str, values: Float, shown: Bool) -> list[bytes]:
-        rows = np.flatnonzero(shown & np.isfinite(values))
-        if not rows.size:
-            return []
-        heads = self._heads.setdefault(name, [])
-        start = f"{name}{{".encode()
-        heads += [start + labels + b"} " for labels in self._labels[len(heads) :]]
-        numbers = orjson.dumps(values[rows], option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
-        lines = [heads[row] + number for row, number in zip(rows.tolist(), numbers, strict=True)]
-        return [_header(name, words), b"\n".join(lines), b"\n"]
+    def _family(self, name: str, words: str, columns: Iterable[_Column]) -> list[bytes]:
+        blocks = [block for column in columns if (block := self._block(name, column))]
+        return [_header(name, words), *blocks] if blocks else []
 
-    def _states(self, snapshot: Snapshot) -> list[bytes]:
-        lines = [
-            b'monitor_series_state{%b,state="%b"} %d\n' % (labels, known.encode(), known == state)
-            for labels, state in zip(self._labels, snapshot.states, strict=True)
-            for known in STATES
-        ]
-        return [_header("monitor_series_state", "1 for the state a series is in."), *lines]
+    def _block(self, name: str, column: _Column) -> bytes:
+        """Return the lines of one column, without those that have no number."""
+        rows = column.shown & np.isfinite(column.values)
+        if not rows.any():
+            return b""
+        key, where = (name, column.label), rows.tobytes()
+        template = self._templates.get(key)
+        if template is None or template.rows != where:
+            template = self._templates[key] = _Template(where, self._gaps(name, column.label, rows))
+        numbers = orjson.dumps(column.values[rows], option=orjson.OPT_SERIALIZE_NUMPY)
+        return template.lines % tuple(numbers[1:-1].split(b","))
 
-    def _alerts(self, snapshot: Snapshot, shown: Bool) -> list[bytes]:
-        lines = [
-            b'monitor_alert_active{%b,alert="%b"} %d\n' % (labels, alert.encode(), active[row])
+    def _gaps(self, name: str, label: bytes, rows: Bool) -> bytes:
+        start, end = f"{name}{{".encode(), label.replace(b"%", b"%%") + b"} %b\n"
+        labels = (self._labels[row] for row in np.flatnonzero(rows).tolist())
+        return b"".join([start + each.replace(b"%", b"%%") + end for each in labels])
+
+
+def _others(snapshot: Snapshot) -> dict[str, list[_Column]]:
+    """Return the columns of the metrics that are no statistics."""
+    shown, every = ~snapshot.withdrawn, np.ones(len(snapshot.names), dtype=np.bool_)
+    states = np.array(snapshot.states, dtype=np.str_)
+    return {
+        "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
+        "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
+        "monitor_series_last_reading_timestamp_seconds": [_Column(snapshot.last_reading, every)],
+        "monitor_series_last_pair_timestamp_seconds": [_Column(snapshot.last_pair, every)],
+        "monitor_series_state": [
+            _Column((states == state).view(np.uint8), every, b',state="%b"' % state.encode())
+            for state in STATES
+        ],
+        "monitor_alert_active": [
+            _Column(active.astype(np.uint8), shown, b',alert="%b"' % escape(alert).encode())
             for alert, active in snapshot.alerts.items()
-            for row, labels in enumerate(self._labels)
-            if shown[row]
-        ]
-        return [_header("monitor_alert_active", "1 while an alert fires."), *lines] if lines else []
-
-    def _infos(self) -> Iterable[bytes]:
-        words = "What a series is: its unit and group; always 1."
-        yield _header("monitor_series_info", words)
-        for labels, name in zip(self._labels, self._names, strict=True):
-            unit, group = escape(name.unit).encode(), escape(name.group).encode()
-            yield b'monitor_series_info{%b,unit="%b",group="%b"} 1\n' % (labels, unit, group)
+        ],
+    }
 
 
 def _header(name: str, words: str) -> bytes:

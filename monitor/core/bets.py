@@ -81,7 +81,7 @@ def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> White
 
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
-    detector.md 2.2, and beyond it:
+    docs/detection.md, and beyond it:
     Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high, and
     honest errors would look too wide: the variance trusted to go is held below what the lag-1
     difference leaves of the difference at lag FAR (a variogram's nugget against its sill).
@@ -102,7 +102,7 @@ def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:
 
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
     whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the
-    overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. detector.md 2.3.
+    overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md.
     """
     rho, upper, lower = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
@@ -146,7 +146,7 @@ def coverage_bets(code: Float, _previous: Float, learnt: Whitening) -> Float:
     """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
-    the stated one: valid for any distribution of errors. detector.md 2.6. Misses that follow each
+    the stated one: valid for any distribution of errors. docs/detection.md. Misses that follow each
     other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which can only
     lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of 1.
     """

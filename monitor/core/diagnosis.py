@@ -1,7 +1,7 @@
 """What is wrong with a sensor whose alert fires: one of six faults, how large, since when.
 
 Rules of this file: a pure function of one series' last pairs and of what its detector knows; the
-faults are looked for in a fixed order, first the ones that imitate others. detector.md 3.5: the
+faults are looked for in a fixed order, first the ones that imitate others. docs/detection.md: the
 label is provisional for 20 pairs after the alarm.
 """
 

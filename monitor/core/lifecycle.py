@@ -2,7 +2,7 @@
 
 Rules of this file: pure functions of columns, one entry a series. While an alert fires its
 evidence stands still; the fault's mean and spread are refined for ``REFINING`` pairs, and every
-pair is a bet between the honest sensor and a milder version of that fault. detector.md section 4.
+pair is a bet between the honest sensor and a milder version of that fault. docs/detection.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What would mend a sensor: how much to subtract, by how much to multiply u, and whether it helps.
 
 Rules of this file: pure functions of one series' pairs; every estimate comes with its interval.
-detector.md section 6.
+docs/detection.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Since when a sensor has been wrong, and what its pairs since then say.
 
 Rules of this file: pure functions of one series' z in event order; autocorrelated pairs count
-for fewer. detector.md 3.5.
+for fewer. docs/detection.md.
 """
 
 from __future__ import annotations

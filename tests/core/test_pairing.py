@@ -155,7 +155,7 @@ def histories(draw: st.DrawFn) -> list[Reading | Reference]:
     references = []
     for n, (subject, time, key) in enumerate(places):
         for revision in range(draw(st.integers(1, 3))):
-            references.append(
+            references.append(  # noqa: PERF401 - draws in order
                 Reference(
                     subject,
                     "x",

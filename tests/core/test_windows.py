@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records
 from monitor.core.windows import SPARE, Windows, in_event_order, no_history
-import itertools
 
 SIZE = 4
 

@@ -1,9 +1,14 @@
-"""The metrics page: what is on it, and that others can read it."""
+"""The metrics page: what is on it, and that others can read it.
+
+The golden page is written anew by ``PYTHONPATH=tests python tests/shell/test_exposition.py``;
+read the difference before it is committed.
+"""
 
 from __future__ import annotations
 
 import math
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +39,7 @@ def snapshot(names=(("a", "x"), ("b", "x")), values=(1.25, math.nan), withdrawn=
         window_pairs=np.arange(count) + 1,
         last_reading=np.full(count, 999.5),
         last_pair=np.full(count, 998.5),
-        withdrawn=np.array(withdrawn),
+        withdrawn=np.array(withdrawn, dtype=np.bool_),
     )
 
 
@@ -46,27 +51,45 @@ def samples(page: bytes) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     }
 
 
+def promtool(page: bytes) -> tuple[int, bytes, bytes]:
+    command = [need("promtool"), "check", "metrics"]
+    checked = subprocess.run(command, input=page, capture_output=True, check=False)
+    return checked.returncode, checked.stdout, checked.stderr
+
+
 def value(page: bytes, name: str, **labels: str) -> float | None:
     return samples(page).get((name, frozenset(labels.items())))
 
 
-def test_the_page_is_the_golden_page():
-    page = Exposition().render(snapshot()).decode()
-    if not GOLDEN.exists():
-        GOLDEN.parent.mkdir(exist_ok=True)
-        GOLDEN.write_text(page, encoding="utf-8")
+def golden() -> bytes:
+    """Return a page with every metric, each number another, and what a page has of odd cases."""
+    names = (("cart-01", "mass"), ("cart-02", "mass"), ('odd"\\\n%d', "<script>"))
+    columns = np.arange(3.0 * len(METRICS)).reshape(len(METRICS), 3) / 7.0
+    columns[:, 1] = np.where(np.arange(len(METRICS)) % 2, np.nan, columns[:, 1])
+    every = snapshot(names, (0.0, 0.0, 0.0), withdrawn=(False, False, True))
+    statistics = {m.statistic: column for m, column in zip(METRICS.values(), columns, strict=True)}
+    return Exposition().render(
+        replace(every, statistics=statistics, states=("firing", "unknown", "stale"))
+    )
 
-    assert page == GOLDEN.read_text(encoding="utf-8")
+
+def test_the_page_is_the_golden_page():
+    assert golden() == GOLDEN.read_bytes()
+
+
+def test_promtool_finds_nothing_to_say_of_the_golden_page():
+    assert promtool(GOLDEN.read_bytes()) == (0, b"", b"")
+
+
+def test_promtool_would_say_something_of_a_bad_page():
+    assert promtool(b"# TYPE monitorBad gauge\nmonitorBad 1\n")[0] != 0
 
 
 def test_promtool_finds_nothing_to_say():
     figures = Figures(rejected=dict.fromkeys(REASONS, 0), last_message={"a/+": 1.0})
     page = Exposition().render(snapshot()) + Telemetry(lambda: figures).render()
-    checked = subprocess.run(
-        [need("promtool"), "check", "metrics"], input=page, capture_output=True, check=False
-    )
 
-    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+    assert promtool(page) == (0, b"", b"")
 
 
 def test_a_number_that_is_undefined_is_absent():
@@ -110,25 +133,50 @@ def test_a_page_remembers_series_only_as_long_as_they_are_the_same():
     assert value(page, "monitor_calibration_zms", sensor="a", quantity="x") is None
 
 
-names = st.text(
-    st.characters(codec="utf-8", exclude_characters="\r\x85\u2028\u2029\x0b\x0c\x1c\x1d\x1e"),
-    min_size=1,
-    max_size=12,
-)
+hostile = st.sampled_from(['"', "\\", "\n", "\\n", "%", "%b", "{", "}", ",", "<script>", "\u202e"])
+names = st.lists(
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=5) | hostile, min_size=1, max_size=4
+).map("".join)
+
+
+@given(series=st.dictionaries(st.tuples(names, names), st.floats(width=64), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=300)
+def test_whatever_names_and_numbers_there_are_another_parser_reads_them_back(series):
+    page = Exposition().render(
+        snapshot(tuple(series), tuple(series.values()), [False] * len(series))
+    )
+    read = {
+        (sample.labels["sensor"], sample.labels["quantity"]): sample.value
+        for family in text_string_to_metric_families(page.decode())
+        if family.name == "monitor_calibration_bias"
+        for sample in family.samples
+    }
+
+    assert read == {name: number for name, number in series.items() if math.isfinite(number)}
 
 
 @given(
-    series=st.lists(st.tuples(names, names), min_size=1, max_size=4, unique=True),
-    number=st.floats(allow_nan=False, allow_infinity=False),
-)
-@settings(deadline=None, max_examples=200)
-def test_whatever_names_and_numbers_there_are_another_parser_reads_them_back(series, number):
-    page = Exposition().render(
-        snapshot(series, [number] * len(series), withdrawn=[False] * len(series))
+    pages=st.lists(
+        st.lists(
+            st.tuples(st.floats(width=64), st.booleans(), st.sampled_from(STATES)), max_size=5
+        ),
+        min_size=2,
+        max_size=4,
     )
+)
+@settings(deadline=None, max_examples=100)
+def test_what_was_rendered_before_leaves_no_trace(pages):
+    """Series come and go, numbers become defined and undefined: one renderer, like a new one."""
+    exposition = Exposition()
+    for page in pages:
+        numbers, withdrawn, states = zip(*page, strict=True) if page else ((), (), ())
+        now = replace(
+            snapshot([(f"s{row}", "x") for row in range(len(page))], numbers, list(withdrawn)),
+            states=states,
+            alerts={"offset": np.array(withdrawn, dtype=np.bool_)},
+        )
 
-    for sensor, quantity in series:
-        assert value(page, "monitor_calibration_bias", sensor=sensor, quantity=quantity) == number
+        assert exposition.render(now) == Exposition().render(now)
 
 
 def test_a_lone_surrogate_does_not_take_the_page_down():
@@ -144,3 +192,7 @@ def test_the_daemons_own_figures_are_on_the_page():
     assert value(page, "monitor_messages_received_total") == 7
     assert value(page, "monitor_messages_rejected_total", reason="future") == 1
     assert value(page, "monitor_mqtt_connected") == 1
+
+
+if __name__ == "__main__":
+    GOLDEN.write_bytes(golden())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import statistics
@@ -32,7 +33,6 @@ from monitor.sources.mqtt import (
 )
 from monitor.sources.paho_batch import PRIVATE, BatchClient
 from monitor.sources.publish import BrokerPublisher
-import itertools
 
 
 def source_on(port: int, **more) -> MqttSource:
