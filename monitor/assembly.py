@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from monitor.config import Credentials, Settings, Source, for_series
-from monitor.core.modes import Rules
+from monitor.core.modes import PairUncertainty, Rules
 from monitor.core.network import Network, Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
@@ -46,7 +46,15 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         window_seconds=float("inf") if days is None else days * _SECONDS_A_DAY,
         patience=own.patience,
         stale_after_seconds=own.stale_after_seconds,
-        pairing=Rules(mode=own.pairing_mode, tolerance_seconds=own.tolerance_seconds),
+        pairing=Rules(
+            mode=own.pairing_mode,
+            tolerance_seconds=own.tolerance_seconds,
+            lag_seconds=own.lag_seconds,
+            reading_seconds=own.reading_seconds,
+            completeness=own.completeness,
+            correlation=own.correlation,
+            uncertainty=PairUncertainty(**own.uncertainty.model_dump()),
+        ),
     )
 
 

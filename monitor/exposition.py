@@ -165,7 +165,7 @@ class Exposition:
         known = len(self._names)
         if list(names[:known]) != self._names:
             self._names, self._labels, self._infos, known = [], [], [], 0
-        self._templates = {}
+            self._templates.clear()
         for name in names[known:]:
             self._names.append(name)
             labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'

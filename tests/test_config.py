@@ -674,7 +674,9 @@ def test_every_pairing_mode_resolves_to_one_the_core_has():
     from monitor.core.modes import MODES
 
     for mode in Settings.model_json_schema()["$defs"]["Pairing"]["properties"]["mode"]["enum"]:
-        series = for_series(settings_of(f"pairing: {{mode: {mode}}}"), "a", "b")
+        series = for_series(
+            settings_of(f"pairing: {{mode: {mode}, reading_seconds: 60}}"), "a", "b"
+        )
         assert series.pairing_mode in MODES
 
 

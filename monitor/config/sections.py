@@ -20,7 +20,9 @@ from monitor.config.kinds import (
     setting,
 )
 
-PairingMode = Literal["nearest", "key"]
+PairingMode = Literal["nearest", "key", "asof", "interpolate", "mean_over_reference_interval"]
+Candidates = Literal["nearest", "all", "first", "reject"]
+Seconds = Annotated[float, Field(ge=-31_622_400, le=31_622_400)]
 Density = Literal["normal", "tophat", "auto"]
 Profile = Literal["balanced", "accuracy", "coverage"]
 ToleranceSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
@@ -107,14 +109,34 @@ class Mqtt(Section):
             yield Contradiction((password,), "MQTT 3.1.1 needs a user name with a password")
 
 
+class PairUncertainty(Section):
+    """Standard uncertainty of a pairing, in the unit of the series; its parts add in squares."""
+
+    per_sqrt_hour: Annotated[float, Field(ge=0, le=1e15)] = setting(
+        0.0, "For each square root of an hour between reading and reference."
+    )
+    per_hour: Annotated[float, Field(ge=0, le=1e15)] = setting(
+        0.0, "For each hour between reading and reference."
+    )
+    per_km: Annotated[float, Field(ge=0, le=1e15)] = setting(
+        0.0, "For each kilometre between sensor and reference."
+    )
+
+
 class Pairing(Section):
     """Which reference belongs to which reading."""
 
     mode: PairingMode = setting(
         "nearest",
-        "nearest: each reference with the reading nearest in time, within tolerance_seconds; "
-        "key: each reading with the nearest reference of its key, however far apart (up to "
-        "max_wait_hours).",
+        "nearest: a reference and the reading nearest in time; key: readings and the nearest "
+        "reference of their key; asof: the last reading before the reference; interpolate: the "
+        "line between the readings around it; mean_over_reference_interval: the mean of the "
+        "readings inside its interval.",
+    )
+    candidates: Candidates | None = setting(
+        None,
+        "Of several readings that fit one reference (modes nearest and key): the nearest, all, the "
+        "first, or none of them (reject); null for nearest, and for all in mode key.",
     )
     match_on: Annotated[
         tuple[Literal["subject", "key"], ...], Field(max_length=2, strict=False)
@@ -123,8 +145,25 @@ class Pairing(Section):
         "What must agree besides the quantity: subject (the reference is about that sensor), key "
         "(both carry the same one, or none).",
     )
-    tolerance_seconds: ToleranceSeconds = setting(
-        60.0, "How far apart in time a reading and its reference may be."
+    tolerance_seconds: ToleranceSeconds | None = setting(
+        None,
+        "How far apart in time a reading and its reference may be; null for 60, and for "
+        "max_wait_hours in mode key.",
+    )
+    lag_seconds: Seconds = setting(
+        0.0, "How much later than the reference a reading sees the same thing (transport)."
+    )
+    reading_seconds: Annotated[float, Field(ge=0, le=31_622_400)] = setting(
+        0.0, "How long a reading stands for (mean_over_reference_interval)."
+    )
+    completeness: Annotated[float, Field(gt=0, le=1)] = setting(
+        0.75, "Share of a reference's interval that readings must cover."
+    )
+    correlation: Annotated[float, Field(ge=0, le=1)] = setting(
+        1.0, "Between the errors of the readings that one pair is made of."
+    )
+    uncertainty: PairUncertainty = setting(
+        PairUncertainty(), "How the uncertainty of a pairing grows with distance."
     )
     max_wait_hours: float = setting(
         72.0, "How long either side waits for the other to arrive.", gt=0, le=8784
@@ -134,7 +173,12 @@ class Pairing(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Each thing to agree on is named once."""
+        """Each thing to agree on is named once; a mean needs to know how long a reading is."""
+        if self.mode == "mean_over_reference_interval" and not self.reading_seconds:
+            what = "is needed for mean_over_reference_interval: how long a reading stands for"
+            yield Contradiction(("reading_seconds",), what)
+        if self.candidates is not None and self.mode not in ("nearest", "key"):
+            yield Contradiction(("candidates",), "means nothing in this mode; take it away")
         if len(set(self.match_on)) < len(self.match_on):
             yield Contradiction(("match_on",), "names the same thing twice")
 

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from monitor.config.kinds import Section
-from monitor.config.sections import Density, Profile
+from monitor.config.sections import Density, Pairing, PairUncertainty, Profile
 from monitor.config.settings import Group, Part, Parts, Settings
 from monitor.config.source import Source
 from monitor.topics import Template
 
 # A topic that names no quantity gives its readings this one.
 UNNAMED_QUANTITY: Final = "value"
+TOLERANCE_SECONDS: Final = 60.0
 
 S = TypeVar("S", bound=Section)
 
@@ -25,8 +26,8 @@ S = TypeVar("S", bound=Section)
 class SeriesSettings:
     """The settings of one series; ``group`` and ``unit`` are empty where there is none.
 
-    ``pairing_mode`` and ``tolerance_seconds`` are those the core pairs by: pairing by key is
-    pairing all readings of that key, with max_wait_hours for a tolerance.
+    ``pairing_mode`` and ``tolerance_seconds`` are those the core pairs by: in modes nearest and key
+    the candidates decide.
     """
 
     group: str
@@ -39,6 +40,11 @@ class SeriesSettings:
     patience: float
     pairing_mode: str
     tolerance_seconds: float
+    lag_seconds: float
+    reading_seconds: float
+    completeness: float
+    correlation: float
+    uncertainty: PairUncertainty
     stale_after_seconds: float
 
 
@@ -56,7 +62,6 @@ def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings
     scoring = _laid_over(settings.scoring, [each.scoring for each in layers])
     alerts = _laid_over(settings.alerts, [each.alerts for each in layers])
     series = _laid_over(settings.series, [each.series for each in layers])
-    by_key = pairing.mode == "key"
     return SeriesSettings(
         group="" if group is None else group.name,
         unit=_unit(settings, quantity),
@@ -66,10 +71,29 @@ def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings
         window_pairs=windows.pairs,
         window_days=windows.days,
         patience=alerts.patience,
-        pairing_mode="all" if by_key else pairing.mode,
-        tolerance_seconds=pairing.max_wait_hours * 3600 if by_key else pairing.tolerance_seconds,
+        pairing_mode=_core_mode(pairing),
+        tolerance_seconds=_tolerance_seconds(pairing),
+        lag_seconds=pairing.lag_seconds,
+        reading_seconds=pairing.reading_seconds,
+        completeness=pairing.completeness,
+        correlation=pairing.correlation,
+        uncertainty=pairing.uncertainty,
         stale_after_seconds=series.stale_after_seconds,
     )
+
+
+def _core_mode(pairing: Pairing) -> str:
+    if pairing.mode == "nearest":
+        return pairing.candidates or "nearest"
+    if pairing.mode == "key":
+        return pairing.candidates or "all"
+    return pairing.mode
+
+
+def _tolerance_seconds(pairing: Pairing) -> float:
+    if pairing.tolerance_seconds is not None:
+        return pairing.tolerance_seconds
+    return pairing.max_wait_hours * 3600.0 if pairing.mode == "key" else TOLERANCE_SECONDS
 
 
 def _laid_over(section: S, parts: list[Part | None]) -> S:

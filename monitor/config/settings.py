@@ -14,6 +14,7 @@ from monitor.config.mapping import Maintenance
 from monitor.config.mistakes import KeyPath
 from monitor.config.sections import (
     Alerts,
+    Candidates,
     Density,
     Http,
     Journal,
@@ -22,10 +23,12 @@ from monitor.config.sections import (
     Mqtt,
     Pairing,
     PairingMode,
+    PairUncertainty,
     Patience,
     Profile,
     Publish,
     Scoring,
+    Seconds,
     Series,
     StaleAfterSeconds,
     ToleranceSeconds,
@@ -69,10 +72,24 @@ class Part(Section):
 class PairingPart(Part):
     """Pairing, for some series."""
 
+    nullable: ClassVar[frozenset[str]] = frozenset({"candidates", "tolerance_seconds"})
+
     mode: PairingMode | None = setting(None, "Instead of pairing.mode.")
+    candidates: Candidates | None = setting(None, "Instead of pairing.candidates.")
     tolerance_seconds: ToleranceSeconds | None = setting(
         None, "Instead of pairing.tolerance_seconds."
     )
+    lag_seconds: Seconds | None = setting(None, "Instead of pairing.lag_seconds.")
+    reading_seconds: Annotated[float, Field(ge=0, le=31_622_400)] | None = setting(
+        None, "Instead of pairing.reading_seconds."
+    )
+    completeness: Annotated[float, Field(gt=0, le=1)] | None = setting(
+        None, "Instead of pairing.completeness."
+    )
+    correlation: Annotated[float, Field(ge=0, le=1)] | None = setting(
+        None, "Instead of pairing.correlation."
+    )
+    uncertainty: PairUncertainty | None = setting(None, "Instead of pairing.uncertainty.")
 
 
 class WindowsPart(Part):

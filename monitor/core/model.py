@@ -76,7 +76,8 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
 
 Observation = Reading | Reference | Event
 
-# One pair: a reading with its reference. The order of a series' pairs is (time, id).
+# One pair: a reading with its reference. The order of a series' pairs is (time, id). Of rows with
+# one id the last one counts; a pair that gets another time is removed first.
 PAIR: Final = np.dtype(
     [
         ("series", np.int64),  # row of the series in the registry

@@ -219,7 +219,10 @@ class Pairing:
         slot = lane.slots.get(identity)
         before = {row[1]: row for row in slot.rows} if slot is not None else {}
         for row in rows:
-            if not _same(before.pop(row[1], None), row):
+            old = before.pop(row[1], None)
+            if old is not None and old[2] != row[2]:
+                self._removed.append((*old[:REMOVED], True))
+            if not _same(old, row):
                 self._added.append(row)
         self._removed.extend((*row[:REMOVED], True) for row in before.values())
         if not rows:

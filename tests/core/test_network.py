@@ -167,3 +167,16 @@ def test_a_series_that_is_not_heard_of_is_stale():
     assert shell.network.evaluate(1100.0).states == ("ok",)
     assert shell.network.evaluate(1000.0 + 3601.0).states == ("stale",)
     assert shell.network.evaluate(1000.0 + 3601.0).withdrawn.tolist() == [True]
+
+
+def test_a_reading_that_comes_nearer_takes_the_other_ones_place_in_the_window():
+    shell = Shell()
+    for observation in (
+        Reference("s", "weight", 10.0, 500.0),
+        Reading("s", "weight", 9.8, 501.0, u=5.0),
+        Reading("s", "weight", 10.1, 502.0, u=5.0),
+    ):
+        shell.take([observation])
+
+    window = shell.network.windows.rows(0)
+    assert [(row["time"], row["value"]) for row in window] == [(10.1, 502.0)]

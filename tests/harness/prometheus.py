@@ -8,7 +8,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from harness.programs import answers, free_port, need, until, written
+from harness.programs import free_port, need, until, written
 
 SETTINGS = """
 global: {{scrape_interval: 1s, scrape_timeout: 1s}}
@@ -30,7 +30,14 @@ class Prometheus:
         self._process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        until("Prometheus listens", lambda: answers(self._port))
+        until("Prometheus is ready", self._ready)
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/-/ready", timeout=5.0):
+                return True
+        except OSError:
+            return False
 
     def query(self, expression: str) -> list[dict]:
         """Return the samples of an instant query."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -172,10 +173,11 @@ def test_it_listens_on_loopback_only_and_stops_without_a_trace():
     address = broker.start()
     folder, pid = broker.folder, broker.pid
     children = Path(f"/proc/{pid}/task/{pid}/children")
-    listening = _listening(children.read_text().split()) if children.exists() else []
-
-    broker.stop()
-    broker.stop()
+    try:
+        listening = _listening(children.read_text().split()) if children.exists() else []
+    finally:
+        broker.stop()
+        broker.stop()
 
     assert address[0] == "127.0.0.1"
     assert {host for host, _ in listening} <= {"0100007F"}
@@ -189,7 +191,9 @@ def _listening(pids: list[str]) -> list[tuple[str, str]]:
     sockets = set()
     for pid in pids:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
-            target = str(entry.readlink())
+            target = ""
+            with contextlib.suppress(FileNotFoundError):  # it was closed since
+                target = str(entry.readlink())
             if target.startswith("socket:["):
                 sockets.add(target[8:-1])
     found = []

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.statistics import live_statistics
 from monitor.decode import REASONS
-from monitor.exposition import METRICS, STATES, Exposition
+from monitor.exposition import METRICS, OTHERS, STATES, Exposition
+from monitor.metrics_page import PAGE_FILE, metrics_page
 from monitor.telemetry import Figures, Telemetry
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
@@ -126,7 +128,7 @@ def test_states_are_one_hot_and_alerts_say_which():
 
 def test_a_page_remembers_series_only_as_long_as_they_are_the_same():
     exposition = Exposition()
-    exposition.render(snapshot())
+    exposition.render(snapshot(values=(1.0, 2.0)))
     page = exposition.render(snapshot(names=(("c", "y"), ("d", "y")), values=(3.0, 4.0)))
 
     assert value(page, "monitor_calibration_zms", sensor="c", quantity="y") == 3.0
@@ -183,6 +185,23 @@ def test_a_lone_surrogate_does_not_take_the_page_down():
     page = Exposition().render(snapshot(names=(("a\ud800", "x"), ("b", "x"))))
 
     assert page.decode("utf-8")
+
+
+def test_the_list_of_metrics_is_current():
+    """Else: python -m monitor.metrics_page."""
+    assert PAGE_FILE.read_text(encoding="utf-8") == metrics_page()
+
+
+def test_the_golden_page_has_every_metric_of_the_list():
+    shown = {family.name for family in text_string_to_metric_families(GOLDEN.read_text("utf-8"))}
+
+    assert shown == {*METRICS, *OTHERS}
+
+
+def test_every_statistic_that_is_computed_live_has_a_metric():
+    statistics = {metric.statistic for metric in METRICS.values()}
+
+    assert set(live_statistics("normal")) | set(live_statistics("tophat")) <= statistics
 
 
 def test_the_daemons_own_figures_are_on_the_page():
