@@ -80,9 +80,16 @@ class Router:
             found = decoder(payload, fields, route, received)
         except Rejected:
             raise
+        except RecursionError as error:
+            raise Rejected("bad_payload", "the payload is nested too deeply") from error
         except Exception as error:  # a decoder's fault must cost one message, never the daemon
             raise Rejected("unexpected", f"{type(error).__name__}: {error}") from error
         return found if self._maintenance is None else self._maintenance.without(found)
+
+    def filter_of(self, topic: str) -> str:
+        """Return the topic filter of the source that reads ``topic``; it was decoded before."""
+        known = self._known.get(topic)
+        return Template.parse(known[2].template).filter if known is not None else ""
 
     def _find(self, topic: str) -> tuple[Decoder, dict[str, str], Route]:
         for template, route in self._routes:

@@ -17,7 +17,9 @@ from monitor.core.model import NAN, Reading
 
 VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
+P_MARGIN: Final = 1e-9
 FUTURE_SECONDS: Final = 300.0
+TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written out
 KEY_CHARACTERS_MAX: Final = 256
 NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
 
@@ -28,7 +30,7 @@ REASONS: Final[Mapping[str, str]] = {
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
     "not_finite": "a number is not finite",
-    "out_of_range": f"a number is larger than {VALUE_MAX:g}",
+    "out_of_range": f"a number is larger than {VALUE_MAX:g}, or a year is not 1 to 9999",
     "missing_uncertainty": "neither u nor a coverage interval is stated",
     "bad_uncertainty": f"a standard uncertainty is below {U_MIN:g}, zero or negative",
     "inverted_interval": "the lower limit is above the upper limit",
@@ -64,18 +66,20 @@ def check_name(what: str, name: str) -> str:
     return name
 
 
-def check_key(key: str) -> str:
+def check_key(key: str, what: str = "key") -> str:
     """Return ``key`` if it is short and printable; the empty key means none."""
     if len(key) > KEY_CHARACTERS_MAX or not (key.isprintable() or not key):
-        raise Rejected("bad_name", f"key {key[:60]!r}: use at most 256 printable characters")
+        raise Rejected("bad_name", f"{what} {key[:60]!r}: use at most 256 printable characters")
     return key
 
 
-def check_time(time: float, received: float) -> float:
-    """Return event ``time`` (s since 1970 UTC) if it is not ahead of its arrival."""
+def check_time(time: float, received: float, what: str = "time") -> float:
+    """Return event ``time`` (s since 1970 UTC) if it is of our era and not ahead of its arrival."""
     if not time <= received + FUTURE_SECONDS:
         ahead = time - received
-        raise Rejected("future", f"time is {ahead:.0f} s ahead of this machine's clock")
+        raise Rejected("future", f"{what} is {ahead:.0f} s ahead of this machine's clock")
+    if time < TIME_MIN:
+        raise Rejected("out_of_range", f"{what} is {time:.0f} s from 1970, before the year 1 UTC")
     return time
 
 
@@ -98,8 +102,8 @@ def check_u(what: str, u: float) -> float:
 
 
 def check_p(p: float) -> float:
-    """Return coverage probability ``p`` if it lies strictly between 0 and 1."""
-    if 0.0 < p < 1.0:
+    """Return coverage probability ``p`` if it lies between 0 and 1, 1e-9 or more from either."""
+    if P_MARGIN <= p <= 1.0 - P_MARGIN:
         return p
     raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9")
 

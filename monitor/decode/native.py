@@ -23,6 +23,7 @@ from monitor.decode.checks import (
 from monitor.decode.route import Route
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+Revision = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # what JSON numbers carry exactly
 RANKS: Final = {"prelim": 0, "final": 1, "void": 2}
 
 
@@ -56,7 +57,7 @@ class NativeReference(msgspec.Struct, gc=False):
     unit: str | None = None
     key: str | int = ""
     id: str | int = ""
-    rev: int = 0
+    rev: Revision = 0
     status: str = ""
     start: Instant | None = None
     end: Instant | None = None
@@ -121,7 +122,7 @@ def _to_reading(
         upper=NAN if body.upper is None else body.upper,
         p=NAN if body.p is None else body.p,
         key=check_key(str(body.key)) if body.key != "" else "",
-        sequence=str(body.seq) if body.seq != "" else "",
+        sequence=check_key(str(body.seq), "seq") if body.seq != "" else "",
     )
     return check_reading(reading, received)
 
@@ -134,7 +135,7 @@ def _to_reference(
             "bad_field", f"status is {body.status[:60]!r}; use prelim, final or void at `$.status`"
         )
     void = body.status == "void"
-    identity = check_key(str(body.id))
+    identity = check_key(str(body.id), "id")
     time = body.time or body.end
     if time is None and not (void and identity):
         raise Rejected("missing_field", "time is missing at `$.time`")
@@ -155,7 +156,7 @@ def _to_reference(
         revision=4 * body.rev + RANKS.get(body.status, 0),
         void=void,
         start=NAN if body.start is None else body.start.timestamp(),
-        end=NAN if body.end is None else check_time(body.end.timestamp(), received),
+        end=NAN if body.end is None else check_time(body.end.timestamp(), received, "end"),
     )
 
 
