@@ -16,7 +16,7 @@ from monitor.decode import Maintenance, Route, Router
 from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
 from monitor.decode.sparkplug_births import Births
-from monitor.intake import Intake, recover
+from monitor.intake import BIRTHS, Intake, recover
 from monitor.journal import Journal
 from monitor.sources.mqtt import MqttSettings, Subscription, Tls
 from monitor.topics import Template
@@ -111,9 +111,12 @@ def _seconds(text: str | None) -> float:
 def assemble(settings: Settings, now: float) -> Parts:
     """Open the journal and rebuild the network from it; raises JournalError."""
     journal = Journal(Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters)
-    network = Network(plan_of(settings), journal.history)
+    network = Network(plan_of(settings), journal)
     recover(network, journal, now)
-    intake = Intake(router_of(settings), network, journal)
+    births = Births()
+    if noted := journal.note(BIRTHS):
+        births.load(noted)
+    intake = Intake(router_of(settings, births), network, journal, births)
     return Parts(settings, network, journal, intake)
 
 

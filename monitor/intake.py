@@ -9,17 +9,30 @@ memory takes pairs only after the journal has them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from statistics import median
 from typing import Final, NamedTuple, Protocol
 
-from monitor.core.model import Event, Observation
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+    in_event_order,
+)
 from monitor.core.network import Network, Outcome
-from monitor.core.windows import in_event_order
 from monitor.decode import REASONS, Rejected, Router
+from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Journal
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
+BIRTHS: Final = "sparkplug_births"  # name of the journal's note
+_DELAYS_A_BATCH: Final = 8
+_DELAYS_KEPT: Final = 101
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
@@ -74,11 +87,37 @@ class Decoded(NamedTuple):
     refused: list[tuple[int, Rejected]]
 
 
-class Intake:
-    """Takes batches of messages into journal and network."""
+class Delays:
+    """How long after their event messages come, by the topic filter of their source, in s.
 
-    def __init__(self, router: Router, network: Network, journal: Journal) -> None:
+    Below zero the sender's clock is ahead of this machine's.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, deque[float]] = {}
+
+    def add(self, topics: str, seconds: float) -> None:
+        """Take one message's delay."""
+        self._last.setdefault(topics, deque(maxlen=_DELAYS_KEPT)).append(seconds)
+
+    def medians(self) -> Mapping[str, float]:
+        """Return the median delay of the last messages of each source."""
+        return {topics: median(last) for topics, last in self._last.items()}
+
+
+class Intake:
+    """Takes batches of messages into journal and network.
+
+    ``births`` is what ``router`` knows of Sparkplug's births; it is noted in the journal.
+    """
+
+    def __init__(
+        self, router: Router, network: Network, journal: Journal, births: Births | None = None
+    ) -> None:
         self._router: Final = router
+        self._births: Final = births if births is not None else Births()
+        self._births_noted = self._births.changed
+        self.delays: Final = Delays()
         self._network: Final = network
         self._journal: Final = journal
         self.counts: Final = Counts(journal.totals())
@@ -93,14 +132,17 @@ class Intake:
             decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
         accepted = [decoded.observations[at] for at in outcome.accepted]
         counted = self._count(len(messages), decoded, outcome)
+        self._note_delays(messages, decoded, received)
         return Batch(
             received=received,
-            observations=[each for each in accepted if not isinstance(each, Event)],
+            observations=[each for each in accepted if isinstance(each, Reading | Reference)],
             pairs=outcome.pairs,
-            new_series=outcome.new_series,
+            series=outcome.series,
             dead_letters=[_dead(messages[at], received, refused) for at, refused in counted],
             totals=self.counts.totals(),
             events=[each for each in accepted if isinstance(each, Event)],
+            collocations=[each for each in accepted if isinstance(each, Collocation)],
+            notes=self._notes(),
         )
 
     def commit(self, batch: Batch) -> None:
@@ -110,6 +152,22 @@ class Intake:
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
+
+    def _notes(self) -> Mapping[str, bytes]:
+        """Return what is to be remembered besides: the births, if there were any."""
+        if self._births.changed == self._births_noted:
+            return {}
+        self._births_noted = self._births.changed
+        return {BIRTHS: self._births.dump()}
+
+    def _note_delays(self, messages: Sequence[Incoming], decoded: Decoded, received: float) -> None:
+        """Take the delays of a few messages, spread over the batch."""
+        step = max(1, len(decoded.observations) // _DELAYS_A_BATCH)
+        for at in range(0, len(decoded.observations), step):
+            observation = decoded.observations[at]
+            if isinstance(observation, Reading | Reference) and isfinite(observation.time):
+                topics = self._router.filter_of(messages[decoded.sources[at]].topic)
+                self.delays.add(topics, received - observation.time)
 
     def _decode(self, messages: Sequence[Incoming], received: float) -> Decoded:
         observations: list[Observation] = []
@@ -160,8 +218,8 @@ class Intake:
 
 def recover(network: Network, journal: Journal, now: float) -> None:
     """Rebuild ``network`` from ``journal``: series, pairs and what waits for its other side."""
-    network.restore_series((sensor, quantity) for _, sensor, quantity, _ in journal.series())
-    network.restore(now, journal.events())
+    network.restore_series(journal.series())
+    network.restore(now, [*journal.events(), *journal.collocations()])
     for received, observations in journal.observations():
         network.restore(received, observations)
     network.apply(in_event_order(journal.pairs()))

@@ -11,19 +11,30 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Event, Observation, Records
-from monitor.core.windows import in_event_order
+from monitor.core.lanes import digest, reference_identity
+from monitor.core.model import (
+    PAIR,
+    Collocation,
+    Event,
+    Observation,
+    Records,
+    Reference,
+    in_event_order,
+)
+from monitor.core.network import KnownSeries
+from monitor.core.past import names_nobody
 from monitor.errors import CANNOT_CREATE, TRY_AGAIN, MonitorError
 
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
 create table series (row integer primary key, sensor text not null, quantity text not null,
-                     unit text not null default '', unique (sensor, quantity));
+                     unit text not null, since real not null, unique (sensor, quantity));
 create table observations (batch integer primary key, received real not null,
                            count integer not null, crc integer not null, body blob not null);
 create table pairs (batch integer primary key, newest real not null, count integer not null,
@@ -32,6 +43,16 @@ create table dead_letters (id integer primary key, received real not null, topic
                            reason text not null, detail text not null, payload blob not null);
 create table events (sensor text not null, time real not null, event text not null,
                      note text not null, primary key (sensor, time, event, note));
+create table collocations (sensor text not null, subject text not null, start real not null,
+                           end real not null, distance_km real not null,
+                           primary key (sensor, subject, start, end, distance_km));
+create table revisions (reference integer primary key, identity text not null,
+                        subject text not null, quantity text not null,
+                        revision integer not null, received real not null);
+create index revisions_by_identity on revisions (identity);
+create table made (reference integer not null, batch integer not null,
+                   primary key (reference, batch)) without rowid;
+create table notes (name text primary key, body blob not null);
 create table totals (name text primary key, value integer not null);
 """
 # Small batches are laid together once there are this many, so that a slow stream starts fast too.
@@ -71,10 +92,12 @@ class Batch(NamedTuple):
     received: float
     observations: Sequence[Observation]
     pairs: Records
-    new_series: Sequence[tuple[int, str, str, str]]
+    series: Sequence[KnownSeries]
     dead_letters: Sequence[DeadLetter]
     totals: Mapping[str, int]
     events: Sequence[Event] = ()
+    collocations: Sequence[Collocation] = ()
+    notes: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Journal:
@@ -86,6 +109,7 @@ class Journal:
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(list[Observation])
         self._db = _open(path)
+        self._has_revisions = bool(self._db.execute("select 1 from revisions limit 1").fetchone())
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -114,14 +138,15 @@ class Journal:
 
     def _write(self, batch: Batch) -> None:
         db = self._db
-        if batch.new_series:
-            db.executemany("insert into series values (?, ?, ?, ?)", batch.new_series)
+        if batch.series:
+            db.executemany("insert or replace into series values (?, ?, ?, ?, ?)", batch.series)
         if batch.observations:
             body = self._encoder.encode(batch.observations)
             db.execute(
                 "insert into observations (received, count, crc, body) values (?, ?, ?, ?)",
                 (batch.received, len(batch.observations), zlib.crc32(body), body),
             )
+            self._note_revisions(batch)
         if batch.pairs.size:
             self._insert_pairs(batch.pairs)
         if batch.dead_letters:
@@ -129,14 +154,52 @@ class Journal:
         if batch.events:
             rows = [(e.sensor, e.time, e.event, e.note) for e in batch.events]
             db.executemany("insert or ignore into events values (?, ?, ?, ?)", rows)
+        if batch.collocations:
+            rows = [msgspec.structs.astuple(each) for each in batch.collocations]
+            db.executemany("insert or ignore into collocations values (?, ?, ?, ?, ?)", rows)
+        if batch.notes:
+            db.executemany("insert or replace into notes values (?, ?)", batch.notes.items())
         db.executemany("insert or replace into totals values (?, ?)", batch.totals.items())
 
     def _insert_pairs(self, pairs: Records) -> None:
         body = pairs.tobytes()
-        self._db.execute(
+        batch = self._db.execute(
             "insert into pairs (newest, count, crc, body) values (?, ?, ?, ?)",
             (float(pairs["time"].max()), pairs.size, zlib.crc32(body), body),
-        )
+        ).lastrowid
+        if self._has_revisions:
+            references = np.unique(pairs["reference_id"]).view(np.int64).tolist()
+            self._db.executemany(
+                "insert or ignore into made select reference, ? from revisions where reference = ?",
+                [(batch, reference) for reference in references],
+            )
+
+    def _note_revisions(self, batch: Batch) -> None:
+        """Note the references that can be revised, and how far they were."""
+        for reference in batch.observations:
+            if not isinstance(reference, Reference) or not (
+                reference.identity or reference.revision
+            ):
+                continue
+            self._has_revisions = True
+            if names_nobody(reference):
+                self._db.execute(
+                    "update revisions set revision = max(revision, ?) where identity = ?",
+                    (reference.revision, reference.identity),
+                )
+                continue
+            self._db.execute(
+                "insert into revisions values (?, ?, ?, ?, ?, ?) on conflict do update "
+                "set revision = max(revision, excluded.revision), received = excluded.received",
+                (
+                    _signed(digest(*reference_identity(reference))),
+                    reference.identity,
+                    reference.subject,
+                    reference.quantity,
+                    reference.revision,
+                    batch.received,
+                ),
+            )
 
     def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         kept = letters[-self._dead_letters_kept :]
@@ -156,6 +219,8 @@ class Journal:
         db.execute("begin immediate")
         db.execute("delete from observations where received < ?", (observations_before,))
         db.execute("delete from pairs where newest < ?", (pairs_before,))
+        db.execute("delete from made where batch not in (select batch from pairs)")
+        db.execute("delete from revisions where received < ?", (pairs_before,))
         db.execute("commit")
 
     def compact(self) -> None:
@@ -193,20 +258,36 @@ class Journal:
             "update pairs set newest = ?, count = ?, crc = ?, body = ? where batch = ?",
             (float(rows["time"].max()), rows.size, zlib.crc32(body), body, batches[0]),
         )
+        merged = (batches[0], batches[-1])
+        self._db.execute("delete from pairs where batch > ? and batch <= ?", merged)
         self._db.execute(
-            "delete from pairs where batch > ? and batch <= ?", (batches[0], batches[-1])
+            "insert or ignore into made select reference, ? from made "
+            "where batch > ? and batch <= ?",
+            (batches[0], *merged),
         )
+        self._db.execute("delete from made where batch > ? and batch <= ?", merged)
 
     # -- reading ----------------------------------------------------------------------------
 
-    def series(self) -> list[tuple[int, str, str, str]]:
-        """Return (row, sensor, quantity, unit) of every series, by row."""
-        return list(self._db.execute("select row, sensor, quantity, unit from series order by row"))
+    def series(self) -> list[KnownSeries]:
+        """Return every series, by row."""
+        query = "select row, sensor, quantity, unit, since from series order by row"
+        return [KnownSeries(*row) for row in self._db.execute(query)]
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
         query = "select sensor, time, event, note from events order by time, sensor, event, note"
         return [Event(*row) for row in self._db.execute(query)]
+
+    def collocations(self) -> list[Collocation]:
+        """Return every collocation."""
+        query = "select sensor, subject, start, end, distance_km from collocations order by 1,2,3,4"
+        return [Collocation(*row) for row in self._db.execute(query)]
+
+    def note(self, name: str) -> bytes:
+        """Return what was last noted under a name, empty if nothing was."""
+        found = self._db.execute("select body from notes where name = ?", (name,)).fetchone()
+        return found[0] if found else b""
 
     def totals(self) -> dict[str, int]:
         """Return the counters as of the last commit."""
@@ -232,6 +313,31 @@ class Journal:
             found.append(rows[rows["series"] == series])
         return in_event_order(np.concatenate(found))
 
+    def made_by(self, reference_id: int) -> Records:
+        """Return all standing pairs that one reference made that came with an identity."""
+        name = _signed(reference_id)
+        query = (
+            "select batch, crc, body from pairs "
+            "where batch in (select batch from made where reference = ?)"
+        )
+        found = [np.zeros(0, dtype=PAIR)]
+        found += [np.frombuffer(body, dtype=PAIR) for _, body in self._bodies("pairs", query, name)]
+        rows = np.concatenate(found)
+        ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]
+        standing = in_event_order(rows[np.isin(rows["id"], ids)])
+        return standing[standing["reference_id"] == np.uint64(reference_id)]
+
+    def named(self, identity: str) -> list[tuple[str, str]]:
+        """Return (subject, quantity) of every reference that came with this identity."""
+        query = "select subject, quantity from revisions where identity = ? order by 1, 2"
+        return list(self._db.execute(query, (identity,)))
+
+    def revision(self, reference_id: int) -> int:
+        """Return the highest revision that came of a reference, -1 if none is known."""
+        query = "select revision from revisions where reference = ?"
+        found = self._db.execute(query, (_signed(reference_id),)).fetchone()
+        return found[0] if found else -1
+
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """Return the newest dead letters, newest first."""
         query = (
@@ -255,6 +361,11 @@ class Journal:
                 f"{self.path}: batch {batch} of {table} is damaged (its checksum differs); "
                 "restore a backup of the file, or move it away to begin anew"
             )
+
+
+def _signed(name: int) -> int:
+    """Return a 64-bit name as SQLite keeps integers."""
+    return name - (1 << 64) if name >> 63 else name
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns, columns
-from monitor.core.model import PAIR, Observation, Records
+from monitor.core.model import PAIR, Observation, Records, Reference, in_event_order, time_of
 from monitor.core.network import Network, Plan
+from monitor.core.past import Memory
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName
 from monitor.core.watch import Change
-from monitor.core.windows import in_event_order
 from monitor.files import PairTable, detect, read_pairs, read_stream
 
 _BATCH: Final = 4096
@@ -59,24 +59,23 @@ def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorde
 
 
 class _Memory:
-    """A network whose journal is in memory."""
+    """A network whose past is in memory."""
 
     def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
         limits = Limits(_SERIES_MAX, _SERIES_MAX)
         plan = Plan(rules_of, limits=limits, window_pairs_max=window)
-        self.network: Final = Network(plan, self._history)
-        self._made: list[Records] = []
+        self._past: Final = Memory()
+        self.network: Final = Network(plan, self._past)
 
-    def apply(self, pairs: Records) -> None:
+    def apply(self, pairs: Records, observations: Iterable[Observation] = ()) -> None:
         """Keep changes of pairs and let the network have them."""
-        if pairs.size:
-            self._made.append(pairs)
-            self.network.apply(pairs)
+        self._past.keep(pairs, (each for each in observations if isinstance(each, Reference)))
+        self.network.apply(pairs)
 
     def recorded(self, notes: Iterable[str]) -> Recorded:
         """Return all there is, series without a pair left out."""
         self.network.evaluate(0.0)
-        pairs = in_event_order(self._all())
+        pairs = in_event_order(self._past.pairs())
         paired, index = np.unique(pairs["series"], return_inverse=True)
         renumbered = {int(row): at for at, row in enumerate(paired)}
         pairs["series"] = index
@@ -91,15 +90,6 @@ class _Memory:
             ],
             tuple(notes),
         )
-
-    def _history(self, series: int) -> Records:
-        made = self._all()
-        return in_event_order(made[made["series"] == series])
-
-    def _all(self) -> Records:
-        if len(self._made) > 1:
-            self._made = [np.concatenate(self._made)]
-        return self._made[0] if self._made else np.zeros(0, dtype=PAIR)
 
 
 def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
@@ -126,8 +116,8 @@ def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
 
     memory = _Memory(rules_of, 32)
     for batch in _batches(progress(stream)):
-        received = max(observation.time for observation in batch)
-        memory.apply(memory.network.observe(batch, received).pairs)
+        received = max(time_of(observation) for observation in batch)
+        memory.apply(memory.network.observe(batch, received).pairs, batch)
         memory.network.expire(received)
     return memory.recorded(stream.notes)
 

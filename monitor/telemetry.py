@@ -36,6 +36,7 @@ class Figures:
     stale_acknowledgements: int = 0
     connected: bool = False
     last_message: Mapping[str, float] = field(default_factory=dict)
+    delays: Mapping[str, float] = field(default_factory=dict)
     pending_readings: int = 0
     pending_references: int = 0
     series: int = 0
@@ -97,6 +98,15 @@ def _messages(now: Figures) -> Iterator[Metric]:
     for wanted, time in now.last_message.items():
         heard.add_metric([wanted], time)
     yield heard
+    delay = GaugeMetricFamily(
+        "monitor_source_delay_seconds",
+        "Median time from event to arrival of a source's last messages; below 0 its clock is ahead "
+        "of this machine's.",
+        labels=["filter"],
+    )
+    for wanted, seconds in now.delays.items():
+        delay.add_metric([wanted], seconds)
+    yield delay
 
 
 def _work(now: Figures) -> Iterator[Metric]:

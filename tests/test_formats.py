@@ -19,7 +19,7 @@ from monitor.config import load, parse
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.network import Network, Plan
 from monitor.core.rules import SeriesRules
-from monitor.core.windows import no_history
+from monitor.core.past import Memory
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload
@@ -428,7 +428,7 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
     odd = good | {"v": "x"}
     new = good | {"t": T + 1}
     with closing(Journal(tmp_path / "j.sqlite")) as journal:
-        network = Network(Plan(lambda *_: SeriesRules()), no_history)
+        network = Network(Plan(lambda *_: SeriesRules()), Memory())
         intake = Intake(router(), network, journal)
         batch = intake.prepare(
             [

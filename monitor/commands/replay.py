@@ -70,6 +70,7 @@ def _topics(settings: Settings) -> Topics:
         reading=found.get("reading", ""),
         reference=found.get("reference", ""),
         event=found.get("event", Topics().event),
+        collocation=found.get("collocation", Topics().collocation),
     )
 
 

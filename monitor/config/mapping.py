@@ -122,7 +122,8 @@ class Map(Section):
     )
     sensor: Composition = setting("{sensor}", "Name of the sensor, of the topic's fields or names.")
     subject: Composition = setting(
-        "{subject}", "Whom a reference is about, of the topic's fields or names."
+        "{subject}",
+        "Whom a reference is about, or is collocated with; of the topic's fields or names.",
     )
     names: Annotated[dict[Path, Composition], Field(max_length=8)] = setting(
         {}, "Texts of the payload that are split into fields: path and {subject}.{quantity}."
@@ -136,8 +137,13 @@ class Map(Section):
     identity: Path = setting("", "Path of the identity of a reference.")
     revision: Path = setting("", "Path of its revision, a whole number.")
     status: Path = setting("", "Path of its status: prelim, final or void.")
-    start: Path = setting("", "Path of the start of what a reference is the mean of.")
+    start: Path = setting(
+        "", "Path of the start of what a reference is the mean of, or of a collocation."
+    )
     end: Path = setting("", "Path of its end; also the reference's time, if it has no other.")
+    distance_m: PathOrNumber = setting(
+        "", "How far a sensor stands from the reference while collocated, in metres."
+    )
     event: Path = setting("", "Path of the name of an event.")
     note: Path = setting("", "Path of the note of an event.")
     select: Choices = setting({}, "Values by path; other records are passed over.")

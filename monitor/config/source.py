@@ -23,9 +23,9 @@ class Source(Section):
         description="Template of the topics; {sensor}, {quantity}, {subject} and any other {name} "
         "take one level each, + any one level, # all that follows."
     )
-    kind: Literal["reading", "reference", "event"] = Field(
-        description="What the messages are: readings of sensors, references, or events that begin "
-        "a new epoch."
+    kind: Literal["reading", "reference", "event", "collocation"] = Field(
+        description="What the messages are: readings of sensors, references, events that begin "
+        "a new epoch, or collocations of a sensor with the references of a subject."
     )
     decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
         "native", "Format of the payload."

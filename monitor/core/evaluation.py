@@ -54,10 +54,14 @@ class Evaluation:
         metrics = live_statistics(density)
         computed = compute(windows, set(metrics.values()))
         for metric, name in metrics.items():
-            column = self._values.get(metric)
-            if column is None:
-                column = self._values[metric] = np.full(self._capacity, np.nan)
-            column[series] = computed[name]
+            self.store(metric, series, computed[name])
+
+    def store(self, name: str, series: Int, values: Float) -> None:
+        """Keep one statistic of ``series``."""
+        column = self._values.get(name)
+        if column is None:
+            column = self._values[name] = np.full(self._capacity, np.nan)
+        column[series] = values
 
     def clear(self, series: Int) -> None:
         """Forget the numbers of ``series``: their windows are empty."""

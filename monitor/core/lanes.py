@@ -7,7 +7,8 @@ their order is a function of what they hold and never of how it arrived.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -76,12 +77,36 @@ class Slot:
         self.frozen = False
 
 
-class Bucket:
-    """References that agree in quantity and match key, in event order, and the lanes they serve."""
+class Scope:
+    """The times, in order, of references whatever their key, and the series they concern."""
 
-    __slots__ = ("digests", "identities", "lanes", "references", "span_seconds", "times")
+    __slots__ = ("series", "times")
 
     def __init__(self) -> None:
+        self.times: list[float] = []
+        self.series: set[int] = set()
+
+
+class Bucket:
+    """References that agree in quantity and match key, in event order, and the lanes they serve.
+
+    Buckets that differ in their key alone share a ``scope``; ``digest`` names the bucket.
+    """
+
+    __slots__ = (
+        "digest",
+        "digests",
+        "identities",
+        "lanes",
+        "references",
+        "scope",
+        "span_seconds",
+        "times",
+    )
+
+    def __init__(self, digest: int, scope: Scope) -> None:
+        self.digest = digest
+        self.scope = scope
         self.times: list[float] = []
         self.references: list[Reference] = []
         self.identities: list[Identity] = []
@@ -96,6 +121,7 @@ class Bucket:
         while place < len(times) and times[place] == time and self.identities[place] < identity:
             place += 1
         times.insert(place, time)
+        insort(self.scope.times, time)
         self.references.insert(place, reference)
         self.identities.insert(place, identity)
         self.digests.insert(place, digest(*identity))
@@ -113,6 +139,8 @@ class Bucket:
 
     def remove(self, place: int) -> None:
         """Take the reference at ``place`` out."""
+        times = self.scope.times
+        del times[bisect_left(times, self.times[place])]
         for column in (self.times, self.references, self.identities, self.digests):
             del column[place]
 
@@ -124,6 +152,28 @@ class Link(NamedTuple):
     start: float = -float("inf")
     end: float = float("inf")
     distance_km: float = 0.0
+
+
+def covered(links: Iterable[Link], first: float, tolerance_seconds: float) -> int:
+    """Count the references since ``first`` that links concern, those of any key.
+
+    The newest of a scope, whose readings may still come, are left out: ``tolerance_seconds``.
+    """
+    spans: dict[int, list[Link]] = {}
+    for link in links:
+        spans.setdefault(id(link.bucket.scope), []).append(link)
+    count = 0
+    for concerned in spans.values():
+        times = concerned[0].bucket.scope.times
+        if not times:
+            continue
+        until = times[-1] - tolerance_seconds
+        place = bisect_left(times, first)
+        for link in sorted(concerned, key=lambda link: link.start):
+            begin = max(place, bisect_left(times, link.start))
+            place = max(begin, bisect_right(times, min(link.end, until)))
+            count += place - begin
+    return count
 
 
 class Lane:

@@ -1,7 +1,7 @@
 """The words of the core: what a message becomes, and the columns a pair is kept in.
 
-Rules of this file: values only, no behaviour; times are seconds since 1970-01-01 UTC as float;
-a number that was not stated is NaN, never None, so that a record is a row of numbers.
+Rules of this file: values, and the order pairs are in; times are seconds since 1970-01-01 UTC as
+float; a number that was not stated is NaN, never None, so that a record is a row of numbers.
 """
 
 from __future__ import annotations
@@ -74,7 +74,23 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
     note: str = ""
 
 
-Observation = Reading | Reference | Event
+class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):
+    """A sensor stands beside a reference: those of ``subject`` concern it for a while."""
+
+    sensor: str
+    subject: str
+    start: float
+    end: float
+    distance_km: float = 0.0
+
+
+Observation = Reading | Reference | Event | Collocation
+
+
+def time_of(observation: Observation) -> float:
+    """Return the event time of an observation, s since 1970 UTC; NaN if it has none."""
+    return observation.start if isinstance(observation, Collocation) else observation.time
+
 
 # One pair: a reading with its reference. The order of a series' pairs is (time, id). Of rows with
 # one id the last one counts; a pair that gets another time is removed first.
@@ -100,3 +116,18 @@ PAIR: Final = np.dtype(
 def pair_records(rows: list[tuple[Any, ...]]) -> Records:
     """Return ``rows`` (tuples in the order of ``PAIR``) as one structured array."""
     return np.array(rows, dtype=PAIR)
+
+
+def in_event_order(pairs: Records) -> Records:
+    """Return the pairs that stand, once each, in the order (series, time, id).
+
+    ``pairs`` are changes in the order they were made; of rows with one id the last one counts.
+    """
+    last_first = pairs[::-1]
+    names = np.stack([last_first["series"].astype(np.uint64), last_first["id"]])
+    _, first = np.unique(names, axis=1, return_index=True)
+    latest = last_first[np.sort(first)]
+    standing = latest[~latest["removed"]]
+    order = np.lexsort((standing["id"], standing["time"], standing["series"]))
+    ordered: Records = standing[order]
+    return ordered

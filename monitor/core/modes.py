@@ -160,7 +160,7 @@ def _every(place: Place) -> list[Row]:
             lane.readings[at],
             lane.readings[at].time,
             lane.times[at] - place.time,
-            reading_digest(lane.readings[at]),
+            combine(reading_digest(lane.readings[at]), place.link.bucket.digest),
         )
         for at in _within(place)
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from monitor.core.bets import COVERAGE, FAMILIES
@@ -16,24 +17,40 @@ from monitor.core.columns import Columns, columns
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, active, judge
-from monitor.core.model import Event, Float, Int, Observation, Reading, Records, Reference
-from monitor.core.pairing import Pairing
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Float,
+    Int,
+    Observation,
+    Reading,
+    Records,
+    Reference,
+    in_event_order,
+)
+from monitor.core.pairing import Concern, Pairing
+from monitor.core.past import Past
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.scores import Density
 from monitor.core.sentences import column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import History, Windows, in_event_order
+from monitor.core.windows import Windows
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
 _SERIES_AT_ONCE: Final = 256
+_COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 
 
 class Plan(NamedTuple):
-    """The settings of a network: rules for each series, and the limits."""
+    """The settings of a network: rules for each series, and the limits.
+
+    ``concerns_of(sensor)`` names the references that concern a sensor besides its own.
+    """
 
     rules_of: Callable[[str, str], SeriesRules]
+    concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: ()
     match_on: frozenset[str] = frozenset(("subject", "key"))
     limits: Limits = Limits()
     window_pairs_max: int = 500
@@ -41,38 +58,58 @@ class Plan(NamedTuple):
     max_pending: int = 500_000
 
 
+class KnownSeries(NamedTuple):
+    """A series as a journal keeps it; ``since`` is the time of its first reading, s UTC."""
+
+    row: int
+    sensor: str
+    quantity: str
+    unit: str
+    since: float
+
+
 class Outcome(NamedTuple):
-    """What a batch of observations came to; indices refer to the batch."""
+    """What a batch of observations came to; indices refer to the batch.
+
+    ``series`` are those that are new, or whose first reading is earlier than was known.
+    """
 
     accepted: list[int]
     duplicates: list[int]
     refused: list[tuple[int, str]]
     pairs: Records
-    new_series: list[tuple[int, str, str, str]]
+    series: list[KnownSeries]
 
 
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, history: History) -> None:
+    def __init__(self, plan: Plan, past: Past) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
         self.registry: Final = Registry(plan.limits, self._on_new)
-        self.pairing: Final = Pairing(lambda s, q: plan.rules_of(s, q).pairing, plan.match_on)
+        self._collocations: dict[str, list[Concern]] = {}
+        self.pairing: Final = Pairing(
+            lambda sensor, quantity: plan.rules_of(sensor, quantity).pairing,
+            plan.match_on,
+            lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
+            past,
+        )
         capacity = plan.limits.maximum
-        self.windows: Final = Windows(capacity, plan.window_pairs_max, history)
+        self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
         self.detector: Final = Detector(np.full(capacity, 1000.0))
         self.watch: Final = Watch(
             self.detector,
             self.windows,
-            history,
+            past.history,
             self._columns,
             lambda row: self.epochs.of(self.registry.keys[row]),
         )
         self.rules: list[SeriesRules] = []
-        self._new: list[tuple[int, str, str, str]] = []
+        self._told: set[int] = set()
         self._evaluation: Final = Evaluation(capacity)
         self._transitions: list[Change] = []
+        self.first_reading: Float = np.full(capacity, np.inf)
         self.last_reading: Float = np.full(capacity, np.nan)
         self.last_pair: Float = np.full(capacity, np.nan)
         self.heard: Float = np.full(capacity, -np.inf)
@@ -92,10 +129,10 @@ class Network:
                 duplicates.append(at)
             else:
                 refused.append((at, verdict))
-        new, self._new = self._new, []
-        return Outcome(accepted, duplicates, refused, self.pairing.take_changes(), new)
+        changes = self.pairing.take_changes()
+        return Outcome(accepted, duplicates, refused, changes, self._take_told())
 
-    def _add(self, observation: Observation, received: float) -> str:
+    def _add(self, observation: Observation, received: float, *, recalled: bool = False) -> str:
         if isinstance(observation, Reading):
             row = self.registry.admit(observation.sensor, observation.quantity, received)
             if isinstance(row, str):
@@ -103,9 +140,14 @@ class Network:
             self.heard[row] = received
             if not self.last_reading[row] > observation.time:
                 self.last_reading[row] = observation.time
+            if observation.time < self.first_reading[row]:
+                self.first_reading[row] = observation.time
+                self._told.add(row)
             return self.pairing.add_reading(observation, row, received)
         if isinstance(observation, Reference):
-            return self.pairing.add_reference(observation, received)
+            return self.pairing.add_reference(observation, received, recalled=recalled)
+        if isinstance(observation, Collocation):
+            return self._collocate(observation)
         return self._begin_epoch(observation)
 
     def apply(self, pairs: Records) -> None:
@@ -121,22 +163,23 @@ class Network:
         self._evaluation.mark(series)
         np.fmax.at(self.last_pair, pairs["series"], pairs["time"])
 
-    def restore_series(self, names: Iterable[tuple[str, str]]) -> None:
-        """Give series the rows that a journal knows them by."""
-        for sensor, quantity in names:
-            self.registry.add(sensor, quantity)
-        self._new.clear()
+    def restore_series(self, series: Iterable[KnownSeries]) -> None:
+        """Give series the rows that a journal knows them by, in the order of their rows."""
+        for each in series:
+            row = self.registry.add(each.sensor, each.quantity)
+            self.first_reading[row] = each.since
+        self._told.clear()
 
     def restore(self, received: float, observations: Sequence[Observation]) -> None:
         """Hold again what a journal kept; its pairs are in the journal and come by apply."""
         for observation in observations:
-            self._add(observation, received)
+            self._add(observation, received, recalled=True)
         self.pairing.take_changes()
 
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""
         self.pairing.expire(now - self.plan.max_wait_seconds)
-        if self.pairing.readings + self.pairing.references > self.plan.max_pending:
+        if self.pairing.readings + len(self.pairing.references) > self.plan.max_pending:
             self.pairing.expire(self.pairing.oldest(0.1))
 
     # -- what comes out ---------------------------------------------------------------------
@@ -145,6 +188,7 @@ class Network:
         """Recompute what changed and return all that is known at ``now``."""
         self._transitions += self.watch.settle()
         changed = self._evaluation.take_changed()
+        touched = self.pairing.take_touched().union(changed.tolist())
         if changed.size:
             empty = self.windows.counts(changed) == 0
             self._evaluation.clear(changed[empty])
@@ -152,6 +196,7 @@ class Network:
             for at in range(0, changed.size, _SERIES_AT_ONCE):
                 part = changed[at : at + _SERIES_AT_ONCE]
                 self._evaluation.update(part, self._densities(part), self.columns(part))
+        self._measure_availability(touched)
         return self._snapshot(now)
 
     def take_transitions(self) -> list[Change]:
@@ -196,8 +241,38 @@ class Network:
         rules = self.plan.rules_of(key.sensor, key.quantity)
         self.rules.append(rules)
         self.detector.patience[row] = rules.patience
-        self._new.append((row, key.sensor, key.quantity, rules.unit))
+        self._told.add(row)
         self.windows.begin_epoch(row, self.epochs.start_of(key))
+
+    def _take_told(self) -> list[KnownSeries]:
+        """Return the series of which something is to be kept, and forget that it is."""
+        rows, self._told = sorted(self._told), set()
+        return [
+            KnownSeries(
+                row, *self.registry.keys[row], self.rules[row].unit, float(self.first_reading[row])
+            )
+            for row in rows
+        ]
+
+    def _measure_availability(self, rows: Iterable[int]) -> None:
+        series = np.array(sorted(rows), dtype=np.int64)
+        shares = [
+            self.pairing.availability(row, first)
+            for row, first in zip(series.tolist(), self.first_reading[series].tolist(), strict=True)
+        ]
+        self._evaluation.store("availability_ratio", series, np.array(shares))
+
+    def _collocate(self, collocation: Collocation) -> str:
+        """Let the references of a subject concern a sensor for a while."""
+        sensor, *concern = msgspec.structs.astuple(collocation)
+        known = self._collocations.setdefault(sensor, [])
+        if Concern(*concern) in known:
+            return "duplicate"
+        if len(known) >= _COLLOCATIONS_A_SENSOR_MAX:
+            return "series_limit"
+        known.append(Concern(*concern))
+        self.pairing.add_concern(sensor, known[-1])
+        return "accepted"
 
     def _begin_epoch(self, event: Event) -> str:
         """Cut the windows of a sensor's series; the latest epoch counts."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from monitor.core.holding import expire_lane, forget, oldest_arrival
 from monitor.core.lanes import (
     REMOVED,
@@ -19,13 +21,16 @@ from monitor.core.lanes import (
     Lane,
     Link,
     Row,
+    Scope,
     Slot,
+    covered,
     digest,
     reference_identity,
-    same_content,
 )
-from monitor.core.model import Reading, Records, Reference, pair_records
+from monitor.core.model import NAN, Reading, Records, Reference, pair_records
 from monitor.core.modes import MODES, Place, Rules
+from monitor.core.past import Memory, Past, names_nobody
+from monitor.core.references import Held, References
 
 Added = Literal["accepted", "duplicate"]
 MatchKey = tuple[str, str, str]
@@ -40,21 +45,13 @@ class Concern(NamedTuple):
     distance_km: float = 0.0
 
 
-class Held(NamedTuple):
-    """A reference that is known, its bucket and when it came."""
-
-    reference: Reference
-    bucket: Bucket
-    received: float
-
-
 class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
     ``rules_of(sensor, quantity)`` gives the rules of a series; ``match_on`` names what must agree
     besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
-    subjects besides the sensor itself whose references are its own; ``rows_of(reference_id)``
-    returns the pairs that a reference made which is no longer held.
+    subjects besides the sensor itself whose references are its own; ``past`` knows the pairs and
+    revisions of references that are no longer held.
     """
 
     def __init__(
@@ -62,22 +59,23 @@ class Pairing:
         rules_of: Callable[[str, str], Rules],
         match_on: frozenset[str],
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
-        rows_of: Callable[[int], Iterable[Row]] = lambda _reference_id: (),
+        past: Past | None = None,
     ) -> None:
         self._rules_of: Final = rules_of
         self._concerns_of: Final = concerns_of
-        self._rows_of: Final = rows_of
         self._by_subject: Final = "subject" in match_on
         self._by_key: Final = "key" in match_on
         self.lanes: dict[tuple[str, str, str], Lane] = {}
         self.buckets: dict[MatchKey, Bucket] = {}
-        self.held: dict[Identity, Held] = {}
+        self.references: Final = References(past if past is not None else Memory())
+        self._scopes: dict[tuple[str, str], Scope] = {}
+        self._touched: set[Scope] = set()
+        self._lanes_of: dict[int, list[Lane]] = {}
         self._rules: dict[int, Rules] = {}
         self._changes: list[Row] = []
         self._removed: list[Row] = []
         self._added: list[Row] = []
         self.readings = 0
-        self.references = 0
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -101,29 +99,45 @@ class Pairing:
                 self._note()
         return "accepted"
 
-    def add_reference(self, reference: Reference, received: float) -> Added:
-        """Take one reference or a revision of one; the highest revision stands."""
-        identity = reference_identity(reference)
-        known = self.held.get(identity)
+    def add_reference(
+        self, reference: Reference, received: float, *, recalled: bool = False
+    ) -> Added:
+        """Take one reference or a revision of one; the highest revision stands.
+
+        ``recalled`` says that it is not new: a journal gives back what it kept.
+        """
+        if names_nobody(reference):
+            voids = self.references.void_by_name(reference, received, recalled=recalled)
+            for void in voids or ():
+                self._take(void, void, received, recalled=recalled)
+            return "duplicate" if voids is None else "accepted"
+        stands = self.references.as_it_stands(reference)
+        return self._take(reference, stands, received, recalled=recalled)
+
+    def _take(
+        self, came: Reference, stands: Reference, received: float, *, recalled: bool
+    ) -> Added:
+        """Take a reference that came, of which ``stands`` is what stands."""
+        identity = reference_identity(came)
+        known = self.references.get(identity)
+        outdone = () if stands is came else (came,)
         if known is None:
-            self.references += 1
-            if reference.revision:
-                self._revise_unheld(reference, identity)
-        else:
-            if same_content(reference, known.reference):
+            if not (recalled or self._revise_let_go(came, stands, identity)):
                 return "duplicate"
-            if _rank(reference) <= _rank(known.reference):
-                return "accepted"
-            self.corrections += 1
-            if _in_place(known.reference, reference):
-                self._revise(known, reference, identity)
-                return "accepted"
-            if not known.reference.void:
-                self._withdraw(known, identity)
-        bucket = self._bucket(reference.subject, reference.quantity, reference.key)
-        self.held[identity] = Held(reference, bucket, received)
-        if not reference.void:
-            self._settle_near(bucket, bucket.insert(reference, identity))
+            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone))
+            return "accepted"
+        if known.knows(came):
+            return "duplicate"
+        if _rank(stands) <= _rank(known.reference):
+            self.references.keep(identity, known._replace(outdone=(*known.outdone, came)))
+            return "accepted"
+        self.corrections += not recalled
+        outdone = (*known.outdone, known.reference, *outdone)
+        if _in_place(known.reference, stands):
+            self._revise(identity, known._replace(reference=stands, outdone=outdone))
+        else:
+            self._withdraw(known, identity)
+            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone))
         return "accepted"
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
@@ -150,25 +164,45 @@ class Pairing:
             self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
                 self._close_lane(name, lane)
-        for identity, held in list(self.held.items()):
-            if held.received < received_before:
-                del self.held[identity]
-                self.references -= 1
-                forget(held.reference, held.bucket, identity)
+        for identity, held in self.references.expire(received_before):
+            forget(held.reference, held.bucket, identity)
+            self._touched.add(held.bucket.scope)
         for key, bucket in list(self.buckets.items()):
             if not bucket.times and not bucket.lanes:
                 del self.buckets[key]
+        used = {key[:2] for key in self.buckets}
+        self._scopes = {key: scope for key, scope in self._scopes.items() if key in used}
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
         arrivals = [time for lane in self.lanes.values() for time in lane.received]
-        arrivals += [held.received for held in self.held.values()]
-        return oldest_arrival(arrivals, share)
+        return oldest_arrival(arrivals + self.references.arrivals(), share)
+
+    # -- what is known ----------------------------------------------------------------------
+
+    def take_touched(self) -> set[int]:
+        """Return the series whose references are others than at the last call."""
+        touched, self._touched = self._touched, set()
+        return set().union(*(scope.series for scope in touched))
+
+    def availability(self, series: int, first: float) -> float:
+        """Return the share of the references held that came with a usable reading of a series.
+
+        Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
+        """
+        lanes = self._lanes_of.get(series)
+        if not lanes:
+            return NAN
+        rules = self._rules[series]
+        paired = sum(len(lane.slots) for lane in lanes)
+        due = covered(lanes[0].links, first - rules.lag_seconds, rules.tolerance_seconds)
+        return paired / max(due, paired) if due or paired else NAN
 
     # -- inside -----------------------------------------------------------------------------
 
     def _open_lane(self, reading: Reading, series: int) -> Lane:
         lane = Lane(series, reading.sensor)
+        self._lanes_of.setdefault(series, []).append(lane)
         self._rules[series] = self._rules_of(reading.sensor, reading.quantity)
         for concern in (Concern(reading.sensor), *self._concerns_of(reading.sensor)):
             bucket = self._bucket(concern.subject, reading.quantity, reading.key)
@@ -180,18 +214,25 @@ class Pairing:
             lane.links.append(link)
         if lane not in link.bucket.lanes:
             link.bucket.lanes.append(lane)
+            link.bucket.scope.series.add(lane.series)
+            self._touched.add(link.bucket.scope)
 
     def _close_lane(self, name: tuple[str, str, str], lane: Lane) -> None:
         for link in lane.links:
             if lane in link.bucket.lanes:
                 link.bucket.lanes.remove(lane)
         del self.lanes[name]
+        self._lanes_of[lane.series].remove(lane)
+
+    def _bucket_of(self, reference: Reference) -> Bucket:
+        return self._bucket(reference.subject, reference.quantity, reference.key)
 
     def _bucket(self, subject: str, quantity: str, key: str) -> Bucket:
         match = (quantity, subject if self._by_subject else "", key if self._by_key else "")
         bucket = self.buckets.get(match)
         if bucket is None:
-            bucket = self.buckets[match] = Bucket()
+            scope = self._scopes.setdefault(match[:2], Scope())
+            bucket = self.buckets[match] = Bucket(digest(*match), scope)
         return bucket
 
     def _settle_near(self, bucket: Bucket, at: int) -> None:
@@ -239,29 +280,45 @@ class Pairing:
         self._removed.clear()
         self._added.clear()
 
-    def _revise(self, known: Held, reference: Reference, identity: Identity) -> None:
+    def _stand(self, identity: Identity, held: Held) -> None:
+        """Let a reference stand, and pair it if it is not void."""
+        self.references.keep(identity, held)
+        if not held.reference.void:
+            self._touched.add(held.bucket.scope)
+            self._settle_near(held.bucket, held.bucket.insert(held.reference, identity))
+
+    def _revise(self, identity: Identity, held: Held) -> None:
         """Give a reference that stays in its place its new value, in every pair it made."""
-        bucket = known.bucket
-        self.held[identity] = Held(reference, bucket, known.received)
-        bucket.references[bucket.find(reference, identity)] = reference
-        for lane in bucket.lanes:
+        self.references.keep(identity, held)
+        held.bucket.references[held.bucket.find(held.reference, identity)] = held.reference
+        for lane in held.bucket.lanes:
             slot = lane.slots.get(identity)
             if slot is not None:
-                self._replace(lane, identity, [_revised(row, reference) for row in slot.rows])
+                self._replace(lane, identity, [_revised(row, held.reference) for row in slot.rows])
         self._note()
 
-    def _revise_unheld(self, reference: Reference, identity: Identity) -> None:
-        """Revise the pairs of a reference that was let go of; its readings are gone as well."""
-        rows = [_revised(row, reference) for row in self._rows_of(digest(*identity))]
-        if rows:
-            self.corrections += 1
-        self._changes += rows
+    def _revise_let_go(self, came: Reference, stands: Reference, identity: Identity) -> bool:
+        """Revise the pairs of a reference that was let go of; its readings are gone as well.
+
+        Returns False if what came was outdone before.
+        """
+        if not came.identity and not came.revision:
+            return True
+        if self.references.revision_let_go(identity) >= came.revision:
+            return False
+        rows = self.references.pairs_let_go(identity).tolist()
+        self.corrections += bool(rows)
+        self._changes += [_revised(row, stands) for row in rows]
+        return True
 
     def _withdraw(self, known: Held, identity: Identity) -> None:
         """Take a reference out of its bucket, with its pairs, and let its neighbours settle."""
+        if known.reference.void:
+            return
         bucket = known.bucket
         at = bucket.find(known.reference, identity)
         bucket.remove(at)
+        self._touched.add(bucket.scope)
         for lane in bucket.lanes:
             self._replace(lane, identity, [])
         self._note()
@@ -279,7 +336,7 @@ def _revised(row: Row, reference: Reference) -> Row:
 
 def _rank(reference: Reference) -> tuple[object, ...]:
     """Order of the revisions of one reference; on equal revisions the content decides."""
-    return (reference.revision, reference.void, reference.time, reference.value, reference.u)
+    return (reference.revision, reference.void, msgspec.msgpack.encode(reference))
 
 
 def _in_place(old: Reference, new: Reference) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Float, Int, Records
+from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order
 
 # What a window keeps of a pair; u_ref here includes the uncertainty of the pairing.
 WINDOW: Final = np.dtype(
@@ -31,21 +31,6 @@ WINDOW: Final = np.dtype(
 SPARE: Final = 16
 
 History = Callable[[int], Records]
-
-
-def in_event_order(pairs: Records) -> Records:
-    """Return the pairs that stand, once each, in the order (series, time, id).
-
-    ``pairs`` are changes in the order they were made; of rows with one id the last one counts.
-    """
-    last_first = pairs[::-1]
-    names = np.stack([last_first["series"].astype(np.uint64), last_first["id"]])
-    _, first = np.unique(names, axis=1, return_index=True)
-    latest = last_first[np.sort(first)]
-    standing = latest[~latest["removed"]]
-    order = np.lexsort((standing["id"], standing["time"], standing["series"]))
-    ordered: Records = standing[order]
-    return ordered
 
 
 def window_rows(pairs: Records) -> Records:

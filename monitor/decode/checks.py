@@ -13,7 +13,7 @@ from typing import Final
 
 from scipy.special import ndtri
 
-from monitor.core.model import NAN, Reading
+from monitor.core.model import NAN, Collocation, Reading
 
 VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
@@ -149,6 +149,19 @@ def check_reading(reading: Reading, received: float) -> Reading:
     if not stated:
         raise Rejected("missing_uncertainty", "state u, U with k, or lower and upper with p")
     return reading
+
+
+def check_collocation(collocation: Collocation) -> Collocation:
+    """Return ``collocation`` if it names both sides, and ends after it starts."""
+    check_name("sensor", collocation.sensor)
+    check_name("subject", collocation.subject)
+    if math.isnan(collocation.start) or math.isnan(collocation.end):
+        raise Rejected("missing_field", "start and end of a collocation must be stated")
+    if not collocation.start < collocation.end:
+        raise Rejected("inverted_interval", "the collocation does not end after its start")
+    if not 0.0 <= collocation.distance_km <= VALUE_MAX:
+        raise Rejected("out_of_range", f"distance is {collocation.distance_km:g} km")
+    return collocation
 
 
 def midpoint(lower: float | None, upper: float | None) -> float:

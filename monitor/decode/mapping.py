@@ -10,9 +10,10 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from monitor.core.model import NAN, Event, Observation, Reading, Reference
+from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
 from monitor.decode.checks import (
     Rejected,
+    check_collocation,
     check_key,
     check_name,
     check_number,
@@ -25,7 +26,17 @@ from monitor.decode.fetching import Fetchers, shown
 from monitor.decode.fields import Fields, Split, names_in, splitter
 from monitor.decode.framing import framing
 from monitor.decode.measuring import u_of_reference
-from monitor.decode.parts import One, ends, instant, key, named, quantities, texts
+from monitor.decode.parts import (
+    Collocated,
+    One,
+    collocated,
+    ends,
+    instant,
+    key,
+    named,
+    quantities,
+    texts,
+)
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import Kind, MapSpec
 
@@ -57,6 +68,7 @@ class Mapped:
             name for template in spec.names.values() for name in names_in(template)
         }
         self._sensor: Final = named(spec, kind, known)
+        self._collocated: Final = collocated(spec, kind, fetchers, known)
         self._time: Final = instant(spec, fetchers, kind)
         self._ends: Final = ends(spec, fetchers)
         self._key: Final = key(spec, fetchers)
@@ -107,6 +119,8 @@ class Mapped:
                 self._split_if_there(root, record, fields)
         if self._kind == "event":
             found.append(self._event(root, record, fields, received))
+        elif self._collocated is not None:
+            found.append(self._collocation(self._collocated, root, record, fields))
         elif self._kind == "reference" and voided:
             found.extend(self._voids(root, record, fields, received))
         else:
@@ -228,6 +242,14 @@ class Mapped:
             check_name("event", self._text("event", root, record)),
             self._text("note", root, record),
         )
+
+    def _collocation(
+        self, how: Collocated, root: object, record: object, fields: Fields
+    ) -> Collocation:
+        start, end = self._ends(root, record)
+        distance_km = how.distance_km(root, record)
+        sensor, subject = self._sensor(fields), how.subject(fields)
+        return check_collocation(Collocation(sensor, subject, start, end, distance_km))
 
     def _text(self, name: str, root: object, record: object) -> str:
         text = self._texts.get(name)

@@ -8,9 +8,10 @@ from typing import Annotated, Final
 
 import msgspec
 
-from monitor.core.model import NAN, Event, Observation, Reading, Reference
+from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
 from monitor.decode.checks import (
     Rejected,
+    check_collocation,
     check_key,
     check_name,
     check_number,
@@ -71,9 +72,19 @@ class NativeEvent(msgspec.Struct, gc=False):
     note: str = ""
 
 
+class NativeCollocation(msgspec.Struct, gc=False):
+    """Payload of a collocation."""
+
+    subject: str
+    start: Instant
+    end: Instant
+    distance_m: float = 0.0
+
+
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
 _event: Final = msgspec.json.Decoder(NativeEvent).decode
+_collocation: Final = msgspec.json.Decoder(NativeCollocation).decode
 
 
 def decode(
@@ -85,6 +96,8 @@ def decode(
             return (_to_reading(_reading(payload), fields, route, received),)
         if route.kind == "reference":
             return (_to_reference(_reference(payload), fields, route, received),)
+        if route.kind == "collocation":
+            return (_to_collocation(_collocation(payload), fields),)
         return (_to_event(_event(payload), fields, received),)
     except msgspec.ValidationError as error:
         raise _field_rejected(str(error)) from error
@@ -167,6 +180,17 @@ def _to_event(body: NativeEvent, fields: dict[str, str], received: float) -> Eve
         event=check_name("event", body.event),
         note=body.note[:500],
     )
+
+
+def _to_collocation(body: NativeCollocation, fields: dict[str, str]) -> Collocation:
+    collocation = Collocation(
+        sensor=fields["sensor"],
+        subject=body.subject,
+        start=body.start.timestamp(),
+        end=body.end.timestamp(),
+        distance_km=body.distance_m / 1000.0,
+    )
+    return check_collocation(collocation)
 
 
 def check_unit(unit: str | None, route: Route) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from monitor.core.model import NAN
 from monitor.decode import times
 from monitor.decode.checks import Rejected, check_key
-from monitor.decode.fetching import Fetch, Fetchers, Place, Text, shown
+from monitor.decode.fetching import Fetch, Fetchers, Number, Place, Text, shown
 from monitor.decode.fields import Compose, composer
 from monitor.decode.measuring import Measure, measure, presence
 from monitor.decode.paths import MISSING
@@ -33,6 +33,13 @@ class One(NamedTuple):
     present: Fetch
     measure: Measure
     name: str
+
+
+class Collocated(NamedTuple):
+    """How a collocation names its subject, and how far apart they are."""
+
+    subject: Compose
+    distance_km: Number
 
 
 def named(spec: MapSpec, kind: Kind, known: Collection[str]) -> Compose:
@@ -121,6 +128,8 @@ def quantities(
     spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str], unit: str
 ) -> list[One]:
     """Return the quantities of a record; ``unit`` is the source's where a series names none."""
+    if kind == "collocation":
+        return []
     if kind == "event":
         if not spec.event:
             raise MapError(("event",), "is missing; write the path of the event's name")
@@ -144,3 +153,19 @@ def _one(
         measured,
         shown(each.value or each.samples or each.lower or "quantiles"),
     )
+
+
+def collocated(
+    spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str]
+) -> Collocated | None:
+    """Return what reads a collocation, None where messages are none."""
+    if kind != "collocation":
+        return None
+    for name in ("start", "end"):
+        if not getattr(spec, name):
+            raise MapError((name,), f"is missing; write the path of a collocation's {name}")
+    subject = composer(spec.subject, known, ("subject",))
+    if spec.distance_m == "":
+        return Collocated(subject, lambda _root, _record: 0.0)
+    metres = fetchers.number(spec.distance_m, ("distance_m",))
+    return Collocated(subject, lambda root, record: metres(root, record) / 1000.0)

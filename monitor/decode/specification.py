@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-Kind = Literal["reading", "reference", "event"]
+Kind = Literal["reading", "reference", "event", "collocation"]
 Scalar = str | int | float | bool
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -65,6 +65,7 @@ class MapSpec(NamedTuple):
     status: str = ""
     start: str = ""
     end: str = ""
+    distance_m: float | str = ""
     event: str = ""
     note: str = ""
     select: Mapping[str, tuple[Scalar, ...]] = _NOTHING

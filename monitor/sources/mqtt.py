@@ -52,6 +52,11 @@ WINDOW_311: Final = (
 )
 TOPICS_MAX: Final = 65_536
 _TAKEN_OVER: Final = 0x8E
+_UNSPECIFIED: Final = 0x80  # also what paho says of a connection that ended without a word
+_NO_ANSWER: Final = (
+    "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
+    "wants an encrypted connection, and a certificate of this client (cert_file)"
+)
 
 
 class SourceRefusedError(MonitorError):
@@ -139,6 +144,7 @@ class MqttSource:
         self._enough_bytes = float(ENOUGH_BYTES)
         self._busy = False
         self._open = False
+        self._answered = False
         self._refused: SourceRefusedError | None = None
         self._client: Final = self._make_client()
 
@@ -235,6 +241,7 @@ class MqttSource:
             self._retry_later(_plain(error))
             return
         self._open = True
+        self._answered = False
         self._deadline = self._monotonic() + CONNACK_SECONDS
         self._note_certificate()
 
@@ -275,6 +282,10 @@ class MqttSource:
             _log.warning("connection lost: %s", reason)
         self._retry_later(reason)
 
+    def _lost(self, reason: str) -> None:
+        """Plan the next connection, the broker having ended this one."""
+        self._drop(reason if self._answered else _NO_ANSWER)
+
     # -- paho's callbacks: they note and return ----------------------------------------------
 
     def _on_connect(
@@ -285,6 +296,7 @@ class MqttSource:
         code: Any,
         _more: object,
     ) -> None:
+        self._answered = True
         if code.is_failure:
             self._drop(f"the broker refuses: {code}; check user, password and client_id")
             return
@@ -348,8 +360,9 @@ class MqttSource:
     ) -> None:
         if not self._open:
             return
-        self._suspect_takeover(said=getattr(code, "value", 0) == _TAKEN_OVER)
-        self._drop(str(code))
+        number = getattr(code, "value", 0)
+        self._suspect_takeover(said=number == _TAKEN_OVER)
+        self._lost("the broker hung up" if number == _UNSPECIFIED else str(code))
 
     def _suspect_takeover(self, *, said: bool) -> None:
         """Count a connection that the broker ends soon, though it takes us back at once.
@@ -373,7 +386,7 @@ class MqttSource:
     def _wait_readable(self, seconds: float) -> bool:
         socket = self._client.socket()
         if socket is None:
-            self._drop("the connection is closed")
+            self._lost("the connection is closed")
             return False
         if isinstance(socket, ssl.SSLSocket) and socket.pending():
             return True
@@ -388,7 +401,7 @@ class MqttSource:
             _acknowledge_at_once(self._client.socket())
         code = self._client.read(MESSAGES_MAX)
         if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
-            self._drop(paho.error_string(code))
+            self._lost(paho.error_string(code))
 
     def _let_more_arrive(self) -> None:
         """Wait a little; no longer once a broker that counts is waiting for acknowledgements."""

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.core.model import Event, Observation, Reading, Reference
+from monitor.core.model import Collocation, Event, Observation, Reading, Reference, time_of
 from monitor.errors import BAD_INPUT, MonitorError
 
 _FIELD: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
@@ -29,11 +29,12 @@ class ReplayError(MonitorError):
 
 
 class Topics(NamedTuple):
-    """Topic templates of the three kinds of messages."""
+    """Topic templates of the kinds of messages."""
 
     reading: str = "monitor/{sensor}/{quantity}/reading"
     reference: str = "monitor/{subject}/{quantity}/reference"
     event: str = "monitor/{sensor}/event"
+    collocation: str = "monitor/{sensor}/collocation"
 
 
 DEFAULT_TOPICS: Final = Topics()
@@ -57,6 +58,9 @@ def native_message(
             return topic, _payload(_reference(observation, unit))
         case Event():
             return _topic(topics.event, observation.sensor, ""), _payload(_event(observation))
+        case Collocation():
+            topic = _topic(topics.collocation, observation.sensor, "")
+            return topic, _payload(_collocation(observation))
 
 
 def replay(
@@ -79,9 +83,10 @@ def replay(
     first = math.nan
     count = 0
     for observation in observations:
-        if speed is not None and not math.isnan(observation.time):
-            first = observation.time if math.isnan(first) else first
-            wait_seconds = (observation.time - first) / speed - (clock() - started)
+        time = time_of(observation)
+        if speed is not None and not math.isnan(time):
+            first = time if math.isnan(first) else first
+            wait_seconds = (time - first) / speed - (clock() - started)
             if wait_seconds > 0.0:
                 sleep(wait_seconds)
         publish(*native_message(observation, topics, _unit_of(observation, units)))
@@ -95,7 +100,7 @@ def _unit_of(observation: Observation, units: Mapping[tuple[str, str], str]) -> 
             return units.get((observation.sensor, observation.quantity), "")
         case Reference():
             return units.get((observation.subject, observation.quantity), "")
-        case Event():
+        case Event() | Collocation():
             return ""
 
 
@@ -136,6 +141,15 @@ def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
 
 def _event(event: Event) -> dict[str, str | float]:
     return {"time": _instant(event.time), "event": event.event, "note": event.note}
+
+
+def _collocation(collocation: Collocation) -> dict[str, str | float]:
+    return {
+        "subject": collocation.subject,
+        "start": _instant(collocation.start),
+        "end": _instant(collocation.end),
+        "distance_m": collocation.distance_km * 1000.0,
+    }
 
 
 def _payload(fields: dict[str, str | float]) -> bytes:

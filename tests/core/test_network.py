@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.model import Event, Reading, Records, Reference
+from monitor.core.model import Event, Reading, Reference
 from monitor.core.modes import Rules
 from monitor.core.network import Network, Plan
+from monitor.core.past import Memory
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
-from monitor.core.windows import in_event_order
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 
@@ -20,16 +20,12 @@ class Shell:
 
     def __init__(self, rules: SeriesRules = RULES, maximum: int = 10) -> None:
         plan = Plan(lambda _s, _q: rules, limits=Limits(maximum, 1000), window_pairs_max=200)
-        self.made: list[Records] = []
-        self.network = Network(plan, self.history)
-
-    def history(self, series: int) -> Records:
-        standing = in_event_order(np.concatenate(self.made))
-        return standing[standing["series"] == series]
+        self.past = Memory()
+        self.network = Network(plan, self.past)
 
     def take(self, observations, received: float = 0.0):
         outcome = self.network.observe(observations, received)
-        self.made.append(outcome.pairs)
+        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
         self.network.apply(outcome.pairs)
         return outcome
 
@@ -88,7 +84,7 @@ def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_
     ordered, jumbled = Shell(), Shell()
     asked: list[int] = []
     ordered.take(observations)
-    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.history(row))[1]
+    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.past.history(row))[1]
     for at in range(0, len(arrival), 10):
         jumbled.take(arrival[at : at + 10])
         jumbled.network.evaluate(0.0)

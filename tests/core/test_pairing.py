@@ -6,15 +6,16 @@ import itertools
 import random
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.model import Reading, Records, Reference
+from monitor.core.model import Reading, Records, Reference, in_event_order
 from monitor.core.modes import MODES, PairUncertainty, Rules
 from monitor.core.pairing import Concern, Pairing
-from monitor.core.windows import in_event_order
+from monitor.core.past import Memory
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}
@@ -241,7 +242,7 @@ def test_what_expires_unpaired_is_counted_and_pairs_stay():
 
     assert standing(before, pairing.take_changes()) == {(0, 1.0, 5.0, 4.0, 0.0)}
     assert pairing.expired_unpaired == 1
-    assert pairing.readings == pairing.references == 0
+    assert pairing.readings == len(pairing.references) == 0
 
 
 def test_a_revision_reaches_a_pair_whose_reading_is_no_longer_held():
@@ -311,23 +312,117 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
 
 
 def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
-    kept: list[Records] = []
-
-    def rows_of(reference_id: int):
-        rows = in_event_order(np.concatenate(kept))
-        return [tuple(row.item()) for row in rows if row["reference_id"] == reference_id]
-
+    past = Memory()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), rows_of=rows_of)
-    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), Reference("a", "x", 1.0, 4.0, identity="r")])
-    kept.append(pairing.take_changes())
-    pairing.expire(1e9)
-    pairing.add_reference(Reference("a", "x", 1.0, 4.5, identity="r", revision=1), 2e9)
-    kept.append(pairing.take_changes())
-    assert standing(*kept) == {(0, 1.0, 5.0, 4.5, 0.0)}
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    first = Reference("a", "x", 1.0, 4.0, identity="r")
+    revised = Reference("a", "x", 1.0, 4.5, identity="r", revision=2)
 
-    pairing.expire(3e9)
-    pairing.add_reference(Reference("a", "x", 1.0, 4.5, identity="r", revision=2, void=True), 4e9)
-    kept.append(pairing.take_changes())
-    assert standing(*kept) == set()
+    def take(reference: Reference, received: float) -> str:
+        verdict = pairing.add_reference(reference, received)
+        past.keep(pairing.take_changes(), [reference])
+        pairing.expire(received + 1.0)
+        return verdict
+
+    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0)])
+    assert take(first, 0.0) == "accepted"
+    assert take(revised, 2e9) == "accepted"
+    assert standing(past.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
+
+    assert take(msgspec.structs.replace(revised, revision=1, value=9.0), 3e9) == "duplicate"
+    assert take(first, 3e9) == "duplicate"
+    assert take(revised, 3e9) == "duplicate"
+    assert standing(past.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
+
+    assert take(msgspec.structs.replace(revised, revision=6, void=True), 4e9) == "accepted"
+    assert standing(past.pairs()) == set()
     assert pairing.corrections == 2
+
+
+def sample(subject: str, quantity: str, revision: int = 0) -> Reference:
+    return Reference(subject, quantity, 1.0, 4.0, identity="S-1", revision=revision)
+
+
+VOID = Reference("", "", float("nan"), float("nan"), identity="S-1", revision=2, void=True)
+
+
+@pytest.mark.parametrize("arrival", list(itertools.permutations(range(5))))
+def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
+    """But not what was revised since: the highest revision stands, in any order."""
+    messages = [
+        Reading("a", "x", 1.0, 5.0, u=1.0),
+        Reading("b", "x", 1.0, 6.0, u=1.0),
+        sample("a", "x"),
+        sample("b", "x", revision=4),
+        VOID,
+    ]
+    past = Memory()
+    rules = Rules("nearest", tolerance_seconds=1.0)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    feed(pairing, [messages[at] for at in arrival])
+
+    assert standing(pairing.take_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
+    for message in messages[2:]:
+        assert pairing.add_reference(message, 9.0) == "duplicate"
+
+
+def test_a_void_by_name_finds_references_that_are_no_longer_held():
+    past = Memory()
+    rules = Rules("nearest", tolerance_seconds=1.0)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
+    past.keep(pairing.take_changes(), [sample("a", "x")])
+    pairing.expire(1e9)
+    pairing.add_reference(VOID, 2e9)
+    past.keep(pairing.take_changes(), [VOID])
+
+    assert standing(past.pairs()) == set()
+    pairing.expire(3e9)
+    assert pairing.add_reference(sample("a", "x"), 4e9) == "duplicate"
+
+
+def test_availability_is_the_share_of_references_that_came_with_a_reading():
+    pairing = make("nearest")
+    assert np.isnan(pairing.availability(0, 0.0))
+    feed(pairing, [Reading("a", "x", float(t), 5.0, u=1.0) for t in (10, 20, 30)])
+    assert np.isnan(pairing.availability(0, 10.0))
+    feed(pairing, [Reference("a", "x", float(t), 4.0) for t in (5, 10, 20, 24.5, 30, 40)])
+
+    # The one at 5 came before the sensor, the reading of the one at 40 may still come.
+    assert pairing.availability(0, 10.0) == pytest.approx(3 / 4)
+    pairing.add_reference(Reference("a", "x", 50.0, 4.0), 0.0)
+    assert pairing.availability(0, 10.0) == pytest.approx(3 / 5)
+    assert pairing.take_touched() == {0}
+    assert pairing.take_touched() == set()
+
+
+def test_by_key_every_reference_of_the_subject_counts_for_availability():
+    pairing = make("nearest", match_on=("key",))
+    feed(pairing, [Reading("a", "x", float(t), 5.0, u=1.0, key=f"cow{t}") for t in (10, 20)])
+    feed(pairing, [Reference("crush", "x", float(t), 4.0, key=f"cow{t}") for t in (10, 15, 20, 90)])
+
+    assert pairing.availability(0, 10.0) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+def test_two_stations_beside_one_sensor_make_a_pair_each(mode):
+    rules = Rules(mode, tolerance_seconds=2.0, reading_seconds=1.0, completeness=0.5)
+    concerns = [Concern("S1", distance_km=1.0), Concern("S2", distance_km=2.0)]
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), lambda _sensor: concerns)
+    feed(pairing, [Reading("a", "x", float(t), float(t), u=1.0) for t in (9, 10, 11)])
+    for station, value in (("S1", 100.0), ("S2", 200.0)):
+        pairing.add_reference(Reference(station, "x", 11.0, value, start=9.0, end=12.0), 0.0)
+
+    made = {row[3] for row in standing(pairing.take_changes())}
+    assert made == ({100.0, 200.0} if mode != "reject" else set())
+
+
+def test_times_of_collocation_that_overlap_count_a_reference_once():
+    rules = Rules("nearest", tolerance_seconds=1.0)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)))
+    feed(pairing, [Reading("a", "x", float(t), 5.0, u=1.0) for t in range(10)])
+    pairing.add_concern("a", Concern("S3", 0.0, 6.0))
+    pairing.add_concern("a", Concern("S3", 4.0, 8.0))
+    feed(pairing, [Reference("S3", "x", t + 0.25, 4.0) for t in range(12)])
+
+    assert pairing.availability(0, 0.0) == 1.0

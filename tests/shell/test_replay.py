@@ -11,17 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.model import Event, Reading, Reference
+from monitor.core.model import Collocation, Event, Reading, Reference
 from monitor.decode import Route, Router
 from monitor.files import read_stream
 from monitor.sources.replay import DEFAULT_TOPICS, ReplayError, Topics, native_message, replay
 
 SMALL = Path(__file__).parents[1] / "small"
 ROUTER = Router(
-    [
-        Route(kind, "native", "kg", template)
-        for kind, template in zip(("reading", "reference", "event"), DEFAULT_TOPICS, strict=True)
-    ],
+    [Route(kind, "native", "kg", template) for kind, template in DEFAULT_TOPICS._asdict().items()],
     payload_bytes_max=65_536,
 )
 NUMBERS = st.floats(min_value=-1e15, max_value=1e15)
@@ -82,9 +79,10 @@ def test_a_reference_is_the_same_bits_for_the_daemon(time, value, u, key, revisi
         Reference("crush", "mass", math.nan, math.nan, identity="S-1", revision=2, void=True),
         Reference("crush", "mass", 600.0, 13.0, identity="h", start=0.0, end=600.0),
         Event("cart-01", 12.5, "adjusted", "as left"),
+        Collocation("n0412", "S3", 0.0, 3600.0, 0.002),
     ],
 )
-def test_voids_means_and_events_survive_the_message(observation):
+def test_voids_means_events_and_collocations_survive_the_message(observation):
     assert msgspec.json.encode(decoded(observation)) == msgspec.json.encode(observation)
 
 

@@ -1,0 +1,108 @@
+"""The references that are known: their revisions, and what was taken back by name alone.
+
+Rules of this file: the highest revision of a reference stands, in any order of arrival; a void that
+names a sample and nobody in particular takes back every reference of that name, those that come
+later too unless their revision is higher. What is no longer held is asked of the past.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from monitor.core.lanes import Bucket, Identity, digest, same_content
+from monitor.core.model import Records, Reference
+from monitor.core.past import Past
+
+
+class Held(NamedTuple):
+    """A reference that is known, its bucket, when it came, and its outdone revisions."""
+
+    reference: Reference
+    bucket: Bucket
+    received: float
+    outdone: tuple[Reference, ...] = ()
+
+    def knows(self, reference: Reference) -> bool:
+        """Return whether this very message came before."""
+        return any(same_content(reference, each) for each in (self.reference, *self.outdone))
+
+
+class References:
+    """State: the references held by their identity, and the voids that name a sample only."""
+
+    def __init__(self, past: Past) -> None:
+        self._past: Final = past
+        self._held: dict[Identity, Held] = {}
+        self._named: dict[str, set[Identity]] = {}
+        self._voids: dict[str, tuple[Reference, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._held) + len(self._voids)
+
+    def get(self, identity: Identity) -> Held | None:
+        """Return what is held of a reference."""
+        return self._held.get(identity)
+
+    def keep(self, identity: Identity, held: Held) -> None:
+        """Hold a reference, or what now stands of it."""
+        if identity not in self._held and held.reference.identity:
+            self._named.setdefault(held.reference.identity, set()).add(identity)
+        self._held[identity] = held
+
+    def expire(self, received_before: float) -> list[tuple[Identity, Held]]:
+        """Let go of what arrived before a time, and return it."""
+        gone = [item for item in self._held.items() if item[1].received < received_before]
+        for identity, held in gone:
+            del self._held[identity]
+            named = self._named.get(held.reference.identity)
+            if named is not None:
+                named.discard(identity)
+                if not named:
+                    del self._named[held.reference.identity]
+        for name, (_, received) in list(self._voids.items()):
+            if received < received_before:
+                del self._voids[name]
+        return gone
+
+    def arrivals(self) -> list[float]:
+        """Return when each of them came."""
+        return [held.received for held in self._held.values()] + [
+            received for _, received in self._voids.values()
+        ]
+
+    def void_by_name(
+        self, void: Reference, received: float, *, recalled: bool
+    ) -> list[Reference] | None:
+        """Take back all of one name: return what that means for each, None if it was known.
+
+        ``recalled`` says that it is not new: what is no longer held has been taken back before.
+        """
+        known = self._voids.get(void.identity)
+        if known is not None and known[0].revision >= void.revision:
+            return None
+        self._voids[void.identity] = (void, received)
+        concerned = {identity[:2] for identity in self._named.get(void.identity, ())}
+        if not recalled:
+            concerned.update(self._past.named(void.identity))
+        return [_void_of(void, *each) for each in sorted(concerned)]
+
+    def as_it_stands(self, reference: Reference) -> Reference:
+        """Return ``reference``, voided if its name was taken back at its revision or above."""
+        known = self._voids.get(reference.identity) if reference.identity else None
+        if known is None or known[0].revision < reference.revision:
+            return reference
+        return _void_of(known[0], reference.subject, reference.quantity)
+
+    def revision_let_go(self, identity: Identity) -> int:
+        """Return the highest revision that came of a reference that is no longer held, else -1."""
+        return self._past.revision(digest(*identity))
+
+    def pairs_let_go(self, identity: Identity) -> Records:
+        """Return the pairs of a reference that is no longer held."""
+        return self._past.made_by(digest(*identity))
+
+
+def _void_of(void: Reference, subject: str, quantity: str) -> Reference:
+    return msgspec.structs.replace(void, subject=subject, quantity=quantity)
