@@ -50,3 +50,12 @@ class Mosquitto:
             self._process.send_signal(number)
             self._process.wait(10.0)
             self._process = None
+
+    def signal(self, number: int) -> None:
+        """Send it a signal and go on; SIGHUP makes it read its passwords again."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def log(self) -> str:
+        """Return what it wrote so far."""
+        return (self._folder / "mosquitto.log").read_text(encoding="utf-8")

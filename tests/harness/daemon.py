@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.programs import until, written
 
 SETTINGS = """
-mqtt: {{port: {port}, client_id: "{client}", protocol: "{protocol}"}}
+mqtt: {{port: {port}, client_id: "{client}", protocol: "{protocol}"{mqtt}}}
 journal: {{path: "{folder}/journal.sqlite"}}
 http: {{port: 0}}
 publish: {{interval_seconds: {interval}}}
@@ -33,8 +35,12 @@ class Daemon:
         client: str = "test",
         protocol: str = "5",
         interval: float = 0.2,
+        mqtt: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """Write the settings; ``mqtt`` is further keys of that section, as ``key: value, ...``."""
         self._folder = folder
+        self._environment = {**os.environ, **(environment or {})}
         text = SETTINGS.format(
             folder=folder,
             port=port,
@@ -42,6 +48,7 @@ class Daemon:
             client=client,
             protocol=protocol,
             interval=interval,
+            mqtt=f", {mqtt}" if mqtt else "",
         )
         self.settings = written(folder, "settings.yaml", text)
         self._log = folder / "daemon.log"
@@ -52,7 +59,7 @@ class Daemon:
         """Start it; wait for the page, and for the broker unless told not to."""
         command = [sys.executable, "-m", "monitor", "run", "--config", str(self.settings)]
         with self._log.open("wb") as log:
-            self.process = subprocess.Popen(command, stderr=log, stdout=log)
+            self.process = subprocess.Popen(command, stderr=log, stdout=log, env=self._environment)
         found = until("the daemon says its address", self._address)
         self.url = str(found)
         if ready:
