@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from monitor.areas import concerns_of
 from monitor.config import Credentials, Settings, Source, for_series
 from monitor.core.modes import PairUncertainty, Rules
 from monitor.core.network import Network, Plan
@@ -18,7 +19,9 @@ from monitor.decode.mapping import Mapped
 from monitor.decode.sparkplug_births import Births
 from monitor.intake import BIRTHS, Intake, recover
 from monitor.journal import Journal
-from monitor.sources.mqtt import MqttSettings, Subscription, Tls
+from monitor.sources.mqtt import MqttSettings, Subscription, Tls, tls_context
+from monitor.sources.publish import BrokerPublisher
+from monitor.sources.replay import Topics
 from monitor.topics import Template
 
 _SECONDS_A_DAY = 86_400.0
@@ -59,7 +62,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
 
 
 def plan_of(settings: Settings) -> Plan:
-    """Return the network's plan."""
+    """Return the network's plan; raises SettingsError where the places' file is wrong."""
     parts = (*settings.groups, *settings.overrides)
     sizes = [
         settings.windows.pairs,
@@ -67,6 +70,7 @@ def plan_of(settings: Settings) -> Plan:
     ]
     return Plan(
         rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
+        concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(
             settings.series.max, settings.series.max_new_per_minute, tuple(settings.series.allow)
@@ -118,6 +122,28 @@ def assemble(settings: Settings, now: float) -> Parts:
         births.load(noted)
     intake = Intake(router_of(settings, births), network, journal, births)
     return Parts(settings, network, journal, intake)
+
+
+def native_topics(settings: Settings) -> Topics:
+    """Return the topics of the first native source of each kind; empty where there is none."""
+    native = [source for source in settings.sources if source.decoder == "native"]
+    return Topics(
+        **dict.fromkeys(Topics._fields, "")
+        | {source.kind: source.topic for source in reversed(native)}
+    )
+
+
+def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublisher:
+    """Return what publishes to the broker of the settings, under a name of its own."""
+    reader = mqtt_settings(settings, credentials)
+    return BrokerPublisher(
+        reader.host,
+        reader.port,
+        protocol=settings.mqtt.protocol,
+        username=reader.username,
+        password=reader.password,
+        tls=None if reader.tls is None else tls_context(reader.tls),
+    )
 
 
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:

@@ -18,8 +18,10 @@ COMMANDS: Final = {
     "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
     "run": "the daemon: read from a broker until told to stop",
     "check-config": "say every mistake in a settings file",
+    "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
     "score": "statistics of a file of pairs or of a stream",
     "replay": "publish a recorded stream to the broker, as if it were live",
+    "event": "tell the daemon that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish what a simulated fleet sends",
     "version": "print the version",
 }

@@ -56,7 +56,11 @@ def keys_of(model: type[Section]) -> set[str]:
 
 def examples_taken_in(text: str) -> str:
     """Return default.yaml with its example lines in place of what they are examples of."""
-    kept = [line for line in text.splitlines() if line not in ("groups: []", "overrides: []")]
+    kept = [
+        line
+        for line in text.splitlines()
+        if line not in ("areas: []", "groups: []", "overrides: []")
+    ]
     kept.remove("  tls: null")
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from monitor.config import check
+from monitor.areas import concerns_of
+from monitor.config import SettingsError, check, load
+from monitor.decode import DECODERS
 from monitor.errors import USAGE
 
 
@@ -15,9 +17,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line a mistake; exit 0 if there is none, else 2."""
-    mistakes = check(options.config)
+    mistakes = check(options.config, decoders=DECODERS) or _beside(options.config)
     for line in mistakes:
         print(line)
     if not mistakes:
         print(f"{options.config}: no mistakes")
     return USAGE if mistakes else 0
+
+
+def _beside(config: str) -> list[str]:
+    """Return the mistakes in the files that right settings name."""
+    try:
+        concerns_of(load(config, decoders=DECODERS))
+    except SettingsError as error:
+        return error.lines()
+    return []

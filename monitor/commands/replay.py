@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from monitor.assembly import assemble
+from monitor.assembly import assemble, native_topics, publisher_of
 from monitor.config import Settings, load, resolve_secret
 from monitor.core.model import Observation
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.files import Stream, detect, read_stream
-from monitor.sources.publish import BrokerPublisher
 from monitor.sources.replay import Topics, native_message, replay
 
 _BATCH = 4096
@@ -57,41 +56,21 @@ def run(options: argparse.Namespace) -> int:
     settings = load(options.config, decoders=DECODERS)
     stream = read_stream(path)
     if options.direct:
-        _direct(settings, stream, _topics(settings))
+        _direct(settings, stream, native_topics(settings))
     else:
         _publish(settings, options, stream)
     return 0
 
 
-def _topics(settings: Settings) -> Topics:
-    """Return the topics of the first native source of each kind."""
-    found = {source.kind: source.topic for source in reversed(settings.sources)}
-    return Topics(
-        reading=found.get("reading", ""),
-        reference=found.get("reference", ""),
-        event=found.get("event", Topics().event),
-        collocation=found.get("collocation", Topics().collocation),
-    )
-
-
 def _publish(settings: Settings, options: argparse.Namespace, stream: Stream) -> None:
-    credentials = resolve_secret(settings, options.config)
-    password = credentials.password
-    publisher = BrokerPublisher(
-        settings.mqtt.host,
-        settings.mqtt.port,
-        protocol=settings.mqtt.protocol,
-        username=credentials.username,
-        password=None if password is None else password.get_secret_value(),
-    )
-    with publisher:
+    with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
         count = replay(
             _watched(stream),
             publisher.publish,
             speed=options.speed,
             clock=time.monotonic,
             sleep=publisher.sleep,
-            topics=_topics(settings),
+            topics=native_topics(settings),
             units=stream.units,
         )
         publisher.flush()

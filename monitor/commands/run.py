@@ -9,6 +9,7 @@ import time
 from monitor.assembly import Parts, assemble, mqtt_settings
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon import Daemon
+from monitor.decode import DECODERS
 from monitor.logs import configure
 from monitor.publishing import Finding, Publisher, Sink
 from monitor.sources.mqtt import MqttSource
@@ -24,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
-    settings = load(options.config)
+    settings = load(options.config, decoders=DECODERS)
     configure(settings.log.level, settings.log.format)
     credentials = resolve_secret(settings, options.config)
     source = MqttSource(mqtt_settings(settings, credentials))

@@ -4,6 +4,7 @@
 and password, ``settings_hash`` tells two runs' settings apart.
 """
 
+from monitor.config.areas import Area, Place
 from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.identity import settings_hash
 from monitor.config.loading import check, load, parse
@@ -28,6 +29,7 @@ from monitor.config.source import Source
 
 __all__ = [
     "Alerts",
+    "Area",
     "Credentials",
     "Group",
     "Http",
@@ -40,6 +42,7 @@ __all__ = [
     "Mqtt",
     "Override",
     "Pairing",
+    "Place",
     "Publish",
     "Scoring",
     "Series",

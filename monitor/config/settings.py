@@ -9,7 +9,17 @@ from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, field_validato
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from monitor.config.kinds import Contradiction, Glob, Globs, Name, Section, refusal, setting
+from monitor.config.areas import Area, Place
+from monitor.config.kinds import (
+    Contradiction,
+    File,
+    Glob,
+    Globs,
+    Name,
+    Section,
+    refusal,
+    setting,
+)
 from monitor.config.mapping import Maintenance
 from monitor.config.mistakes import KeyPath
 from monitor.config.sections import (
@@ -174,6 +184,17 @@ class Settings(Section):
     maintenance: Annotated[tuple[Maintenance, ...], Field(max_length=10_000, strict=False)] = (
         setting((), "Work on sensors; readings from those times are refused.")
     )
+    areas: Annotated[tuple[Area, ...], Field(max_length=10_000, strict=False)] = setting(
+        (), "Sensors that references concern besides the sensor of their subject's name."
+    )
+    places: Annotated[tuple[Place, ...], Field(max_length=100_000, strict=False)] = setting(
+        (), "Where sensors stand, for areas with a radius or a site."
+    )
+    places_file: File | None = setting(
+        None,
+        "The same as a CSV file with the columns sensor, latitude, longitude, site; a relative "
+        "path starts from the folder the daemon is started in.",
+    )
     pairing: Pairing = setting(Pairing(), "Which reference belongs to which reading.")
     windows: Windows = setting(Windows(), "How far back statistics look.")
     scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
@@ -195,6 +216,11 @@ class Settings(Section):
         yield from _source_contradictions(self)
         yield from _group_contradictions(self)
         yield from _limit_contradictions(self)
+        if self.areas and "subject" not in self.pairing.match_on:
+            what = (
+                "need `subject` among pairing.match_on, for without it all references concern all"
+            )
+            yield Contradiction(("areas",), what, ("areas", "pairing"))
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),

@@ -31,7 +31,15 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
 from monitor.sources.paho_batch import BatchClient, Message
 
-__all__ = ["Message", "MqttSettings", "MqttSource", "SourceRefusedError", "Subscription", "Tls"]
+__all__ = [
+    "Message",
+    "MqttSettings",
+    "MqttSource",
+    "SourceRefusedError",
+    "Subscription",
+    "Tls",
+    "tls_context",
+]
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
@@ -207,7 +215,7 @@ class MqttSource:
         if settings.username is not None:
             client.username_pw_set(settings.username, settings.password)
         if settings.tls is not None:
-            client.tls_set_context(_tls_context(settings.tls))
+            client.tls_set_context(tls_context(settings.tls))
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
         client.on_disconnect = self._on_disconnect
@@ -439,7 +447,7 @@ class MqttSource:
         return found
 
 
-def _tls_context(tls: Tls) -> ssl.SSLContext:
+def tls_context(tls: Tls) -> ssl.SSLContext:
     """Return what checks the broker's certificate and host name; there is no way around it."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file)

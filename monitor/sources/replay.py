@@ -170,6 +170,11 @@ def _instant(time: float) -> str:
 
 def _topic(template: str, name: str, quantity: str) -> str:
     """Return the topic of a template whose sensor or subject is ``name``."""
+    if not template:
+        raise ReplayError(
+            "the settings have no source of this kind with the decoder native to publish on; "
+            "add one, such as {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}"
+        )
     names = {"sensor": name, "subject": name, "quantity": quantity}
     topic = _FIELD.sub(lambda field: names.get(field[1], field[0]), template)
     if topic != template and not set(topic) & set("+#{}"):

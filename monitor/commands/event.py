@@ -1,0 +1,68 @@
+"""``monitor event``: a sensor was adjusted, moved or replaced; a new epoch of it begins."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, datetime
+
+from monitor.assembly import native_topics, publisher_of
+from monitor.config import load, resolve_secret
+from monitor.core.model import Event
+from monitor.decode import DECODERS, REASONS, Rejected
+from monitor.decode.checks import check_name, check_time
+from monitor.errors import USAGE, MonitorError
+from monitor.sources.replay import native_message
+
+_USUAL = "adjusted, moved, replaced, firmware"
+
+
+class EventError(MonitorError):
+    """The event cannot be told; the message says why."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument("sensor", metavar="SENSOR", help="name of the sensor")
+    parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or another word")
+    parser.add_argument(
+        "--time", metavar="TIME", help="when, in ISO 8601 with a zone (default: now)"
+    )
+    parser.add_argument(
+        "--note", default="", metavar="TEXT", help="a note for those who look later"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Publish the event on the settings' event topic, and wait until the broker has it."""
+    settings = load(options.config, decoders=DECODERS)
+    now = time.time()
+    try:
+        event = Event(
+            check_name("sensor", options.sensor),
+            now if options.time is None else check_time(_instant(options.time), now),
+            check_name("event", options.event),
+            options.note,
+        )
+    except Rejected as error:
+        raise EventError(f"{REASONS[error.reason]} ({error.detail})") from error
+    topic, payload = native_message(event, native_topics(settings))
+    with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
+        publisher.publish(topic, payload)
+        publisher.flush()
+    when = datetime.fromtimestamp(event.time, UTC).isoformat(timespec="seconds")
+    print(f"{event.sensor} {event.event} at {when}: a new epoch begins; published on {topic}")
+    return 0
+
+
+def _instant(text: str) -> float:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise EventError(f"--time {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
+    if instant.tzinfo is None:
+        raise EventError(f"--time {text}: has no zone; add Z or an offset such as +13:00")
+    return instant.timestamp()

@@ -1,0 +1,117 @@
+"""``monitor explain``: what would become of one message, and with which reference it would pair.
+
+Rules of this file: exit 0 where the message would be used, 1 where it is rejected, 2 where settings
+or arguments cannot be used; nothing is connected to, read from or written to the journal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import json
+import os
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from monitor.config import load
+from monitor.decode import DECODERS
+from monitor.errors import USAGE, MonitorError
+from monitor.explaining import Explanation, Message, explain
+from monitor.explaining.text import lines
+
+_REJECTED = 1
+_PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."
+
+
+class ExplainError(MonitorError):
+    """An argument cannot be used."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("topic", metavar="TOPIC", help="the topic of the message")
+    parser.add_argument("payload", metavar="PAYLOAD", help=_PAYLOAD)
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument(
+        "--with",
+        dest="earlier",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("TOPIC", "PAYLOAD"),
+        help="a message that came before, such as a reference; may be repeated",
+    )
+    parser.add_argument(
+        "--now", metavar="TIME", help="the clock, in ISO 8601 with a zone (default: this machine's)"
+    )
+    parser.add_argument("--all", action="store_true", help="show every observation of a long batch")
+    parser.add_argument("--json", action="store_true", help="the same as a document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what becomes of the message."""
+    settings = load(options.config, decoders=DECODERS)
+    now = time.time() if options.now is None else _instant(options.now)
+    given = [*options.earlier, (options.topic, options.payload)]
+    if [payload for _, payload in given].count("-") > 1:
+        raise ExplainError("standard input can be one payload only; put the others into files")
+    *earlier, message = [Message(_topic(topic), _bytes(payload)) for topic, payload in given]
+    explanation = explain(settings, message, now, earlier)
+    if options.json:
+        print(_document(explanation))
+    else:
+        for line in lines(explanation, everything=options.all):
+            print(line)
+    return _REJECTED if explanation.outcome == "rejected" else 0
+
+
+def _document(explanation: Explanation) -> str:
+    """Return the document, with nothing in it that a terminal would obey."""
+    plain = msgspec.json.decode(msgspec.json.encode(explanation))
+    return json.dumps(plain, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def _topic(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ExplainError(f"topic {text!r} is not UTF-8, as MQTT wants it") from error
+    if not text or "\0" in text or "+" in text or "#" in text:
+        raise ExplainError(f"topic {text!r}: give the topic of one message, without + and #")
+    return text
+
+
+def _bytes(text: str) -> bytes:
+    """Return the payload an argument stands for."""
+    kind, _, rest = text.partition(":")
+    try:
+        if text == "-":
+            return sys.stdin.buffer.read()
+        if text.startswith("@"):
+            return Path(text[1:]).read_bytes()
+        if kind == "hex":
+            return bytes.fromhex(rest)
+        if kind == "base64":
+            return base64.b64decode(rest, validate=True)
+    except OSError as error:
+        raise ExplainError(f"{text[1:]}: cannot be read: {error.strerror or error}") from error
+    except (binascii.Error, ValueError) as error:
+        raise ExplainError(f"payload {text[:60]!r} is not {kind}: {error}") from error
+    return os.fsencode(text)
+
+
+def _instant(text: str) -> float:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ExplainError(f"--now {text!r} is not such as 2026-03-01T06:00Z") from error
+    if instant.tzinfo is None:
+        raise ExplainError(f"--now {text!r} has no zone; add Z or an offset such as +13:00")
+    return instant.timestamp()
