@@ -113,11 +113,14 @@ class Daemon:
         now = self._clock()
         settings = self._parts.settings
         self._parts.network.expire(now)
-        self._parts.journal.forget(
-            observations_before=now - settings.pairing.max_wait_hours * 3600.0,
-            pairs_before=now - settings.journal.retention_days * 86_400.0,
-        )
-        self._parts.journal.compact()
+        try:
+            self._parts.journal.forget(
+                observations_before=now - settings.pairing.max_wait_hours * 3600.0,
+                pairs_before=now - settings.journal.retention_days * 86_400.0,
+            )
+            self._parts.journal.compact()
+        except JournalFullError as error:
+            _log.error("%s", error)
 
     def _stop_requested(self, number: int, frame: FrameType | None) -> None:
         del frame

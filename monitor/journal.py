@@ -10,9 +10,10 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -109,7 +110,7 @@ class Journal:
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(list[Observation])
         self._db = _open(path)
-        self._has_revisions = bool(self._db.execute("select 1 from revisions limit 1").fetchone())
+        self._has_revisions = bool(list(self._rows("select 1 from revisions limit 1")))
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -119,22 +120,34 @@ class Journal:
         Raises JournalFullError when there is no space (nothing was written), JournalError when
         the file cannot be trusted any more (stop and start again).
         """
+        with self._transaction():
+            self._write(batch)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Make all that is written within durable together, or none of it."""
         db = self._db
         try:
             db.execute("begin immediate")
-            self._write(batch)
+            yield
             db.execute("commit")
-        except sqlite3.OperationalError as error:
-            if db.in_transaction:
-                db.execute("rollback")
-            if "full" in str(error):
-                raise JournalFullError(
-                    f"{self.path}: no space left to write the journal; "
-                    "free some space, the daemon goes on by itself"
-                ) from error
-            raise JournalError(f"{self.path}: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise JournalError(f"{self.path}: {error}") from error
+            raise self._failure(error) from error
+        finally:
+            if db.in_transaction:
+                with suppress(sqlite3.DatabaseError):
+                    db.execute("rollback")
+
+    def _failure(self, error: sqlite3.DatabaseError) -> JournalError:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+            return JournalFullError(
+                f"{self.path}: no space left to write the journal; "
+                "free some space, the daemon goes on by itself"
+            )
+        return JournalError(
+            f"{self.path}: the journal cannot be read or written ({error}); check the disk, "
+            "restore a backup of the file, or move it away to begin anew"
+        )
 
     def _write(self, batch: Batch) -> None:
         db = self._db
@@ -214,37 +227,40 @@ class Journal:
         )
 
     def forget(self, *, observations_before: float, pairs_before: float) -> None:
-        """Drop observations that arrived before a time, and batches of pairs all older than one."""
-        db = self._db
-        db.execute("begin immediate")
-        db.execute("delete from observations where received < ?", (observations_before,))
-        db.execute("delete from pairs where newest < ?", (pairs_before,))
-        db.execute("delete from made where batch not in (select batch from pairs)")
-        db.execute("delete from revisions where received < ?", (pairs_before,))
-        db.execute("commit")
+        """Drop observations that arrived before a time, and batches of pairs all older than one.
+
+        Of pairs only the first batches go, so that no row outlives one that replaced it.
+        """
+        with self._transaction():
+            db = self._db
+            db.execute("delete from observations where received < ?", (observations_before,))
+            db.execute(
+                "delete from pairs where batch < coalesce("
+                "(select min(batch) from pairs where newest >= ?), 9223372036854775807)",
+                (pairs_before,),
+            )
+            db.execute("delete from made where batch not in (select batch from pairs)")
+            db.execute("delete from revisions where received < ?", (pairs_before,))
 
     def compact(self) -> None:
         """Lay the small batches after the last large one together once there are many."""
-        tail = list(
-            self._db.execute(
-                "select batch, count from pairs where batch > "
-                "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch",
-                (_SEGMENT_PAIRS // 4,),
-            )
+        query = (
+            "select batch, count from pairs where batch > "
+            "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch"
         )
+        tail = list(self._rows(query, _SEGMENT_PAIRS // 4))
         if len(tail) < _COMPACT_AT_BATCHES:
             return
-        self._db.execute("begin immediate")
-        run: list[int] = []
-        run_pairs = 0
-        for batch, count in tail:
-            run.append(batch)
-            run_pairs += count
-            if run_pairs >= _SEGMENT_PAIRS:
-                self._lay_together(run)
-                run, run_pairs = [], 0
-        self._lay_together(run)
-        self._db.execute("commit")
+        with self._transaction():
+            run: list[int] = []
+            run_pairs = 0
+            for batch, count in tail:
+                run.append(batch)
+                run_pairs += count
+                if run_pairs >= _SEGMENT_PAIRS:
+                    self._lay_together(run)
+                    run, run_pairs = [], 0
+            self._lay_together(run)
 
     def _lay_together(self, batches: list[int]) -> None:
         """Make one batch of several that follow each other."""
@@ -272,31 +288,31 @@ class Journal:
     def series(self) -> list[KnownSeries]:
         """Return every series, by row."""
         query = "select row, sensor, quantity, unit, since from series order by row"
-        return [KnownSeries(*row) for row in self._db.execute(query)]
+        return [KnownSeries(*row) for row in self._rows(query)]
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
         query = "select sensor, time, event, note from events order by time, sensor, event, note"
-        return [Event(*row) for row in self._db.execute(query)]
+        return [Event(*row) for row in self._rows(query)]
 
     def collocations(self) -> list[Collocation]:
         """Return every collocation."""
         query = "select sensor, subject, start, end, distance_km from collocations order by 1,2,3,4"
-        return [Collocation(*row) for row in self._db.execute(query)]
+        return [Collocation(*row) for row in self._rows(query)]
 
     def note(self, name: str) -> bytes:
         """Return what was last noted under a name, empty if nothing was."""
-        found = self._db.execute("select body from notes where name = ?", (name,)).fetchone()
-        return found[0] if found else b""
+        found = list(self._rows("select body from notes where name = ?", name))
+        return found[0][0] if found else b""
 
     def totals(self) -> dict[str, int]:
         """Return the counters as of the last commit."""
-        return dict(self._db.execute("select name, value from totals"))
+        return dict(self._rows("select name, value from totals"))
 
     def observations(self) -> Iterator[tuple[float, list[Observation]]]:
         """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
         query = "select batch, crc, body, received from observations order by batch"
-        for batch, crc, body, received in self._db.execute(query):
+        for batch, crc, body, received in self._rows(query):
             self._check("observations", batch, crc, body)
             yield received, self._decoder.decode(body)
 
@@ -330,13 +346,13 @@ class Journal:
     def named(self, identity: str) -> list[tuple[str, str]]:
         """Return (subject, quantity) of every reference that came with this identity."""
         query = "select subject, quantity from revisions where identity = ? order by 1, 2"
-        return list(self._db.execute(query, (identity,)))
+        return list(self._rows(query, identity))
 
     def revision(self, reference_id: int) -> int:
         """Return the highest revision that came of a reference, -1 if none is known."""
         query = "select revision from revisions where reference = ?"
-        found = self._db.execute(query, (_signed(reference_id),)).fetchone()
-        return found[0] if found else -1
+        found = list(self._rows(query, _signed(reference_id)))
+        return found[0][0] if found else -1
 
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """Return the newest dead letters, newest first."""
@@ -344,14 +360,21 @@ class Journal:
             "select received, topic, reason, detail, payload from dead_letters "
             "order by id desc limit ?"
         )
-        return [DeadLetter(*row) for row in self._db.execute(query, (limit,))]
+        return [DeadLetter(*row) for row in self._rows(query, limit)]
 
     def close(self) -> None:
         """Let go of the file; what was committed stays."""
         self._db.close()
 
+    def _rows(self, query: str, *values: object) -> Iterator[Any]:
+        """Yield the rows of a query; raises JournalError where the file is damaged."""
+        try:
+            yield from self._db.execute(query, values)
+        except sqlite3.DatabaseError as error:
+            raise self._failure(error) from error
+
     def _bodies(self, table: str, query: str, *values: int) -> Iterable[tuple[int, bytes]]:
-        for batch, crc, body in self._db.execute(query + " order by batch", values):
+        for batch, crc, body in self._rows(query + " order by batch", *values):
             self._check(table, batch, crc, body)
             yield batch, body
 
@@ -372,25 +395,37 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
-        db.execute("pragma locking_mode = exclusive")
-        db.execute("pragma journal_mode = wal")
-        db.execute("pragma synchronous = full")
-        db.execute("begin immediate")
-        version = db.execute("pragma user_version").fetchone()[0]
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                db.execute(statement)
-            db.execute(f"pragma user_version = {SCHEMA_VERSION}")
-        db.execute("commit")
     except (OSError, sqlite3.DatabaseError) as error:
         raise _refusal(path, error) from error
-    if version not in (0, SCHEMA_VERSION):
+    try:
+        _prepare(db, path)
+    except sqlite3.DatabaseError as error:
         db.close()
-        raise JournalError(
-            f"{path}: written by another version of the program (schema {version}, this one "
-            f"writes {SCHEMA_VERSION}); use that version or another path"
-        )
+        raise _refusal(path, error) from error
+    except JournalError:
+        db.close()
+        raise
     return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Lock the file and give it its tables; what is not a journal of ours is left as it is."""
+    db.execute("pragma locking_mode = exclusive")
+    version = db.execute("pragma user_version").fetchone()[0]
+    is_empty = not version and not db.execute("select count(*) from sqlite_master").fetchone()[0]
+    if version != SCHEMA_VERSION and not is_empty:
+        raise JournalError(
+            f"{path}: written by another program or another version of this one (schema "
+            f"{version}, this one writes {SCHEMA_VERSION}); use that program or another path"
+        )
+    db.execute("pragma journal_mode = wal")
+    db.execute("pragma synchronous = full")
+    db.execute("begin immediate")
+    if is_empty:
+        for statement in _SCHEMA.split(";"):
+            db.execute(statement)
+        db.execute(f"pragma user_version = {SCHEMA_VERSION}")
+    db.execute("commit")
 
 
 def _refusal(path: Path, error: Exception) -> JournalError:
