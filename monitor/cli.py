@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "run": "the daemon: read from a broker until told to stop",
     "check-config": "say every mistake in a settings file",
     "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
+    "doctor": "say why there are no pairs",
     "score": "statistics of a file of pairs or of a stream",
     "replay": "publish a recorded stream to the broker, as if it were live",
     "event": "tell the daemon that a sensor was adjusted, moved or replaced",

@@ -9,17 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.assembly import Parts
 from monitor.config import settings_hash
 from monitor.core.snapshot import Snapshot
 from monitor.core.watch import Change
+from monitor.doctoring import report, text
 from monitor.exposition import Exposition
 from monitor.telemetry import Figures, Telemetry
 from monitor.web.page import Page
 
 DEAD_LETTERS_SHOWN: Final = 100
+DOCTOR_SECONDS: Final = 2.0
 
 
 class Connection(Protocol):
@@ -71,6 +73,8 @@ class Publisher:
         self._hash: Final = settings_hash(parts.settings)
         self._figures = Figures()
         self._publish_seconds = 0.0
+        self._doctor: dict[str, Any] = {}
+        self._doctor_due = -float("inf")
 
     def publish(self, now: float, connection: Connection, trouble: str = "") -> Snapshot:
         """Publish what is known at ``now``; ``trouble`` says what keeps the daemon from working."""
@@ -85,10 +89,19 @@ class Publisher:
             snapshot=snapshot,
             not_ready=trouble or ("" if connection.connected else connection.status),
             dead_letters=tuple(parts.journal.dead_letters(DEAD_LETTERS_SHOWN)),
+            doctor=self._examined(connection, began),
         )
         self._show.publish(page)
         self._publish_seconds = time.perf_counter() - began
         return snapshot
+
+    def _examined(self, connection: Connection, now: float) -> dict[str, Any]:
+        """Return the doctor's report; made anew every few seconds only."""
+        if now >= self._doctor_due:
+            found = report(self._parts, connection)
+            self._doctor = {**found.document(), "text": text(found)}
+            self._doctor_due = now + DOCTOR_SECONDS
+        return self._doctor
 
     def _tell(self, change: Change, snapshot: Snapshot) -> None:
         """Hand a change of an alert to the sinks if people want to hear of it."""

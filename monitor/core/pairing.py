@@ -180,6 +180,10 @@ class Pairing:
 
     # -- what is known ----------------------------------------------------------------------
 
+    def rules_of_series(self, series: int) -> Rules:
+        """Return the rules by which a series that has sent a reading is paired."""
+        return self._rules[series]
+
     def take_touched(self) -> set[int]:
         """Return the series whose references are others than at the last call."""
         touched, self._touched = self._touched, set()

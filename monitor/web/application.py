@@ -38,6 +38,7 @@ def application(service: Service) -> FastAPI:
     app = FastAPI(title="monitor", version=__version__, docs_url=None, redoc_url=None)
     _add_operations(app, service)
     _add_interface(app, service)
+    _add_troubles(app, service)
     _add_page(app, service)
 
     @app.middleware("http")
@@ -114,6 +115,8 @@ def _add_interface(app: FastAPI, service: Service) -> None:
             }
         )
 
+
+def _add_troubles(app: FastAPI, service: Service) -> None:
     @app.api_route("/api/v1/deadletters", methods=GET)
     async def dead_letters() -> JSONResponse:
         """The newest messages that could not be used, with the reason."""
@@ -133,6 +136,14 @@ def _add_interface(app: FastAPI, service: Service) -> None:
                 ]
             }
         )
+
+    @app.api_route("/api/v1/doctor", methods=GET)
+    async def doctor() -> JSONResponse:
+        """Why there are no pairs: what came, what was refused, what waits."""
+        page = service.page()
+        if page is None:
+            raise HTTPException(503, "nothing is published yet")
+        return JSONResponse(dict(page.doctor))
 
 
 def _add_page(app: FastAPI, service: Service) -> None:

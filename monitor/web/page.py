@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from monitor.core.snapshot import Snapshot
 from monitor.journal import DeadLetter
@@ -18,6 +20,7 @@ class Page:
     snapshot: Snapshot
     not_ready: str = ""
     dead_letters: tuple[DeadLetter, ...] = ()
+    doctor: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def metrics_gzip(self) -> bytes:

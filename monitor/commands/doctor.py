@@ -1,0 +1,69 @@
+"""``monitor doctor``: why there are no pairs, asked of the running daemon or of its journal."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import urllib.error
+import urllib.request
+from typing import Any, Final
+
+import orjson
+
+from monitor.assembly import assemble
+from monitor.config import Settings, load
+from monitor.decode import DECODERS
+from monitor.doctoring import report, text
+from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.journal import JournalBusyError
+
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+class DoctorError(MonitorError):
+    """Neither the daemon nor its journal can be asked."""
+
+    exit_code = UNAVAILABLE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument("--json", action="store_true", help="print a document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
+    settings = load(options.config, decoders=DECODERS)
+    document = _of_daemon(settings) or _of_journal(settings)
+    words = document.pop("text")
+    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() if options.json else words)
+    causes = [each["cause"] for each in document["quantities"]]
+    return 0 if causes and set(causes) == {"paired"} else 1
+
+
+def _of_daemon(settings: Settings) -> dict[str, Any] | None:
+    """Ask the daemon; None if nobody answers."""
+    host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
+    url = f"http://{host}:{settings.http.port}/api/v1/doctor"
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
+            found: dict[str, Any] = orjson.loads(answer.read())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _of_journal(settings: Settings) -> dict[str, Any]:
+    try:
+        parts = assemble(settings, time.time())
+    except JournalBusyError as error:
+        raise DoctorError(
+            f"the daemon has the journal {settings.journal.path} open but does not answer on "
+            f"http://{settings.http.host}:{settings.http.port}; is http.port the one it has?"
+        ) from error
+    try:
+        found = report(parts, None)
+        return {**found.document(), "text": text(found)}
+    finally:
+        parts.journal.close()
