@@ -1,0 +1,185 @@
+"""What an explanation says, as plain values: the same for people and for machines.
+
+Rules of this file: a number that was not stated is NaN (null in JSON), a text that is not there is
+empty; ``found`` is what stands in the payload, as JSON on one line.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from monitor.core.model import NAN
+
+Origin = Literal["payload", "default", "settings", "missing"]
+Changed = Literal["made", "changed", "taken back"]
+Outcome = Literal["used", "rejected", "duplicate", "nothing"]
+
+
+class Tried(Struct, frozen=True):
+    """A source's template beside the topic: whether it fits, and at which level it does not."""
+
+    source: str
+    template: str
+    fits: bool
+    why: str = ""
+    nearest: bool = False
+
+
+class Source(Struct, frozen=True):
+    """The source that reads the message; ``fields`` are those of its topic."""
+
+    place: str
+    template: str
+    kind: str
+    decoder: str
+    unit: str
+    fields: dict[str, str]
+
+
+class Read(Struct, frozen=True):
+    """One thing that was read: where, what stood there, as what it is kept."""
+
+    what: str
+    path: str
+    found: str
+    origin: Origin = "payload"
+    kept: str = ""
+    note: str = ""
+
+
+class Instant(Struct, frozen=True):
+    """A time in UTC, the zone it came in, and how long before now it is (s, negative if after)."""
+
+    utc: str
+    zone: str
+    seconds_before_now: float
+
+
+class Uncertainty(Struct, frozen=True):
+    """How uncertainty was stated, and what is kept of it in the unit of the series."""
+
+    form: str
+    u: float = NAN
+    lower: float = NAN
+    upper: float = NAN
+    p: float = NAN
+    assumed: bool = False
+
+
+class Series(Struct, frozen=True):
+    """The series a reading goes to, and its rules.
+
+    ``concerns`` are the subjects whose references concern it besides those about the sensor.
+    """
+
+    sensor: str
+    quantity: str
+    group: str
+    unit: str
+    mode: str
+    tolerance_seconds: float
+    window_pairs: int
+    sentence: str
+    concerns: list[str]
+
+
+class Pair(Struct, frozen=True):
+    """A pair that is made, changed or taken back; all in the unit of the series.
+
+    ``u`` is the sensor's, stated or through the normal of its interval (``u_stated`` says which);
+    ``u_eff`` is u, u_ref and u_pair in quadrature; ``z`` is the error over u_eff.
+    """
+
+    change: Changed
+    sensor: str
+    quantity: str
+    unit: str
+    time: str
+    value: float
+    reference: float
+    error: float
+    u: float
+    u_stated: bool
+    u_ref: float
+    u_pair: float
+    u_eff: float
+    z: float
+    inside: bool
+    sentence: str
+    warning: str = ""
+
+
+class Observed(Struct, frozen=True):
+    """One observation of the message; ``name`` is the sensor's or the subject's.
+
+    ``record`` counts the records of the payload from 0; ``status`` is final, void or empty;
+    ``unpaired`` says why there is no pair.
+    """
+
+    record: int
+    kind: str
+    name: str
+    quantity: str
+    value: float
+    unit: str
+    time: Instant
+    reads: list[Read]
+    key: str = ""
+    identity: str = ""
+    revision: int = 0
+    status: str = ""
+    uncertainty: Uncertainty | None = None
+    series: Series | None = None
+    fate: Literal["accepted", "duplicate"] = "accepted"
+    meaning: str = ""
+    pairs: list[Pair] = field(default_factory=list)
+    unpaired: str = ""
+
+
+class Shown(Struct, frozen=True):
+    """A piece of the payload around the place that is wrong, fit for a terminal."""
+
+    before: str
+    at: str
+    after: str
+
+
+class Refused(Struct, frozen=True):
+    """Why a message, or one record of it (``record`` >= 0), is not used."""
+
+    record: int
+    reason: str
+    meaning: str
+    detail: str
+    place: str
+    shown: Shown
+    hint: str = ""
+
+
+class Earlier(Struct, frozen=True):
+    """What became of a message that came before."""
+
+    topic: str
+    outcome: Outcome
+    what: str
+
+
+class Explanation(Struct, frozen=True):
+    """All there is to say of one message; long lists are cut, ``*_count`` say how long they are."""
+
+    topic: str
+    payload_bytes: int
+    now: str
+    outcome: Outcome
+    summary: str
+    tried: list[Tried]
+    source: Source | None
+    records: int
+    observed_count: int
+    observed: list[Observed]
+    refused_count: int
+    refused: list[Refused]
+    not_read: list[str]
+    earlier: list[Earlier]
