@@ -81,6 +81,10 @@ METRICS: Final[dict[str, Metric]] = {
     "monitor_calibration_z_lag1": Metric(
         "calibration_z_lag1", "Autocorrelation of z from one pair to the next."
     ),
+    "monitor_calibration_u_ref_ratio": Metric(
+        "calibration_u_ref_ratio",
+        "Uncertainty of reference and pairing over the sensor's; above 1/3 it blurs the verdict.",
+    ),
     "monitor_ucc_auucc": Metric(
         "ucc_auucc", "Area under the uncertainty characteristics curve, in the quantity's unit."
     ),
@@ -94,7 +98,8 @@ METRICS: Final[dict[str, Metric]] = {
         "window_pairs_effective", "Pairs in the window, less what autocorrelation takes."
     ),
     "monitor_availability_ratio": Metric(
-        "availability_ratio", "Share of references that came with a usable reading."
+        "availability_ratio",
+        "Share of the references held that came with a usable reading, since its first one.",
     ),
 }
 OTHERS: Final[dict[str, str]] = {

@@ -107,6 +107,15 @@ def z_lag1(c: Columns) -> Float:
     return np.clip(ratio(c.sum(products) - first * last / others, spread), -1.0, 1.0)
 
 
+def u_ref_ratio(c: Columns) -> Float:
+    """Root mean square of u_ref (with u_pair) over that of u.
+
+    Above about 1/3 the reference takes part in the verdict (the rule of the test uncertainty ratio:
+    a reference a third as uncertain adds 5 % to the error's uncertainty).
+    """
+    return np.sqrt(ratio(c.sum(c.u_ref * c.u_ref), c.sum(c.u * c.u)))
+
+
 def n_effective(c: Columns) -> Float:
     """Pairs that count as independent: n (1 - r)/(1 + r), r the lag-1 correlation within [0, 1).
 

@@ -154,24 +154,18 @@ class Link(NamedTuple):
     distance_km: float = 0.0
 
 
-def covered(links: Iterable[Link], first: float, tolerance_seconds: float) -> int:
-    """Count the references since ``first`` that links concern, those of any key.
-
-    The newest of a scope, whose readings may still come, are left out: ``tolerance_seconds``.
-    """
+def covered(links: Iterable[Link], first: float) -> int:
+    """Count the references since ``first`` that links concern, those of any key, each once."""
     spans: dict[int, list[Link]] = {}
     for link in links:
         spans.setdefault(id(link.bucket.scope), []).append(link)
     count = 0
     for concerned in spans.values():
         times = concerned[0].bucket.scope.times
-        if not times:
-            continue
-        until = times[-1] - tolerance_seconds
         place = bisect_left(times, first)
         for link in sorted(concerned, key=lambda link: link.start):
             begin = max(place, bisect_left(times, link.start))
-            place = max(begin, bisect_right(times, min(link.end, until)))
+            place = max(begin, bisect_right(times, link.end))
             count += place - begin
     return count
 

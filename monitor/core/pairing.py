@@ -197,9 +197,8 @@ class Pairing:
         lanes = self._lanes_of.get(series)
         if not lanes:
             return NAN
-        rules = self._rules[series]
         paired = sum(len(lane.slots) for lane in lanes)
-        due = covered(lanes[0].links, first - rules.lag_seconds, rules.tolerance_seconds)
+        due = covered(lanes[0].links, first - self._rules[series].lag_seconds)
         return paired / max(due, paired) if due or paired else NAN
 
     # -- inside -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from monitor.core.model import Float
 from monitor.core.snapshot import SeriesName
 
 _SPREAD_MIN: Final = 1e-6
+U_REF_RATIO_MAX: Final = 1.0 / 3.0
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
 
 
@@ -17,6 +18,10 @@ def sentence(
     name: SeriesName, state: str, family: str, pairs: int, numbers: Mapping[str, float]
 ) -> str:
     """Return what is known of one series; ``numbers`` are its published statistics."""
+    blurred = numbers.get("calibration_u_ref_ratio", 0.0)
+    if blurred > U_REF_RATIO_MAX and state != "stale":
+        calm = sentence(name, state, family, pairs, {**numbers, "calibration_u_ref_ratio": 0.0})
+        return f"{calm} (seen through a reference {blurred:.2g} times as uncertain as itself)"
     if state == "stale":
         return "no readings any more"
     if state == "firing":

@@ -203,6 +203,13 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "Factor on its uncertainty that keeps its stated level.",
         "C-26, M5",
     ),
+    "u_ref_ratio": Statistic(
+        _C.u_ref_ratio,
+        "none",
+        "Uncertainty of the reference over the sensor's; above 1/3 it blurs the verdict.",
+        "GUM 5.1.2",
+        live=True,
+    ),
     "n_effective": Statistic(
         _C.n_effective, "none", "Pairs that count as independent.", "M3", live=True
     ),
@@ -256,6 +263,7 @@ LIVE_CALIBRATION: Final = {
     "calibration_ence": "ence",
     "calibration_coverage_ratio": "coverage",
     "calibration_z_lag1": "z_lag1",
+    "calibration_u_ref_ratio": "u_ref_ratio",
     "ucc_auucc": "auucc",
     "ucc_gain_ratio": "auucc_gain",
     "ucc_scale_optimal": "scale_optimal",

@@ -232,3 +232,9 @@ def test_confidence_curve_falls_for_an_informative_uncertainty_only():
     assert told[0] == pytest.approx(1.0)
     assert np.all(np.diff(told) < 0.0)
     assert np.all(np.abs(nothing - 1.0) < 0.25)
+
+
+def test_the_references_uncertainty_is_compared_with_the_sensors():
+    c = pairs([1.0, 2.0], 0.0, [3.0, 4.0], u_ref=[0.0, 5.0])
+
+    assert calibration.u_ref_ratio(c)[0] == pytest.approx(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,12 +22,14 @@ class Shell:
     def __init__(self, rules: SeriesRules = RULES, maximum: int = 10) -> None:
         plan = Plan(lambda _s, _q: rules, limits=Limits(maximum, 1000), window_pairs_max=200)
         self.past = Memory()
+        self.told = []
         self.network = Network(plan, self.past)
 
     def take(self, observations, received: float = 0.0):
         outcome = self.network.observe(observations, received)
         self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
         self.network.apply(outcome.pairs)
+        self.told += outcome.series
         return outcome
 
     def evidence(self, now: float = 0.0) -> list[float]:
@@ -176,3 +179,32 @@ def test_a_reading_that_comes_nearer_takes_the_other_ones_place_in_the_window():
 
     window = shell.network.windows.rows(0)
     assert [(row["time"], row["value"]) for row in window] == [(10.1, 502.0)]
+
+
+def test_a_reference_that_is_too_uncertain_is_told_beside_the_verdict():
+    shell = Shell()
+    rough = [
+        msgspec.structs.replace(each, u=2.0) if isinstance(each, Reference) else each
+        for each in stream("s", 60, 1)
+    ]
+    shell.take(rough)
+
+    (told,) = shell.network.evaluate(0.0).sentences
+    assert told.endswith("(seen through a reference 0.4 times as uncertain as itself)")
+
+
+def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restart():
+    shell = Shell()
+    observations = [each for each in stream("s", 40, 1) if each.time < 10 or each.time >= 20]
+    lone = [Reference("s", "weight", float(t), 500.0, u=0.3) for t in range(12, 18)]
+    shell.take(observations)
+    shell.take(lone, 1.0)
+    share = shell.network.evaluate(0.0).statistics["availability_ratio"].tolist()
+    assert share == [pytest.approx(30 / 36)]
+
+    again = Shell()
+    again.network.restore_series(shell.told)
+    again.network.restore(0.0, observations)
+    again.network.restore(1.0, lone)
+    again.network.apply(shell.past.pairs())
+    assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
