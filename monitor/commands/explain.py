@@ -23,6 +23,7 @@ from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.explaining import Explanation, Message, explain
 from monitor.explaining.text import lines
+from monitor.explaining.wording import plain
 
 _REJECTED = 1
 _PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."
@@ -74,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _document(explanation: Explanation) -> str:
     """Return the document, with nothing in it that a terminal would obey."""
-    plain = msgspec.json.decode(msgspec.json.encode(explanation))
-    return json.dumps(plain, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
+    document = msgspec.json.decode(msgspec.json.encode(explanation))
+    return json.dumps(document, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
 
 
 def _topic(text: str) -> str:
@@ -101,7 +102,9 @@ def _bytes(text: str) -> bytes:
         if kind == "base64":
             return base64.b64decode(rest, validate=True)
     except OSError as error:
-        raise ExplainError(f"{text[1:]}: cannot be read: {error.strerror or error}") from error
+        raise ExplainError(
+            f"{plain(text[1:]) or text}: cannot be read: {error.strerror or error}"
+        ) from error
     except (binascii.Error, ValueError) as error:
         raise ExplainError(f"payload {text[:60]!r} is not {kind}: {error}") from error
     return os.fsencode(text)

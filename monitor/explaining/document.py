@@ -183,3 +183,4 @@ class Explanation(Struct, frozen=True):
     refused: list[Refused]
     not_read: list[str]
     earlier: list[Earlier]
+    version: int = 1

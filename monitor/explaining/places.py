@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 from monitor.decode.fetching import shown
+from monitor.decode.fields import names_in
 from monitor.decode.paths import steps
 from monitor.decode.specification import MapSpec, SeriesSpec
 from monitor.explaining.document import Shown
@@ -67,13 +68,24 @@ def _place_of_word(word: str, error: Rejected, spec: MapSpec, each: SeriesSpec |
     if error.reason == "name_mismatch":
         return "$.quantity" if "says quantity" in error.detail else "$.sensor"
     if word in _OF_TOPIC:
-        return _shown(next(iter(spec.names), "")) or "topic"
+        return _place_of_name(word, spec, each)
     if word in spec.names:
         return _shown(word)
     known = {"seq": spec.sequence, "id": spec.identity, "payload": "unit"}
     if word in known:
         return _shown(known[word])
     return "" if each is None else _place_in_series(word, error, spec, each)
+
+
+def _place_of_name(word: str, spec: MapSpec, each: SeriesSpec | None) -> str:
+    """Return the path of the text that a name was split out of, else the topic."""
+    if word == "quantity":
+        composed = "{quantity}" if each is None or not each.quantity else each.quantity
+    else:
+        composed = getattr(spec, word)
+    wanted = set(names_in(composed))
+    splits = (path for path, template in spec.names.items() if wanted & set(names_in(template)))
+    return _shown(next(splits, "")) or "topic"
 
 
 def _place_in_series(word: str, error: Rejected, spec: MapSpec, each: SeriesSpec) -> str:
@@ -115,7 +127,7 @@ def around(error: Rejected, place: str, payload: bytes, seen: Seen | None) -> Ar
         return Around(_at_byte(payload, int(byte[1])))
     if "truncated" in error.detail:
         return Around(_cut(payload.decode("utf-8", "backslashreplace"), None))
-    if not place.startswith(("$", "@")) or seen is None or seen.record is None:
+    if seen is None or seen.record is None or not _is_path(place):
         return Around(_whole(payload, seen))
     for base in (seen.record, seen.root):
         text = _text_of(base, payload, seen.root)
@@ -125,6 +137,16 @@ def around(error: Rejected, place: str, payload: bytes, seen: Seen | None) -> Ar
         if span is not None:
             return Around(_cut(text, span))
     return _missing(place, payload, seen)
+
+
+def _is_path(place: str) -> bool:
+    """Return whether a place is in the payload; what a payload says may look like one."""
+    if place in ("$", "@"):
+        return True
+    try:
+        return place.startswith("$.") and bool(steps(place))
+    except ValueError:
+        return False
 
 
 def _missing(place: str, payload: bytes, seen: Seen) -> Around:
@@ -142,8 +164,11 @@ def _missing(place: str, payload: bytes, seen: Seen) -> Around:
 
 
 def _found(record: object, walk: list[str | int]) -> object:
-    for step in walk:
-        record = record[step]  # type: ignore[index]
+    try:
+        for step in walk:
+            record = record[step]  # type: ignore[index]
+    except (KeyError, IndexError, TypeError):
+        return None  # the map has odd keys, which JSON writes as texts
     return record
 
 
@@ -172,7 +197,7 @@ def _text_of(base: object, payload: bytes, root: object) -> str:
 
 
 def _span(text: str, path: str) -> Spans | None:
-    return _span_of_steps(text, steps(path.removeprefix("@.")))
+    return _span_of_steps(text, steps(path))
 
 
 def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:

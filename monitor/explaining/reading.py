@@ -67,7 +67,8 @@ class Record:
     def at(self, setting: float | str) -> Spelled:
         """Return what stands at a path, or the constant that stands in its place."""
         if not isinstance(setting, str):
-            return Spelled("", setting, "settings")
+            whole = int(setting) if setting.is_integer() else setting
+            return Spelled("", whole, "settings")
         found = self._bare.fetch(setting, ())(self.seen.root, self.seen.record)
         if found is not MISSING:
             return Spelled(shown(setting), found, "payload")
@@ -188,12 +189,11 @@ class Record:
 
     def measured(self, each: SeriesSpec, reading: Reading | Reference) -> Iterator[Read]:
         """Yield the numbers of one quantity as they were sent, the value also as it is kept."""
-        unit, kept_unit, convert = self.units(each)
         if each.unit_path and self.at(each.unit_path).there:
-            note = "" if kept_unit else "not checked: the settings name no unit"
+            note = "" if self.units(each)[1] else "not checked: the settings name no unit"
             yield self.at(each.unit_path).read("unit", note=note)
         if each.value:
-            yield self._value(each, reading, unit, kept_unit, convert)
+            yield self._value(each, reading)
         if each.samples:
             yield self.at(each.samples).read("samples")
         for name in _PARTS:
@@ -203,19 +203,14 @@ class Record:
         for level, path in each.quantiles.items():
             yield self.at(path).read(f"quantile {level}")
 
-    def _value(
-        self,
-        each: SeriesSpec,
-        reading: Reading | Reference,
-        unit: str,
-        kept_unit: str,
-        convert: Conversion,
-    ) -> Read:
-        note = ""
-        if convert != Conversion():
-            offset = "" if not convert.offset else f" {convert.offset:+.7g}"
-            note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
-        return self.at(each.value).read("value", amount(reading.value, kept_unit), note)
+    def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
+        unit, kept_unit, convert = self.units(each)
+        kept = amount(reading.value, kept_unit)
+        if convert == Conversion():
+            return self.at(each.value).read("value", kept if kept_unit else "")
+        offset = f" {convert.offset:+.7g}" if convert.offset else ""
+        note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
+        return self.at(each.value).read("value", kept, note)
 
     def units(self, each: SeriesSpec) -> tuple[str, str, Conversion]:
         """Return the unit that was sent, the one that is kept, and how to convert."""
@@ -317,7 +312,9 @@ def _leaves(found: object, path: str) -> list[str]:
     """Return the paths of the numbers and texts in ``found``, a list being one thing."""
     leaves: list[str] = []
     waiting = [(path, found)]
-    while waiting and len(leaves) < _LEAVES_MAX:
+    for _ in range(_LEAVES_MAX):
+        if not waiting:
+            break
         at, each = waiting.pop()
         if isinstance(each, Mapping):
             waiting += [

@@ -62,12 +62,12 @@ def _head(explanation: Explanation) -> Iterator[str]:
     article = "an" if source.kind == "event" else "a"
     what = f"{article} {source.kind}, decoder {source.decoder}"
     yield from _labelled("source", f"{source.place}, {source.template}, {what}")
-    fields = ", ".join(f"{name} = {value}" for name, value in source.fields.items())
-    if fields:
-        yield from _labelled("fields", fields)
     also = ", ".join(each.source for each in explanation.tried if each.fits and each.why)
     if also:
         yield from _labelled("", f"{also} would fit too; the first that fits reads the message")
+    fields = ", ".join(f"{name} = {value}" for name, value in source.fields.items())
+    if fields:
+        yield from _labelled("fields", fields)
     if explanation.records > 1:
         yield from _labelled("records", str(explanation.records))
     if explanation.not_read:

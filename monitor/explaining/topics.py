@@ -54,7 +54,7 @@ def _miss(template: str, topic: str) -> _Miss:
     if not failing:
         return _Miss(score, "")
     rest = ", ".join(map(str, failing[1:]))
-    more = f"; nor does level {rest} fit" if rest else ""
+    more = f"; {rest} {'do' if len(failing) > 2 else 'does'} not fit either" if rest else ""
     return _Miss(score, levels[failing[0] - 1][1] + more)
 
 

@@ -33,7 +33,19 @@ def clipped(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
 
 def as_json(found: object) -> str:
     """Return what stands in a payload as JSON, whatever it is made of, on one safe line."""
-    return plain(json.dumps(found, ensure_ascii=False, default=_other, separators=(",", ":")))
+    try:
+        text = json.dumps(found, ensure_ascii=False, default=_other, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError):
+        text = _safe_repr(found)
+    return plain(text)
+
+
+def _safe_repr(found: object) -> str:
+    """Return what JSON cannot say: maps by odd keys, loops, numbers of thousands of digits."""
+    try:
+        return repr(found)
+    except (ValueError, RecursionError):
+        return f"a {type(found).__name__} that cannot be written out"
 
 
 def _other(found: object) -> object:
@@ -41,7 +53,7 @@ def _other(found: object) -> object:
         return found.isoformat()
     if isinstance(found, bytes):
         return found.hex()
-    return repr(found)[:FOUND_CHARACTERS_MAX]
+    return clipped(_safe_repr(found))
 
 
 def number(x: float) -> str:
@@ -58,7 +70,10 @@ def utc(time: float) -> str:
     """Return a time (s since 1970 UTC) in ISO 8601, empty where there is none."""
     if math.isnan(time):
         return ""
-    instant = _EPOCH + timedelta(seconds=time)
+    try:
+        instant = _EPOCH + timedelta(seconds=time)
+    except OverflowError:
+        return f"{time:.0f} s from 1970"
     precision = "seconds" if instant.microsecond == 0 else "milliseconds"
     return instant.isoformat(timespec=precision).replace("+00:00", "Z")
 
