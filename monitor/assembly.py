@@ -115,7 +115,8 @@ def _seconds(text: str | None) -> float:
 def assemble(settings: Settings, now: float) -> Parts:
     """Open the journal and rebuild the network from it; raises JournalError."""
     journal = Journal(Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters)
-    network = Network(plan_of(settings), journal)
+    plan = plan_of(settings)._replace(known_series=len(journal.series()))
+    network = Network(plan, journal)
     recover(network, journal, now)
     births = Births()
     if noted := journal.note(BIRTHS):

@@ -222,7 +222,7 @@ def recover(network: Network, journal: Journal, now: float) -> None:
     network.restore(now, [*journal.events(), *journal.collocations()])
     for received, observations in journal.observations():
         network.restore(received, observations)
-    network.apply(in_event_order(journal.pairs()))
+    network.recall(in_event_order(journal.pairs()))
     network.expire(now)
 
 

@@ -1,18 +1,30 @@
 """How long observations are held: what is let go of, and what that leaves fixed.
 
-Rules of this file: a pair outlives what it was made of. A reference near readings that are gone
-can no longer be paired anew; its pairs are frozen and change with its own revisions only.
+Rules of this file: a pair outlives what it was made of. A reference whose readings are gone can no
+longer be paired anew; its pairs are frozen and change with its own revisions only. Whether they are
+is a function of the pairs and of what is held, so that a journal need not keep it.
 """
 
 from __future__ import annotations
 
-from monitor.core.lanes import Bucket, Identity, Lane
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import Final
+
+from monitor.core.lanes import Bucket, Identity, Lane, Slot
 from monitor.core.model import Reference
 from monitor.core.modes import Rules
 
+_MADE_OF_SEVERAL: Final = ("interpolate", "mean_over_reference_interval")
 
-def expire_lane(lane: Lane, received_before: float, rules: Rules) -> tuple[int, int]:
-    """Drop readings that arrived before a time; return how many, and how many of them unpaired."""
+
+def expire_lane(
+    lane: Lane, received_before: float, rules: Rules, same: Callable[[Lane, Identity], bool]
+) -> tuple[int, int]:
+    """Drop readings that arrived before a time; return how many, and how many of them unpaired.
+
+    ``same`` says whether the readings held still make the pairs of a reference.
+    """
     if not lane.received or min(lane.received) >= received_before:
         return 0, 0
     kept = [at for at, time in enumerate(lane.received) if time >= received_before]
@@ -21,18 +33,42 @@ def expire_lane(lane: Lane, received_before: float, rules: Rules) -> tuple[int, 
     unpaired = sum(
         not any(low <= lane.times[at] <= high for low, high in ranges.values()) for at in gone
     )
-    for identity, (low, high) in ranges.items():
-        if any(low <= lane.times[at] <= high for at in gone):
-            lane.slots[identity].frozen = True
+    touched = [
+        identity
+        for identity, (low, high) in ranges.items()
+        if any(low <= lane.times[at] <= high for at in gone)
+    ]
     lane.times = [lane.times[at] for at in kept]
     lane.readings = [lane.readings[at] for at in kept]
     lane.received = [lane.received[at] for at in kept]
+    for identity in touched:
+        slot = lane.slots[identity]
+        slot.frozen = slot.frozen or is_frozen(lane, identity, slot, rules, same)
     return len(gone), unpaired
+
+
+def is_frozen(
+    lane: Lane,
+    identity: Identity,
+    slot: Slot,
+    rules: Rules,
+    same: Callable[[Lane, Identity], bool],
+) -> bool:
+    """Return whether a reading that the pairs of a reference were made of is gone."""
+    if rules.mode in _MADE_OF_SEVERAL:
+        return not same(lane, identity)
+    return not all(_holds(lane, row[2] - rules.lag_seconds, row[3]) for row in slot.rows)
+
+
+def _holds(lane: Lane, time: float, value: float) -> bool:
+    first = bisect_left(lane.times, time)
+    last = bisect_right(lane.times, time, lo=first)
+    return any(reading.value == value for reading in lane.readings[first:last])
 
 
 def _used_ranges(lane: Lane, rules: Rules) -> dict[Identity, tuple[float, float]]:
     """Return from when to when each slot used readings, in the lane's times."""
-    made_of_several = rules.mode in ("interpolate", "mean_over_reference_interval")
+    made_of_several = rules.mode in _MADE_OF_SEVERAL
     ranges = {}
     for identity, slot in lane.slots.items():
         times = [row[2] for row in slot.rows]

@@ -23,6 +23,7 @@ Identity = tuple[str, ...]
 Row = tuple[
     int, int, float, float, float, float, float, float, float, float, float, int, bool
 ]  # one pair: the places are those of PAIR
+REFERENCE_ID: Final = 11  # place of the reference's identity in a row
 REMOVED: Final = 12  # place of the flag in a row
 
 

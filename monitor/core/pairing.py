@@ -8,13 +8,15 @@ observation is held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
-from monitor.core.holding import expire_lane, forget, oldest_arrival
+from monitor.core.holding import expire_lane, forget, is_frozen, oldest_arrival
 from monitor.core.lanes import (
+    REFERENCE_ID,
     REMOVED,
     Bucket,
     Identity,
@@ -72,6 +74,7 @@ class Pairing:
         self._touched: set[Scope] = set()
         self._lanes_of: dict[int, list[Lane]] = {}
         self._rules: dict[int, Rules] = {}
+        self._names: dict[int, tuple[str, str]] = {}
         self._changes: list[Row] = []
         self._removed: list[Row] = []
         self._added: list[Row] = []
@@ -86,7 +89,7 @@ class Pairing:
         name = (reading.sensor, reading.quantity, reading.key if self._by_key else "")
         lane = self.lanes.get(name)
         if lane is None:
-            lane = self.lanes[name] = self._open_lane(reading, series)
+            lane = self._open_lane(name, series)
         rules = self._rules[series]
         at = lane.insert(reading, received, rules.lag_seconds)
         if at < 0:
@@ -122,9 +125,10 @@ class Pairing:
         known = self.references.get(identity)
         outdone = () if stands is came else (came,)
         if known is None:
-            if not (recalled or self._revise_let_go(came, stands, identity)):
+            made = [] if recalled else self._revise_let_go(came, stands, identity)
+            if made is None:
                 return "duplicate"
-            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone))
+            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone), made)
             return "accepted"
         if known.knows(came):
             return "duplicate"
@@ -134,7 +138,7 @@ class Pairing:
         self.corrections += not recalled
         outdone = (*known.outdone, known.reference, *outdone)
         if _in_place(known.reference, stands):
-            self._revise(identity, known._replace(reference=stands, outdone=outdone))
+            self._revise(identity, Held(stands, known.bucket, received, outdone))
         else:
             self._withdraw(known, identity)
             self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone))
@@ -159,7 +163,8 @@ class Pairing:
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
         for name, lane in list(self.lanes.items()):
-            gone, unpaired = expire_lane(lane, received_before, self._rules[lane.series])
+            rules = self._rules[lane.series]
+            gone, unpaired = expire_lane(lane, received_before, rules, self._makes_the_same)
             self.readings -= gone
             self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
@@ -172,6 +177,29 @@ class Pairing:
                 del self.buckets[key]
         used = {key[:2] for key in self.buckets}
         self._scopes = {key: scope for key, scope in self._scopes.items() if key in used}
+
+    def recall(self, standing: Records, names: Sequence[tuple[str, str]]) -> None:
+        """Give the references held the pairs they made, as a journal knows them, and no others.
+
+        ``standing`` are all pairs that stand, ``names`` the (sensor, quantity) of each series. To
+        pair anew would not do: readings and references that are gone had their part in it.
+        """
+        self._names.update(enumerate(names))
+        held: dict[int, tuple[Identity, Held]] = {}
+        for identity, each in self.references:
+            if self.references.is_outdated(identity, each):
+                self.references.let_go(identity)
+                forget(each.reference, each.bucket, identity)
+            else:
+                held[digest(*identity)] = identity, each
+        for lane in self.lanes.values():
+            lane.slots.clear()
+        theirs = np.isin(standing["reference_id"], np.array([*held], dtype=np.uint64))
+        rows: dict[int, list[Row]] = {}
+        for row in standing[theirs].tolist():
+            rows.setdefault(row[REFERENCE_ID], []).append(row)
+        for name, made in rows.items():
+            self._give_back(*held[name], made)
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
@@ -203,12 +231,14 @@ class Pairing:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _open_lane(self, reading: Reading, series: int) -> Lane:
-        lane = Lane(series, reading.sensor)
+    def _open_lane(self, name: tuple[str, str, str], series: int) -> Lane:
+        sensor, quantity, key = name
+        self._names[series] = (sensor, quantity)
+        lane = self.lanes[name] = Lane(series, sensor)
         self._lanes_of.setdefault(series, []).append(lane)
-        self._rules[series] = self._rules_of(reading.sensor, reading.quantity)
-        for concern in (Concern(reading.sensor), *self._concerns_of(reading.sensor)):
-            bucket = self._bucket(concern.subject, reading.quantity, reading.key)
+        self._rules[series] = self._rules_of(sensor, quantity)
+        for concern in (Concern(sensor), *self._concerns_of(sensor)):
+            bucket = self._bucket(concern.subject, quantity, key)
             self._link(lane, Link(bucket, *concern[1:]))
         return lane
 
@@ -259,6 +289,17 @@ class Pairing:
             if rows or slot is not None:
                 self._replace(lane, identity, rows)
 
+    def _makes_the_same(self, lane: Lane, identity: Identity) -> bool:
+        """Return whether what is held makes the pairs that a reference has in a lane."""
+        held = self.references.get(identity)
+        if held is None:
+            return False
+        at = held.bucket.find(held.reference, identity)
+        link = lane.link(held.bucket, held.bucket.times[at])
+        rules = self._rules[lane.series]
+        rows = MODES[rules.mode].pairs(Place(lane, link, at, rules)) if link is not None else []
+        return repr(rows) == repr(lane.slots[identity].rows)
+
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)
         before = {row[1]: row for row in slot.rows} if slot is not None else {}
@@ -283,12 +324,14 @@ class Pairing:
         self._removed.clear()
         self._added.clear()
 
-    def _stand(self, identity: Identity, held: Held) -> None:
-        """Let a reference stand, and pair it if it is not void."""
+    def _stand(self, identity: Identity, held: Held, made: Iterable[Row] = ()) -> None:
+        """Let a reference stand with the pairs it made before; pair it if it is not void."""
         self.references.keep(identity, held)
         if not held.reference.void:
             self._touched.add(held.bucket.scope)
-            self._settle_near(held.bucket, held.bucket.insert(held.reference, identity))
+            at = held.bucket.insert(held.reference, identity)
+            self._give_back(identity, held, made)
+            self._settle_near(held.bucket, at)
 
     def _revise(self, identity: Identity, held: Held) -> None:
         """Give a reference that stays in its place its new value, in every pair it made."""
@@ -300,19 +343,34 @@ class Pairing:
                 self._replace(lane, identity, [_revised(row, held.reference) for row in slot.rows])
         self._note()
 
-    def _revise_let_go(self, came: Reference, stands: Reference, identity: Identity) -> bool:
-        """Revise the pairs of a reference that was let go of; its readings are gone as well.
+    def _revise_let_go(
+        self, came: Reference, stands: Reference, identity: Identity
+    ) -> list[Row] | None:
+        """Revise the pairs of a reference that was let go of, and return those that stand.
 
-        Returns False if what came was outdone before.
+        Returns None if what came was outdone before.
         """
         if not came.identity and not came.revision:
-            return True
+            return []
         if self.references.revision_let_go(identity) >= came.revision:
-            return False
-        rows = self.references.pairs_let_go(identity).tolist()
+            return None
+        rows = [_revised(row, stands) for row in self.references.pairs_let_go(identity).tolist()]
         self.corrections += bool(rows)
-        self._changes += [_revised(row, stands) for row in rows]
-        return True
+        self._changes += rows
+        return [] if stands.void else rows
+
+    def _give_back(self, identity: Identity, held: Held, rows: Iterable[Row]) -> None:
+        """Let a reference have the pairs that it made before, each in the lane it is of."""
+        lanes: list[Lane] = []
+        for row in rows:
+            name = (*self._names[row[0]], held.reference.key if self._by_key else "")
+            lane = self.lanes.get(name) or self._open_lane(name, row[0])
+            if any(link.bucket is held.bucket for link in lane.links):
+                lane.slots.setdefault(identity, Slot([])).rows.append(row)
+                lanes.append(lane)
+        for lane in lanes:
+            rules, slot = self._rules[lane.series], lane.slots[identity]
+            slot.frozen = is_frozen(lane, identity, slot, rules, self._makes_the_same)
 
     def _withdraw(self, known: Held, identity: Identity) -> None:
         """Take a reference out of its bucket, with its pairs, and let its neighbours settle."""

@@ -7,6 +7,7 @@ later too unless their revision is higher. What is no longer held is asked of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -51,20 +52,27 @@ class References:
             self._named.setdefault(held.reference.identity, set()).add(identity)
         self._held[identity] = held
 
+    def __iter__(self) -> Iterator[tuple[Identity, Held]]:
+        return iter(list(self._held.items()))
+
     def expire(self, received_before: float) -> list[tuple[Identity, Held]]:
         """Let go of what arrived before a time, and return it."""
         gone = [item for item in self._held.items() if item[1].received < received_before]
-        for identity, held in gone:
-            del self._held[identity]
-            named = self._named.get(held.reference.identity)
-            if named is not None:
-                named.discard(identity)
-                if not named:
-                    del self._named[held.reference.identity]
+        for identity, _ in gone:
+            self.let_go(identity)
         for name, (_, received) in list(self._voids.items()):
             if received < received_before:
                 del self._voids[name]
         return gone
+
+    def let_go(self, identity: Identity) -> None:
+        """Hold a reference no longer."""
+        held = self._held.pop(identity)
+        named = self._named.get(held.reference.identity)
+        if named is not None:
+            named.discard(identity)
+            if not named:
+                del self._named[held.reference.identity]
 
     def arrivals(self) -> list[float]:
         """Return when each of them came."""
@@ -98,6 +106,13 @@ class References:
     def revision_let_go(self, identity: Identity) -> int:
         """Return the highest revision that came of a reference that is no longer held, else -1."""
         return self._past.revision(digest(*identity))
+
+    def is_outdated(self, identity: Identity, held: Held) -> bool:
+        """Return whether a reference was revised by a message that is no longer held."""
+        reference = held.reference
+        if not reference.identity and not reference.revision:
+            return False
+        return self.revision_let_go(identity) > reference.revision
 
     def pairs_let_go(self, identity: Identity) -> Records:
         """Return the pairs of a reference that is no longer held."""
