@@ -301,7 +301,7 @@ def test_the_settings_on_the_page_of_formats_can_be_used():
 
     shown = {parse(each.encode(), "f", decoders=DECODERS).sources[0].decoder for each in examples}
 
-    assert shown == set(DECODERS) - {"native"}
+    assert shown == set(DECODERS)
     assert all(f"\n## {name}\n" in page for name in DECODERS)
 
 
