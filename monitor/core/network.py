@@ -46,7 +46,8 @@ _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 class Plan(NamedTuple):
     """The settings of a network: rules for each series, and the limits.
 
-    ``concerns_of(sensor)`` names the references that concern a sensor besides its own.
+    ``concerns_of(sensor)`` names the references that concern a sensor besides its own. A journal
+    may know more series (``known_series``) than the limits now let in.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -56,6 +57,7 @@ class Plan(NamedTuple):
     window_pairs_max: int = 500
     max_wait_seconds: float = 72 * 3600.0
     max_pending: int = 500_000
+    known_series: int = 0
 
 
 class KnownSeries(NamedTuple):
@@ -95,7 +97,7 @@ class Network:
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
             past,
         )
-        capacity = plan.limits.maximum
+        capacity = max(plan.limits.maximum, plan.known_series)
         self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
         self.detector: Final = Detector(np.full(capacity, 1000.0))
         self.watch: Final = Watch(
@@ -171,10 +173,15 @@ class Network:
         self._told.clear()
 
     def restore(self, received: float, observations: Sequence[Observation]) -> None:
-        """Hold again what a journal kept; its pairs are in the journal and come by apply."""
+        """Hold again what a journal kept; its pairs are in the journal and come by recall."""
         for observation in observations:
             self._add(observation, received, recalled=True)
         self.pairing.take_changes()
+
+    def recall(self, pairs: Records) -> None:
+        """Take the pairs that a journal kept, all that stand, in event order."""
+        self.pairing.recall(pairs, self.registry.keys)
+        self.apply(pairs)
 
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""
