@@ -38,6 +38,7 @@ def fleet(series: int) -> Snapshot:
         alerts={alert: random.random(series) < 0.01 for alert in ALERTS},
         evidence=random.lognormal(size=series),
         sentences=("",) * series,
+        advice=("",) * series,
         window_pairs=random.integers(1, 500, series),
         last_reading=random.random(series) * 1e9,
         last_pair=random.random(series) * 1e9,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns, columns
-from monitor.core.model import PAIR, Observation, Records, Reference, in_event_order, time_of
+from monitor.core.model import PAIR, Float, Observation, Records, Reference, in_event_order, time_of
 from monitor.core.network import Network, Plan
 from monitor.core.past import Memory
 from monitor.core.registry import Limits
@@ -39,6 +39,7 @@ class Recorded(NamedTuple):
     names: tuple[SeriesName, ...]
     pairs: Records
     changes: list[Change]
+    rho: Float
     notes: tuple[str, ...]
 
     def columns(self, level: float) -> Columns:
@@ -88,6 +89,7 @@ class _Memory:
                 for change in self.network.take_transitions()
                 if change.series in renumbered
             ],
+            self.network.detector.rho(paired),
             tuple(notes),
         )
 

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from monitor.core.columns import Columns
 from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
+from monitor.core.judgements import judge, pairs_around
 from monitor.core.model import Observation
 from monitor.core.resampling import bca_rce, bca_zms
 from monitor.core.rules import SeriesRules
-from monitor.core.sentences import fault
 from monitor.core.statistics import STATISTICS, compute
+from monitor.core.watch import Change
 from monitor.errors import USAGE, MonitorError
 from monitor.recorded import Recorded, read
 
@@ -30,7 +29,6 @@ HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
     *("coverage", "gain", "verdict"),
 )
-_LATEST_PAIRS: Final = 20
 
 
 class ScoreError(MonitorError):
@@ -137,41 +135,38 @@ def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
     """Return what the daemon would have raised over the file, in event order."""
-    found: list[dict[str, Any]] = []
-    firing: dict[int, dict[str, Any]] = {}
+    firing: dict[int, Change] = {}
+    found: list[tuple[Change, Change | None]] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
         if change.before == "firing" and change.series in firing:
-            firing.pop(change.series)["until"] = _instant(change.time)
+            found.append((firing.pop(change.series), change))
         if change.after == "firing":
-            entry = _alert(recorded, windows, change.series, change.time, change.family)
-            firing[change.series] = entry
-            found.append(entry)
-    return found
+            firing[change.series] = change
+    found += [(began, None) for began in firing.values()]
+    found.sort(key=lambda each: each[0].time)
+    return [_alert(recorded, windows, *each) for each in found]
 
 
 def _alert(
-    recorded: Recorded, windows: Columns, row: int, time: float, family: str
+    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
 ) -> dict[str, Any]:
-    """Return one alert with the figures of the pairs around and after its beginning."""
-    name = recorded.names[row]
-    one = windows.take(np.array([row]))
-    first = max(int(np.searchsorted(one.time, time, side="right")) - _LATEST_PAIRS, 0)
-    error, z = one.error[first:], one.z[first:]
-    numbers = {
-        "calibration_bias": float(error.mean()),
-        "calibration_zms": float(np.square(z).mean()),
-    }
-    factor = math.sqrt(numbers["calibration_zms"])
-    estimate = numbers["calibration_bias"] if family == "offset" else factor
+    """Return one alert with the figures of the pairs until it ended."""
+    name = recorded.names[began.series]
+    until = math.inf if ended is None else ended.time
+    pairs, alarm = pairs_around(windows, began.series, began.time, until)
+    judgement = judge(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": family,
-        "since": _instant(time),
-        "until": None,
-        "estimate": estimate,
-        "unit": name.unit if family == "offset" else "",
-        "sentence": f"{name.sensor} {fault(name, family, numbers)}",
+        "alert": judgement.alert,
+        "since": _instant(began.time),
+        "until": None if ended is None else _instant(ended.time),
+        "estimate": _number(judgement.estimate.value),
+        "lower": _number(judgement.estimate.lower),
+        "upper": _number(judgement.estimate.upper),
+        "unit": name.unit if judgement.alert in ("offset", "stuck") else "",
+        "sentence": f"{name.sensor} {judgement.sentence}",
+        "advice": judgement.advice,
     }
 
 

@@ -46,6 +46,7 @@ class Slab:
         self.weights = bets.weights_of(path)
         self.evidence = np.ascontiguousarray(records["evidence"].T)
         self.seen = records["seen"].copy()
+        self.alarm = records["alarm"].copy()
         self.origin = -records["held"].astype(np.int64)
         self.reverse = records["reverse"].copy()
         self.moments = np.ascontiguousarray(records["moments"].T)
@@ -135,6 +136,7 @@ class Slab:
             self.moments[:, gone] = 0.0
             self.reverse[gone] = 0.0
             self.refining[gone] = 0
+            self.alarm[gone] = 0
             self.origin[gone] = rank + 1
 
     def judge(self, rank: int, live: Bool) -> None:
@@ -155,7 +157,7 @@ class Slab:
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, 512)
         records["moments"] = self.moments.T
-        for name in ("reverse", "refining", "state", "family"):
+        for name in ("alarm", "reverse", "refining", "state", "family"):
             records[name] = getattr(self, name)
 
 
@@ -275,4 +277,5 @@ def _fire(slab: Slab, rank: int, columns: Int, family: Int) -> None:
     slab.family[columns] = family
     slab.reverse[columns] = 0.0
     slab.refining[columns] = lifecycle.REFINING
+    slab.alarm[columns] = slab.seen[columns] + rank + 1
     slab.note(rank, columns, np.full(columns.size, FIRING), family)

@@ -37,6 +37,7 @@ STATE: Final = np.dtype(
         ("z1", np.float64),  # last z, and the one before
         ("z2", np.float64),
         ("seen", np.int64),  # pairs since the epoch began
+        ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
         ("reverse", np.float64),  # evidence that the fault is gone
         ("moments", np.float64, 3),  # of the fault
         ("held", np.int16),  # last z a replay may use
@@ -186,6 +187,12 @@ class Detector:
         """Return the lag-1 autocorrelation of z learnt so far, 0 <= rho <= 0.95."""
         records = self._state[series]
         return bets.whitening(*(records[name] for name in bets.LEARNT)).rho
+
+    def since_alarm(self, series: Int) -> Int:
+        """Return how many pairs came after the one that raised the alert, -1 if none fires."""
+        records = self._state[series]
+        since: Int = np.where(records["alarm"] > 0, records["seen"] - records["alarm"], -1)
+        return since
 
     def states(self, series: Int) -> Int:
         """Return the alert state of each series, an index in STATES."""

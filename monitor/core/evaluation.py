@@ -19,6 +19,8 @@ from monitor.core.scores import Density
 from monitor.core.statistics import compute, live_statistics
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
+# The alerts of a series; docs/metrics.md has those of references and sources besides.
+ALERTS: Final = (*FAMILIES, "stuck", "gain")
 # Below this many pairs a calm series is "unknown": too few to call it right.
 FEW_PAIRS: Final = 20
 
@@ -81,7 +83,7 @@ def judge(states: Int, pairs: Int, withdrawn: Bool) -> tuple[str, ...]:
     return tuple(words.tolist())
 
 
-def active(states: Int, leading: Int) -> dict[str, Bool]:
+def active(states: Int, alerts: Sequence[str]) -> dict[str, Bool]:
     """Return for each alert which series it is active for: one alert a firing series."""
-    firing = states == FIRING
-    return {family: firing & (leading == at) for at, family in enumerate(FAMILIES)}
+    firing, of = states == FIRING, np.array(alerts, dtype=object)
+    return {alert: firing & (of == alert) for alert in ALERTS}

@@ -6,17 +6,18 @@ only after the shell has made them durable; no clock, the time of arrival is han
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from monitor.core.bets import COVERAGE, FAMILIES
+from monitor.core.bets import COVERAGE
 from monitor.core.columns import Columns, columns
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, active, judge
+from monitor.core.judgements import Judgements
 from monitor.core.model import (
     Collocation,
     Event,
@@ -110,6 +111,10 @@ class Network:
         self.rules: list[SeriesRules] = []
         self._told: set[int] = set()
         self._evaluation: Final = Evaluation(capacity)
+        self._judgements: Final = Judgements()
+        self._names: list[SeriesName] = []
+        self._sentences: list[str] = []
+        self._told_states: tuple[str, ...] = ()
         self._transitions: list[Change] = []
         self.first_reading: Float = np.full(capacity, np.inf)
         self.last_reading: Float = np.full(capacity, np.nan)
@@ -202,9 +207,11 @@ class Network:
             changed = changed[~empty]
             for at in range(0, changed.size, _SERIES_AT_ONCE):
                 part = changed[at : at + _SERIES_AT_ONCE]
-                self._evaluation.update(part, self._densities(part), self.columns(part))
+                windows, units = self.columns(part), [self.rules[row].unit for row in part]
+                self._evaluation.update(part, self._densities(part), windows)
+                self._judgements.update(part, windows, self.detector, units)
         self._measure_availability(touched)
-        return self._snapshot(now)
+        return self._snapshot(now, touched)
 
     def take_transitions(self) -> list[Change]:
         """Return the changes of alerts since the last call, in the order they were found."""
@@ -213,10 +220,7 @@ class Network:
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return who each row is."""
-        return tuple(
-            SeriesName(key.sensor, key.quantity, rules.unit, rules.group)
-            for key, rules in zip(self.registry.keys, self.rules, strict=True)
-        )
+        return tuple(self._names)
 
     def columns(self, series: Int) -> Columns:
         """Return the windows of ``series``; each must hold a pair."""
@@ -247,6 +251,8 @@ class Network:
     def _on_new(self, row: int, key: SeriesKey) -> None:
         rules = self.plan.rules_of(key.sensor, key.quantity)
         self.rules.append(rules)
+        self._names.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
+        self._sentences.append("")
         self.detector.patience[row] = rules.patience
         self._told.add(row)
         self.windows.begin_epoch(row, self.epochs.start_of(key))
@@ -292,35 +298,51 @@ class Network:
                 self._evaluation.mark(np.array([row]))
         return "accepted"
 
-    def _snapshot(self, now: float) -> Snapshot:
+    def _snapshot(self, now: float, changed: set[int]) -> Snapshot:
         every = np.arange(len(self.registry))
         count = every.size
-        names = self.names()
         stale_after = np.array([rules.stale_after_seconds for rules in self.rules])
         withdrawn = now - self.heard[:count] > stale_after
         pairs = self.windows.counts(every)
-        codes, leading = self.detector.states(every), self.detector.leading(every)
+        codes = self.detector.states(every)
         states = judge(codes, pairs, withdrawn)
         statistics = self._evaluation.statistics(count)
+        self._tell(states, pairs, statistics, changed)
         return Snapshot(
             time=now,
-            names=names,
+            names=self.names(),
             statistics=statistics,
             states=states,
-            alerts=active(codes, leading),
+            alerts=active(codes, [self._alert(row) for row in every.tolist()]),
             evidence=self.detector.evidence(every),
-            sentences=tuple(
-                sentence(
-                    names[row],
-                    states[row],
-                    FAMILIES[leading[row]],
-                    int(pairs[row]),
-                    column(statistics, row),
-                )
-                for row in range(count)
-            ),
+            sentences=tuple(self._sentences),
+            advice=tuple(self._advice(row) for row in every.tolist()),
             window_pairs=pairs,
             last_reading=self.last_reading[:count].copy(),
             last_pair=self.last_pair[:count].copy(),
             withdrawn=withdrawn,
         )
+
+    def _tell(
+        self,
+        states: tuple[str, ...],
+        pairs: Int,
+        statistics: Mapping[str, Float],
+        changed: set[int],
+    ) -> None:
+        """Put into words again what changed: the numbers of a series, or its state."""
+        known = len(self._told_states)
+        for row, state in enumerate(states):
+            if row in changed or row >= known or state != self._told_states[row]:
+                self._sentences[row] = sentence(
+                    state, self._judgements.get(row), int(pairs[row]), column(statistics, row)
+                )
+        self._told_states = states
+
+    def _alert(self, row: int) -> str:
+        judgement = self._judgements.get(row)
+        return "" if judgement is None else judgement.alert
+
+    def _advice(self, row: int) -> str:
+        judgement = self._judgements.get(row)
+        return "" if judgement is None else judgement.advice

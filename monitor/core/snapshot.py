@@ -23,8 +23,9 @@ class Snapshot:
     """Derived numbers of every series, one entry a series in each column, ordered as ``names``.
 
     ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
-    undefined. ``alerts`` maps an alert's name to whether it is active. ``withdrawn`` marks series
-    that stopped: their state stays, their numbers are no longer shown.
+    undefined. ``sentences`` say what is, ``advice`` what would mend it. ``alerts`` maps an alert's
+    name to whether it is active. ``withdrawn`` marks series that stopped: their state stays, their
+    numbers are no longer shown.
     """
 
     time: float
@@ -34,6 +35,7 @@ class Snapshot:
     alerts: Mapping[str, Bool]
     evidence: Float
     sentences: tuple[str, ...]
+    advice: tuple[str, ...]
     window_pairs: Int
     last_reading: Float
     last_pair: Float

@@ -12,7 +12,7 @@ from typing import Final
 
 from monitor.core.diagnosis import Diagnosis
 from monitor.core.remedies import Estimate
-from monitor.core.sentences import direction
+from monitor.core.words import direction
 
 Words = Callable[[Diagnosis, str], str]
 
@@ -48,33 +48,33 @@ def _offset(diagnosis: Diagnosis, unit: str) -> str:
 
 def _understated(diagnosis: Diagnosis, _unit: str) -> str:
     amount, between = numbers(diagnosis.estimate)
-    return f"its u is {amount} times too small{between}"
+    return f"understates its uncertainty {amount} times{between}"
 
 
 def _overstated(diagnosis: Diagnosis, _unit: str) -> str:
     value, lower, upper = (1.0 / max(part, 1e-3) for part in diagnosis.estimate)
     amount, between = numbers(Estimate(value, upper, lower))
-    return f"its u is {amount} times too large{between}"
+    return f"overstates its uncertainty {amount} times{between}"
 
 
 def _outliers(diagnosis: Diagnosis, _unit: str) -> str:
     far, lower, upper = (100.0 * part for part in diagnosis.estimate)
     amount, between = numbers(Estimate(far, lower, upper))
-    return f"{amount} % of its readings are more than 4 u off{between}"
+    return f"is more than 4 u off in {amount} % of its readings{between}"
 
 
 def _gain(diagnosis: Diagnosis, _unit: str) -> str:
     amount, between = numbers(diagnosis.estimate)
-    return f"its error grows with the level: gain {amount}{between}"
+    return f"has an error that grows with the level: gain {amount}{between}"
 
 
 def _stuck(diagnosis: Diagnosis, unit: str) -> str:
     value = f"{diagnosis.estimate.value:g} {unit}".strip()
-    return f"stuck at {value} for {diagnosis.pairs} pairs"
+    return f"is stuck at {value} for {diagnosis.pairs} pairs"
 
 
 def _unclear(diagnosis: Diagnosis, _unit: str) -> str:
-    return f"not clear yet ({diagnosis.pairs} pairs)"
+    return f"is not as right as it says; not clear yet in which way ({diagnosis.pairs} pairs)"
 
 
 WORDS: Final[dict[str, Words]] = {

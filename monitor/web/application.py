@@ -189,6 +189,7 @@ def entry(now: Snapshot, row: int) -> dict[str, Any]:
         "group": name.group,
         "state": now.states[row],
         "sentence": now.sentences[row],
+        "advice": now.advice[row],
         "evidence": _number(now.evidence[row]),
         "pairs": int(now.window_pairs[row]),
         "last_reading": _number(now.last_reading[row]),

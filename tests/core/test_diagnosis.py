@@ -290,22 +290,27 @@ def test_too_few_pairs_have_no_interval(size):
         ("offset", (6.21, 5.1, 7.3), "ppb", "reads 6.2 ppb high (5.1 to 7.3)"),
         ("offset", (-0.0123, -0.0151, -0.0097), "", "reads 0.012 low (0.010 to 0.015)"),
         ("offset", (6.21, math.nan, math.nan), "kg", "reads 6.2 kg heavy"),
-        ("understated", (1.93, 1.6, 2.4), "kg", "its u is 1.9 times too small (1.6 to 2.4)"),
-        ("overstated", (0.5, 0.4, 0.625), "kg", "its u is 2.0 times too large (1.6 to 2.5)"),
+        ("understated", (1.93, 1.6, 2.4), "kg", "understates its uncertainty 1.9 times (1.6 to 2.4)"),
+        ("overstated", (0.5, 0.4, 0.625), "kg", "overstates its uncertainty 2.0 times (1.6 to 2.5)"),
         (
             "outliers",
             (0.05, 0.02, 0.1),
             "kg",
-            "5 % of its readings are more than 4 u off (2 to 10)",
+            "is more than 4 u off in 5 % of its readings (2 to 10)",
         ),
         (
             "gain",
             (1.25, 1.21, 1.29),
             "kg",
-            "its error grows with the level: gain 1.25 (1.21 to 1.29)",
+            "has an error that grows with the level: gain 1.25 (1.21 to 1.29)",
         ),
-        ("stuck", (103.2, 103.2, 103.2), "kg", "stuck at 103.2 kg for 14 pairs"),
-        ("unclear", (math.nan,) * 3, "kg", "not clear yet (14 pairs)"),
+        ("stuck", (103.2, 103.2, 103.2), "kg", "is stuck at 103.2 kg for 14 pairs"),
+        (
+            "unclear",
+            (math.nan,) * 3,
+            "kg",
+            "is not as right as it says; not clear yet in which way (14 pairs)",
+        ),
     ],
 )
 def test_a_diagnosis_is_one_plain_sentence(label, estimate, unit, sentence):

@@ -38,6 +38,7 @@ def snapshot(names=(("a", "x"), ("b", "x")), values=(1.25, math.nan), withdrawn=
         alerts={"offset": np.array([True] + [False] * (count - 1))},
         evidence=np.full(count, 12.5),
         sentences=("",) * count,
+        advice=("",) * count,
         window_pairs=np.arange(count) + 1,
         last_reading=np.full(count, 999.5),
         last_pair=np.full(count, 998.5),

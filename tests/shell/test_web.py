@@ -37,6 +37,7 @@ def page(sensor: str = "cart-01", not_ready: str = "") -> Page:
         alerts={"offset": np.array([True])},
         evidence=np.array([1234.5]),
         sentences=("reads 6.2 kg heavy",),
+        advice=("subtract 6.2 kg",),
         window_pairs=np.array([60]),
         last_reading=np.array([999.0]),
         last_pair=np.array([998.0]),
