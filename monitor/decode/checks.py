@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Self
 
 from scipy.special import ndtri
 
@@ -20,7 +20,9 @@ U_MIN: Final = 1e-12
 P_MARGIN: Final = 1e-9
 FUTURE_SECONDS: Final = 300.0
 TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written out
+TIME_END: Final = 253_402_300_800.0  # after the last one, 9999-12-31 UTC
 KEY_CHARACTERS_MAX: Final = 256
+DETAIL_CHARACTERS_MAX: Final = 500
 NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
 
 REASONS: Final[Mapping[str, str]] = {
@@ -51,12 +53,21 @@ REASONS: Final[Mapping[str, str]] = {
 
 
 class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not a fault of the program
-    """A message cannot be used. ``reason`` is a key of ``REASONS``, ``detail`` a sentence."""
+    """A message cannot be used. ``reason`` is a key of ``REASONS``, ``detail`` a sentence.
+
+    What other libraries say may quote a payload at length: ``detail`` is cut.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
+        detail = detail[:DETAIL_CHARACTERS_MAX]
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+    def bare(self) -> Self:
+        """Return this without where it was raised and why: a message may hold thousands."""
+        self.__cause__ = self.__context__ = None
+        return self.with_traceback(None)
 
 
 def check_name(what: str, name: str) -> str:
@@ -78,8 +89,15 @@ def check_time(time: float, received: float, what: str = "time") -> float:
     if not time <= received + FUTURE_SECONDS:
         ahead = time - received
         raise Rejected("future", f"{what} is {ahead:.0f} s ahead of this machine's clock")
-    if time < TIME_MIN:
-        raise Rejected("out_of_range", f"{what} is {time:.0f} s from 1970, before the year 1 UTC")
+    return check_era(time, what)
+
+
+def check_era(time: float, what: str = "time") -> float:
+    """Return ``time`` (s since 1970 UTC) if its year is 1 to 9999; NaN is not stated."""
+    if time < TIME_MIN or time >= TIME_END:
+        raise Rejected(
+            "out_of_range", f"{what} is {time:g} s from 1970, its year in UTC is not 1 to 9999"
+        )
     return time
 
 
@@ -157,6 +175,8 @@ def check_collocation(collocation: Collocation) -> Collocation:
     check_name("subject", collocation.subject)
     if math.isnan(collocation.start) or math.isnan(collocation.end):
         raise Rejected("missing_field", "start and end of a collocation must be stated")
+    check_era(collocation.start, "start")
+    check_era(collocation.end, "end")
     if not collocation.start < collocation.end:
         raise Rejected("inverted_interval", "the collocation does not end after its start")
     if not 0.0 <= collocation.distance_km <= VALUE_MAX:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.fetching import Fetch, Fetchers, shown
+from monitor.decode.fetching import Fetch, Fetchers, quoted, shown
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import MapSpec, Scalar
 
@@ -43,7 +43,7 @@ class Choices(NamedTuple):
         for choice in self.where:
             if not choice.holds(root, record):
                 found = choice.fetch(root, record)
-                what = "missing" if found is MISSING else repr(found)[:60]
+                what = "missing" if found is MISSING else quoted(found)
                 allowed = ", ".join(map(str, choice.values))
                 raise Rejected("quality", f"`{shown(choice.path)}` is {what}; use {allowed}")
 

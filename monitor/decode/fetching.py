@@ -81,6 +81,16 @@ def shown(path: str) -> str:
     return path if path.startswith(("$", "@")) else f"$.{path}"
 
 
+def quoted(found: object) -> str:
+    """Return a scalar as refusals show it, of anything else its type."""
+    if isinstance(found, str):
+        return repr(found[:60])
+    plain = found is None or isinstance(found, bool | float)
+    if plain or (isinstance(found, int) and abs(found) < 1 << 64):
+        return repr(found)
+    return f"a {type(found).__name__}"
+
+
 def to_number(what: str, found: object, *, texts: bool) -> float:
     """Return a stated number as float; raises Rejected."""
     if isinstance(found, str) and texts:

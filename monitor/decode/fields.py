@@ -7,7 +7,7 @@ from an earlier split; what comes out is checked where it names something.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Final
 
 from monitor.decode.checks import Rejected
@@ -48,25 +48,37 @@ def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Spli
     if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
         raise MapError(place, "needs between one and eight {names}, each once")
     text = fetchers.text(path, place)
-    pattern = re.compile("".join(_pattern(template)), re.DOTALL)
+    plain = _FIELD.split(template)[::2]
 
     def split(root: object, record: object, fields: Fields) -> None:
         whole = text(root, record)
-        found = pattern.fullmatch(whole)
-        if found is None:
+        parts = _parts(whole, plain)
+        if parts is None:
             raise Rejected("bad_name", f"{place[-1]} is {whole[:60]!r}, not of {template!r}")
-        fields.update(found.groupdict())
+        fields.update(zip(names, parts, strict=True))
 
     return split
 
 
-def _pattern(template: str) -> Iterator[str]:
-    at = 0
-    for field in _FIELD.finditer(template):
-        yield re.escape(template[at : field.start()])
-        yield f"(?P<{field[1]}>.+)"
-        at = field.end()
-    yield re.escape(template[at:])
+def _parts(whole: str, plain: list[str]) -> list[str] | None:
+    """Return what stands between ``plain`` texts, None if they do not stand so.
+
+    The first part is as long as it can be, then the second; none is empty. From the end each text
+    is found once, as far right as it can be, for a pattern would try all the ways there are.
+    """
+    first, *between, last = plain
+    end = len(whole) - len(last)
+    if not (whole.startswith(first) and whole.endswith(last)):
+        return None
+    parts: list[str] = []
+    for each in reversed(between):
+        at = whole.rfind(each, len(first) + 1, max(end - 1, 0))
+        if at < 0:
+            return None
+        parts.append(whole[at + len(each) : end])
+        end = at
+    parts.append(whole[len(first) : end])
+    return parts[::-1] if end > len(first) else None
 
 
 def _check(template: str, place: Place) -> None:

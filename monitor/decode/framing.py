@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 from monitor.decode.checks import Rejected
 from monitor.decode.fetching import Fetch, Fetchers, shown
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import MapError, MapSpec
+
+_COLUMNS_MAX: Final = 1000  # each row is a map of its own
 
 Frame = Callable[[object], Iterable[object]]
 
@@ -45,6 +48,9 @@ def _rows(fetch: Fetch, name: str) -> Frame:
         found = fetch(payload, payload)
         if not isinstance(found, Mapping):
             raise Rejected("bad_field", f"`{name}` is not a map of columns")
+        if len(found) > _COLUMNS_MAX:
+            what = f"`{name}` has {len(found)} columns; at most {_COLUMNS_MAX} are read"
+            raise Rejected("bad_field", what)
         columns = {key: each for key, each in found.items() if isinstance(each, list | tuple)}
         lengths = sorted({len(column) for column in columns.values()})
         if len(lengths) != 1 or lengths[0] == 0:

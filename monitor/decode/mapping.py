@@ -85,7 +85,7 @@ class Mapped:
             try:
                 self._observe(payload, record, fields, received, found)
             except Rejected as error:
-                found.append(error)
+                found.append(error.bare())
         return found
 
     def observe_each(
@@ -100,7 +100,7 @@ class Mapped:
             try:
                 found += self.observe(record, fields, received)
             except Rejected as error:
-                found.append(error)
+                found.append(error.bare())
         return found
 
     def _observe(
@@ -156,7 +156,7 @@ class Mapped:
             try:
                 found.append(make(one, root, record, fields, received, common))
             except Rejected as error:
-                found.append(error)
+                found.append(error.bare())
 
     def _common(self, root: object, record: object, received: float) -> tuple[float, str]:
         return self._time(root, record, received), self._key(root, record)
@@ -220,6 +220,8 @@ class Mapped:
             if error.reason != "missing_field" or not identity:
                 raise
             time, own_key = NAN, ""
+        if not math.isnan(time):
+            check_time(time, received)
         revision = self._revision_of(root, record)
         revision += 2 - revision % 4
         for one in self._series:

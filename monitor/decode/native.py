@@ -12,6 +12,7 @@ from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Re
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
+    check_era,
     check_key,
     check_name,
     check_number,
@@ -168,7 +169,7 @@ def _to_reference(
         identity=identity,
         revision=4 * body.rev + RANKS.get(body.status, 0),
         void=void,
-        start=NAN if body.start is None else body.start.timestamp(),
+        start=NAN if body.start is None else check_era(body.start.timestamp(), "start"),
         end=NAN if body.end is None else check_time(body.end.timestamp(), received, "end"),
     )
 

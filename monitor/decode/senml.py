@@ -26,6 +26,13 @@ _LABELS: Final = {
 }  # fmt: skip
 # Units of the SenML registry that unit libraries write otherwise.
 _UNITS: Final = {"Cel": "degC", "%RH": "percent", "%": "percent", "/": "1"}
+# What cbor2 knows of tags, and a pack has no use for: shared and cyclic values, patterns that are
+# compiled, mails that are parsed. Decimal fractions (4) are numbers (RFC 8428, 6), 2 and 3 too.
+_REFUSED_TAGS: Final = (
+    0, 1, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000,
+)  # fmt: skip
+_EXPONENT_MAX: Final = 400
+_CBOR_DEPTH_MAX: Final = 16
 _RELATIVE_BELOW: Final = float(1 << 28)  # RFC 8428 section 4.5.3
 _VERSION_MAX: Final = 10
 _KNOWN: Final = frozenset(_LABELS.values())
@@ -59,16 +66,39 @@ def _pack(payload: bytes) -> list[object]:
     if payload[:1] and payload.lstrip()[:1] == b"[":
         pack = mapped_json.parse(payload)
     else:
-        stream = io.BytesIO(payload)
-        try:
-            pack = cbor2.CBORDecoder(stream, str_errors="strict").decode()
-        except Exception as error:  # hostile tags reach many parts of the standard library
-            raise Rejected("bad_payload", f"neither SenML JSON nor CBOR: {error}") from error
-        if stream.read(1):
-            raise Rejected("bad_payload", "something stands behind the CBOR array")
+        pack = _cbor(payload)
     if not isinstance(pack, list) or not pack:
         raise Rejected("bad_payload", "a SenML pack is an array of one or more records")
     return pack
+
+
+def _cbor(payload: bytes) -> object:
+    stream = io.BytesIO(payload)
+    decoder = cbor2.CBORDecoder(
+        stream, semantic_decoders=_TAGS, tag_hook=_refuse, max_depth=_CBOR_DEPTH_MAX
+    )
+    try:
+        pack = decoder.decode()
+    except Exception as error:  # cbor2 lets more through than its own errors
+        raise Rejected("bad_payload", f"neither SenML JSON nor CBOR: {error}") from error
+    if stream.read(1):
+        raise Rejected("bad_payload", "something stands behind the CBOR array")
+    return pack
+
+
+def _refuse(_tagged: object, _immutable: bool) -> object:  # noqa: FBT001 - as cbor2 calls it
+    raise ValueError("the tag is not one of SenML")
+
+
+def _decimal(stated: object, _immutable: bool) -> float:  # noqa: FBT001 - as cbor2 calls it
+    """Return a decimal fraction [exponent, mantissa] as a float; RFC 8949, 3.4.4."""
+    match stated:
+        case [int(exponent), int(mantissa)] if abs(mantissa) < 1 << 64:
+            return float(f"{mantissa}e{max(-_EXPONENT_MAX, min(exponent, _EXPONENT_MAX))}")
+    raise ValueError("a decimal fraction is an array of exponent and mantissa")
+
+
+_TAGS: Final = {**dict.fromkeys(_REFUSED_TAGS, _refuse), 4: _decimal}
 
 
 def _entries(record: object) -> dict[str, object]:
@@ -76,8 +106,13 @@ def _entries(record: object) -> dict[str, object]:
         raise Rejected("bad_field", "is not a map")
     entries: dict[str, object] = {}
     for label, value in record.items():
-        plain = isinstance(label, int) and not isinstance(label, bool)
-        name = _LABELS.get(label, "") if plain else str(label)[:60]
+        if isinstance(label, str):
+            name = label[:60]
+        elif isinstance(label, int) and not isinstance(label, bool):
+            name = _LABELS.get(label, "")
+        else:
+            what = f"a label is a {type(label).__name__}, not a text or a whole number"
+            raise Rejected("bad_field", what)
         if name.endswith("_") and name not in _KNOWN:
             what = f"`{name}` must be understood (RFC 8428, 4.4), and is not"
             raise Rejected("bad_payload", what)

@@ -3,7 +3,8 @@
 Rules of this file: the source's template names ``{group}``, ``{message}`` and ``{edge}``, and for
 devices one more level; births teach and are read, deaths and commands say nothing. A record has
 ``time`` (ms), ``seq``, ``historical``, ``values`` and ``quality`` by metric name (GOOD where none
-is stated). A metric whose alias no birth has told costs that metric.
+is stated). A metric whose alias no birth has told costs that metric, and so does a name that is not
+UTF-8, which protobuf gives as bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _learn(content: Any, births: Births, node: str, device: str, *, whole: bool)
     if whole:
         births.begin(node)
     for metric in content.metrics:
-        if metric.name:
+        if metric.name and isinstance(metric.name, str):
             alias = metric.alias if metric.HasField("alias") else None
             births.learn(node, device, metric.name[:1000], alias, metric.datatype)
 
@@ -69,6 +70,9 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
                 refused.append(Rejected("unknown_alias", what))
                 continue
             name, datatype = known.name, datatype or known.datatype
+        if not isinstance(name, str):
+            refused.append(Rejected("bad_name", f"a metric's name is not UTF-8: {name[:60]!r}"))
+            continue
         datatype = datatype or births.datatype(node, device, name)
         time = metric.timestamp or content.timestamp
         record = by_time.get(time)

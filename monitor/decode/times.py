@@ -1,22 +1,21 @@
 """Event times as the world writes them, to seconds since 1970 UTC.
 
 Rules of this file: a time without a zone is refused unless the settings name one; the unit of a
-number is told by its size unless the settings say it.
+number is told by its size unless the settings say it; a year is 1 to 9999.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import Rejected, check_era
+from monitor.decode.fetching import to_number
 
 _DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LARGEST_SECONDS: Final = 253_402_300_799.0  # the end of the year 9999
 
 Reader = Callable[[object], float]
 
@@ -35,27 +34,26 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
         raise ValueError(f"{zone!r} is not a time zone such as Pacific/Auckland") from error
 
     def read(stated: object) -> float:
-        if isinstance(stated, bool) or stated is None:
-            raise Rejected("bad_field", f"time is {stated!r}; send a text or a number")
-        if isinstance(stated, int | float):
-            return _of_number(float(stated), unit)
+        return check_era(read_any(stated))
+
+    def read_any(stated: object) -> float:
+        if isinstance(stated, int | float) and not isinstance(stated, bool):
+            return _of_number(to_number("time", stated, texts=False), unit)
         if isinstance(stated, datetime):
             return _of_datetime(stated, local)
-        return _of_text(str(stated), unit, local, layout)
+        if not isinstance(stated, str):
+            what = f"time is a {type(stated).__name__}; send a text or a number"
+            raise Rejected("bad_field", what)
+        return _of_text(stated, unit, local, layout)
 
     return read
 
 
 def _of_number(number: float, unit: str) -> float:
-    if not math.isfinite(number):
-        raise Rejected("not_finite", f"time is {number}")
     if unit == "auto":
         size = abs(number)
         unit = "ns" if size >= 1e17 else "us" if size >= 1e14 else "ms" if size >= 1e11 else "s"
-    seconds = number / _DIVISORS[unit]
-    if abs(seconds) > _LARGEST_SECONDS:
-        raise Rejected("out_of_range", f"time is {number:g} {unit}, beyond the year 9999")
-    return seconds
+    return number / _DIVISORS[unit]
 
 
 def _of_text(text: str, unit: str, local: ZoneInfo | None, layout: str) -> float:
@@ -65,10 +63,13 @@ def _of_text(text: str, unit: str, local: ZoneInfo | None, layout: str) -> float
         return _of_datetime(datetime.fromisoformat(text.strip()), local)
     except ValueError as error:
         try:
-            return _of_number(float(text), unit)
-        except ValueError:
+            number = to_number("time", text, texts=True)
+        except Rejected as refused:
+            if refused.reason != "bad_field":
+                raise
             wanted = f"of the layout {layout!r}" if layout else "an ISO 8601 time"
             raise Rejected("bad_field", f"time {text[:60]!r} is not {wanted}") from error
+        return _of_number(number, unit)
 
 
 def _of_datetime(time: datetime, local: ZoneInfo | None) -> float:

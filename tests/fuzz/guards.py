@@ -1,0 +1,51 @@
+"""Limits on what one input may cost: processor time by an alarm, memory by the system."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+SECONDS_MAX: Final = 2.0
+MEMORY_MAX: Final = 64 * 1024 * 1024
+
+
+class TooLong(BaseException):
+    """An input took longer than it may; no Exception, for those a decoder may catch."""
+
+
+def _alarm(_signal: int, _frame: FrameType | None) -> None:
+    raise TooLong(f"more than {SECONDS_MAX:g} s of processor time")
+
+
+@contextmanager
+def alarm() -> Iterator[None]:
+    """Let :func:`begin` raise TooLong in this process; the main thread only."""
+    before = signal.signal(signal.SIGPROF, _alarm)
+    try:
+        yield
+    finally:
+        end()
+        signal.signal(signal.SIGPROF, before)
+
+
+def begin() -> None:
+    """Count processor time from now on, so that other programs do not matter."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS_MAX)
+
+
+def end() -> None:
+    """Count no longer."""
+    signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def limit_memory() -> None:
+    """Let this process have little more memory than it has: what asks for more fails."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + MEMORY_MAX
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
