@@ -10,11 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from monitor.core.model import Reading, Reference
+
+if TYPE_CHECKING:
+    from monitor.core.modes import Mode, Rules
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _WORD: Final = (1 << 64) - 1
@@ -177,10 +180,22 @@ class Lane:
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
     """
 
-    __slots__ = ("digest", "links", "readings", "received", "series", "slots", "times")
+    __slots__ = (
+        "digest",
+        "links",
+        "mode",
+        "readings",
+        "received",
+        "rules",
+        "series",
+        "slots",
+        "times",
+    )
 
-    def __init__(self, series: int, sensor: str) -> None:
+    def __init__(self, series: int, sensor: str, rules: Rules, mode: Mode) -> None:
         self.series = series
+        self.rules = rules
+        self.mode = mode
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []
@@ -188,9 +203,9 @@ class Lane:
         self.received: list[float] = []
         self.slots: dict[Identity, Slot] = {}
 
-    def insert(self, reading: Reading, received: float, lag_seconds: float) -> int:
+    def insert(self, reading: Reading, received: float) -> int:
         """Put a reading in its place and return the place; -1 if it is here already."""
-        time, times = reading.time - lag_seconds, self.times
+        time, times = reading.time - self.rules.lag_seconds, self.times
         if not times or time > times[-1]:
             times.append(time)
             self.readings.append(reading)

@@ -19,7 +19,7 @@ from monitor.core.lanes import Bucket, Lane, Link, Row, combine, nearest, readin
 from monitor.core.model import NAN, Reading
 
 # Bisection looks this much further than the tolerance, in seconds: the exact comparison follows.
-_MARGIN_SECONDS: Final = 1e-5
+MARGIN_SECONDS: Final = 1e-5
 
 
 class PairUncertainty(NamedTuple):
@@ -34,6 +34,8 @@ class PairUncertainty(NamedTuple):
 
     def of(self, seconds: float, distance_km: float) -> float:
         """Return u_pair for a distance in time and in space."""
+        if not (self.per_sqrt_hour or self.per_hour or self.per_km):
+            return 0.0
         hours = abs(seconds) / 3600.0
         walk = self.per_sqrt_hour * self.per_sqrt_hour * hours
         trend = self.per_hour * hours
@@ -74,11 +76,15 @@ class Place(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """``pairs`` of one reference in one lane, and which references an arrival may touch."""
+    """``pairs`` of one reference in one lane, and which references an arrival may touch.
+
+    ``is_local``: a reading touches none that lie before the reading before it.
+    """
 
     pairs: Callable[[Place], list[Row]]
     touched_by_reading: Callable[[Lane, Bucket, int, Rules], Iterable[int]]
-    touched_by_reference: Callable[[Bucket, int], Iterable[int]]
+    touched_by_reference: Callable[[Lane, Bucket, int], Iterable[int]]
+    is_local: bool = False
 
 
 def _row(place: Place, reading: Reading, time: float, seconds: float, identity: int) -> Row:
@@ -115,7 +121,7 @@ def _one(place: Place, at: int) -> list[Row]:
 def _within(place: Place) -> range:
     """Readings within tolerance of the reference, whose nearest reference it is."""
     times, rules = place.lane.times, place.rules
-    reach = rules.tolerance_seconds + _MARGIN_SECONDS
+    reach = rules.tolerance_seconds + MARGIN_SECONDS
     first = bisect_left(times, place.time - reach)
     last = bisect_right(times, place.time + reach, lo=first)
     while first < last and not _claims(place, first):
@@ -251,13 +257,33 @@ def _mean(place: Place) -> list[Row]:
 # -- what an arrival may touch ------------------------------------------------------------------
 
 
-def _itself(bucket: Bucket, at: int) -> tuple[int, ...]:
-    del bucket
+def _itself(lane: Lane, bucket: Bucket, at: int) -> tuple[int, ...]:
+    del lane, bucket
     return (at,)
 
 
-def _neighbours(bucket: Bucket, at: int) -> range:
-    """References beside one with whom it competes: those of the times next to its own."""
+def _losers(lane: Lane, bucket: Bucket, at: int) -> list[int]:
+    """A reference, and those beside it whose reading may be nearer to it."""
+    times, lag = bucket.times, lane.rules.lag_seconds
+    touched = []
+    for other in neighbours(bucket, at):
+        slot = lane.slots.get(bucket.identities[other])
+        if other == at:
+            touched.append(other)
+        elif slot is not None:
+            time = slot.rows[0][2] - lag
+            if not abs(time - times[other]) < abs(time - times[at]):
+                touched.append(other)
+    return touched
+
+
+def _beside(lane: Lane, bucket: Bucket, at: int) -> range:
+    del lane
+    return neighbours(bucket, at)
+
+
+def neighbours(bucket: Bucket, at: int) -> range:
+    """Return the references with whom one competes: those of its own time and the times beside."""
     times = bucket.times
     first = bisect_left(times, times[at])
     last = bisect_right(times, times[at])
@@ -298,16 +324,16 @@ def _its_nearest(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> tuple[int
 
 
 def _spanning(bucket: Bucket, low: float, high: float) -> range:
-    first = bisect_left(bucket.times, low - _MARGIN_SECONDS)
-    return range(first, bisect_right(bucket.times, high + _MARGIN_SECONDS, lo=first))
+    first = bisect_left(bucket.times, low - MARGIN_SECONDS)
+    return range(first, bisect_right(bucket.times, high + MARGIN_SECONDS, lo=first))
 
 
 MODES: Final[dict[str, Mode]] = {
-    "nearest": Mode(_mutually_nearest, _between, _neighbours),
-    "first": Mode(_first, _near, _neighbours),
-    "reject": Mode(_only, _near, _neighbours),
-    "all": Mode(_every, _its_nearest, _neighbours),
-    "asof": Mode(_as_of, _between, _itself),
-    "interpolate": Mode(_interpolated, _between, _itself),
+    "nearest": Mode(_mutually_nearest, _between, _losers, is_local=True),
+    "first": Mode(_first, _near, _beside),
+    "reject": Mode(_only, _near, _beside),
+    "all": Mode(_every, _its_nearest, _beside),
+    "asof": Mode(_as_of, _between, _itself, is_local=True),
+    "interpolate": Mode(_interpolated, _between, _itself, is_local=True),
     "mean_over_reference_interval": Mode(_mean, _around, _itself),
 }

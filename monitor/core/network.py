@@ -18,6 +18,7 @@ from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, active, judge
 from monitor.core.judgements import Judgements
+from monitor.core.lanes import Lane
 from monitor.core.model import (
     Collocation,
     Event,
@@ -125,37 +126,62 @@ class Network:
 
     def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
         """Take a batch that arrived at ``received`` (s since 1970 UTC); say what it came to."""
+        accepted, duplicates, refused = self._take(observations, received, recalled=False)
+        changes = self.pairing.take_changes()
+        return Outcome(accepted, duplicates, refused, changes, self._take_told())
+
+    def _take(
+        self, observations: Sequence[Observation], received: float, *, recalled: bool
+    ) -> tuple[list[int], list[int], list[tuple[int, str]]]:
+        """Return which of ``observations`` are accepted, duplicates, refused (with the reason)."""
         accepted: list[int] = []
         duplicates: list[int] = []
         refused: list[tuple[int, str]] = []
+        rows: list[int] = []
+        times: list[float] = []
+        lane_of, take_reading = self.pairing.lane_of, self.pairing.take_reading
         for at, observation in enumerate(observations):
-            verdict = self._add(observation, received)
+            if type(observation) is Reading:
+                lane = lane_of(observation) or self._open_lane(observation, received)
+                if isinstance(lane, str):
+                    refused.append((at, lane))
+                    continue
+                rows.append(lane.series)
+                times.append(observation.time)
+                verdict: str = take_reading(lane, observation, received)
+            else:
+                verdict = self._add(observation, received, recalled=recalled)
             if verdict == "accepted":
                 accepted.append(at)
             elif verdict == "duplicate":
                 duplicates.append(at)
             else:
                 refused.append((at, verdict))
-        changes = self.pairing.take_changes()
-        return Outcome(accepted, duplicates, refused, changes, self._take_told())
+        self._hear(np.array(rows, dtype=np.int64), np.array(times), received)
+        return accepted, duplicates, refused
 
-    def _add(self, observation: Observation, received: float, *, recalled: bool = False) -> str:
-        if isinstance(observation, Reading):
-            row = self.registry.admit(observation.sensor, observation.quantity, received)
-            if isinstance(row, str):
-                return row
-            self.heard[row] = received
-            if not self.last_reading[row] > observation.time:
-                self.last_reading[row] = observation.time
-            if observation.time < self.first_reading[row]:
-                self.first_reading[row] = observation.time
-                self._told.add(row)
-            return self.pairing.add_reading(observation, row, received)
+    def _open_lane(self, reading: Reading, received: float) -> Lane | str:
+        """Return the lane of a reading that has none yet, or why its series may not come in."""
+        row = self.registry.admit(reading.sensor, reading.quantity, received)
+        return row if isinstance(row, str) else self.pairing.open_lane(reading, row)
+
+    def _hear(self, rows: Int, times: Float, received: float) -> None:
+        """Note when the series ``rows`` were heard, and the times of their readings."""
+        self.heard[rows] = received
+        np.fmax.at(self.last_reading, rows, times)
+        earlier = times < self.first_reading[rows]
+        if earlier.any():
+            np.minimum.at(self.first_reading, rows[earlier], times[earlier])
+            self._told.update(rows[earlier].tolist())
+
+    def _add(self, observation: Observation, received: float, *, recalled: bool) -> str:
         if isinstance(observation, Reference):
             return self.pairing.add_reference(observation, received, recalled=recalled)
         if isinstance(observation, Collocation):
             return self._collocate(observation)
-        return self._begin_epoch(observation)
+        if isinstance(observation, Event):
+            return self._begin_epoch(observation)
+        raise TypeError(observation)
 
     def apply(self, pairs: Records) -> None:
         """Take changes of pairs that are durable now."""
@@ -179,8 +205,7 @@ class Network:
 
     def restore(self, received: float, observations: Sequence[Observation]) -> None:
         """Hold again what a journal kept; its pairs are in the journal and come by recall."""
-        for observation in observations:
-            self._add(observation, received, recalled=True)
+        self._take(observations, received, recalled=True)
         self.pairing.take_changes()
 
     def recall(self, pairs: Records) -> None:

@@ -30,7 +30,7 @@ from monitor.core.lanes import (
     reference_identity,
 )
 from monitor.core.model import NAN, Reading, Records, Reference, pair_records
-from monitor.core.modes import MODES, Place, Rules
+from monitor.core.modes import MARGIN_SECONDS, MODES, Place, Rules, neighbours
 from monitor.core.past import Memory, Past, names_nobody
 from monitor.core.references import Held, References
 
@@ -86,20 +86,36 @@ class Pairing:
 
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
         """Take one reading of ``series``; its changes wait in :meth:`take_changes`."""
-        name = (reading.sensor, reading.quantity, reading.key if self._by_key else "")
-        lane = self.lanes.get(name)
-        if lane is None:
-            lane = self._open_lane(name, series)
-        rules = self._rules[series]
-        at = lane.insert(reading, received, rules.lag_seconds)
+        lane = self.lane_of(reading) or self.open_lane(reading, series)
+        return self.take_reading(lane, reading, received)
+
+    def lane_of(self, reading: Reading) -> Lane | None:
+        """Return the lane of a reading, None if it is the first of its series (and key)."""
+        key = reading.key if self._by_key else ""
+        return self.lanes.get((reading.sensor, reading.quantity, key))
+
+    def open_lane(self, reading: Reading, series: int) -> Lane:
+        """Return a new lane for a reading that has none."""
+        key = reading.key if self._by_key else ""
+        return self._open_lane((reading.sensor, reading.quantity, key), series)
+
+    def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
+        """Take one reading into its lane."""
+        at = lane.insert(reading, received)
         if at < 0:
             return "duplicate"
         self.readings += 1
+        mode, times = lane.mode, lane.times
         for link in lane.links:
-            if link.bucket.times:
-                touched = MODES[rules.mode].touched_by_reading(lane, link.bucket, at, rules)
-                self._settle(lane, link.bucket, touched)
-                self._note()
+            references = link.bucket.times
+            if not references:
+                continue
+            # Most readings come after one that is newer than all references.
+            if mode.is_local and at and references[-1] + MARGIN_SECONDS < times[at - 1] < times[at]:
+                continue
+            touched = mode.touched_by_reading(lane, link.bucket, at, lane.rules)
+            self._settle(lane, link.bucket, touched)
+            self._note()
         return "accepted"
 
     def add_reference(
@@ -163,7 +179,7 @@ class Pairing:
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
         for name, lane in list(self.lanes.items()):
-            rules = self._rules[lane.series]
+            rules = lane.rules
             gone, unpaired = expire_lane(lane, received_before, rules, self._makes_the_same)
             self.readings -= gone
             self.expired_unpaired += unpaired
@@ -234,9 +250,10 @@ class Pairing:
     def _open_lane(self, name: tuple[str, str, str], series: int) -> Lane:
         sensor, quantity, key = name
         self._names[series] = (sensor, quantity)
-        lane = self.lanes[name] = Lane(series, sensor)
+        rules = self._rules_of(sensor, quantity)
+        lane = self.lanes[name] = Lane(series, sensor, rules, MODES[rules.mode])
         self._lanes_of.setdefault(series, []).append(lane)
-        self._rules[series] = self._rules_of(sensor, quantity)
+        self._rules[series] = rules
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
             bucket = self._bucket(concern.subject, quantity, key)
             self._link(lane, Link(bucket, *concern[1:]))
@@ -271,14 +288,12 @@ class Pairing:
     def _settle_near(self, bucket: Bucket, at: int) -> None:
         """Settle the reference at a place and those it competes with, in every lane."""
         for lane in bucket.lanes:
-            mode = MODES[self._rules[lane.series].mode]
-            self._settle(lane, bucket, mode.touched_by_reference(bucket, at))
+            self._settle(lane, bucket, lane.mode.touched_by_reference(lane, bucket, at))
         self._note()
 
     def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
         """Make the pairs of some references in one lane what they should be."""
-        rules = self._rules[lane.series]
-        pairs_of = MODES[rules.mode].pairs
+        rules, pairs_of = lane.rules, lane.mode.pairs
         for at in places:
             identity = bucket.identities[at]
             slot = lane.slots.get(identity)
@@ -296,8 +311,7 @@ class Pairing:
             return False
         at = held.bucket.find(held.reference, identity)
         link = lane.link(held.bucket, held.bucket.times[at])
-        rules = self._rules[lane.series]
-        rows = MODES[rules.mode].pairs(Place(lane, link, at, rules)) if link is not None else []
+        rows = lane.mode.pairs(Place(lane, link, at, lane.rules)) if link is not None else []
         return repr(rows) == repr(lane.slots[identity].rows)
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
@@ -369,7 +383,7 @@ class Pairing:
                 lane.slots.setdefault(identity, Slot([])).rows.append(row)
                 lanes.append(lane)
         for lane in lanes:
-            rules, slot = self._rules[lane.series], lane.slots[identity]
+            rules, slot = lane.rules, lane.slots[identity]
             slot.frozen = is_frozen(lane, identity, slot, rules, self._makes_the_same)
 
     def _withdraw(self, known: Held, identity: Identity) -> None:
@@ -385,7 +399,9 @@ class Pairing:
         self._note()
         for near in (at - 1, at):
             if 0 <= near < len(bucket.times):
-                self._settle_near(bucket, near)
+                for lane in bucket.lanes:
+                    self._settle(lane, bucket, neighbours(bucket, near))
+        self._note()
 
 
 def _revised(row: Row, reference: Reference) -> Row:
@@ -408,4 +424,4 @@ def _in_place(old: Reference, new: Reference) -> bool:
 
 def _same(one: Row | None, other: Row) -> bool:
     """Return whether two rows are equal, NaN being equal to NaN."""
-    return one is not None and repr(one) == repr(other)
+    return one is not None and (one == other or repr(one) == repr(other))
