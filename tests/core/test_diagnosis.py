@@ -290,8 +290,18 @@ def test_too_few_pairs_have_no_interval(size):
         ("offset", (6.21, 5.1, 7.3), "ppb", "reads 6.2 ppb high (5.1 to 7.3)"),
         ("offset", (-0.0123, -0.0151, -0.0097), "", "reads 0.012 low (0.010 to 0.015)"),
         ("offset", (6.21, math.nan, math.nan), "kg", "reads 6.2 kg heavy"),
-        ("understated", (1.93, 1.6, 2.4), "kg", "understates its uncertainty 1.9 times (1.6 to 2.4)"),
-        ("overstated", (0.5, 0.4, 0.625), "kg", "overstates its uncertainty 2.0 times (1.6 to 2.5)"),
+        (
+            "understated",
+            (1.93, 1.6, 2.4),
+            "kg",
+            "understates its uncertainty 1.9 times (1.6 to 2.4)",
+        ),
+        (
+            "overstated",
+            (0.5, 0.4, 0.625),
+            "kg",
+            "overstates its uncertainty 2.0 times (1.6 to 2.5)",
+        ),
         (
             "outliers",
             (0.05, 0.02, 0.1),
