@@ -55,7 +55,7 @@ class Fetchers:
 
         def number(root: object, record: object) -> float:
             found = fetch(root, record)
-            if type(found) is float:
+            if type(found) is float and not math.isnan(found):
                 return found
             if found is MISSING:
                 raise Rejected("missing_field", f"{what} is missing at `{name}`")

@@ -82,9 +82,9 @@ def _reader(spec: MapSpec) -> times.Reader:
     try:
         return times.reader(spec.time_unit, spec.time_zone, spec.time_layout)
     except ValueError as error:
-        raise MapError(
-            ("time_zone" if "zone" in str(error) else "time_unit",), str(error)
-        ) from error
+        text = str(error)
+        key = "time_zone" if "zone" in text else "time_layout" if "layout" in text else "time_unit"
+        raise MapError((key,), text) from error
 
 
 def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:

@@ -8,7 +8,7 @@ the same base name and time by their local names, where an uncertainty may stand
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import cbor2
@@ -62,12 +62,12 @@ def parse(
     yield from found
 
 
-def _pack(payload: bytes) -> list[object]:
+def _pack(payload: bytes) -> Sequence[object]:
     if payload[:1] and payload.lstrip()[:1] == b"[":
         pack = mapped_json.parse(payload)
     else:
         pack = _cbor(payload)
-    if not isinstance(pack, list) or not pack:
+    if not isinstance(pack, list | tuple) or not pack:
         raise Rejected("bad_payload", "a SenML pack is an array of one or more records")
     return pack
 

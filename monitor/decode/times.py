@@ -6,6 +6,7 @@ number is told by its size unless the settings say it; a year is 1 to 9999.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -28,10 +29,8 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
     """
     if unit not in ("auto", *_DIVISORS):
         raise ValueError(f"time unit {unit!r} is not one of auto, s, ms, us, ns")
-    try:
-        local = ZoneInfo(zone) if zone else None
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ValueError(f"{zone!r} is not a time zone such as Pacific/Auckland") from error
+    _check_layout(layout)
+    local = _zone(zone)
 
     def read(stated: object) -> float:
         return check_era(read_any(stated))
@@ -47,6 +46,20 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
         return _of_text(stated, unit, local, layout)
 
     return read
+
+
+def _zone(zone: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(zone) if zone else None
+    except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # a folder of zones too
+        raise ValueError(f"{zone!r} is not a time zone such as Pacific/Auckland") from error
+
+
+def _check_layout(layout: str) -> None:
+    try:
+        datetime.strptime(_EPOCH.strftime(layout), layout)  # noqa: DTZ007 - only whether it can be
+    except (ValueError, re.error) as error:
+        raise ValueError("not a layout of strptime such as %d.%m.%Y %H:%M") from error
 
 
 def _of_number(number: float, unit: str) -> float:

@@ -11,11 +11,12 @@ from monitor.decode.checks import Rejected
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-# m3 is written for m^3 everywhere but in unit libraries.
-_POWER: Final = re.compile(r"(?<=[A-Za-zµ])(-?\d)")
+# m3 is written for m^3 everywhere but in unit libraries; there are two letters mu.
+_POWER: Final = re.compile(r"(?<=[A-Za-zµ\u03bc])(-?\d)")
 # What may be handed to a parser of expressions: no towers of powers, nothing long.
 _PLAIN: Final = re.compile(
-    r"\A(?:[A-Za-zµΩ°%_]+(?:\^?-?\d)?|1)(?:[ */·](?:[A-Za-zµΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
+    r"\A(?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?|1)"
+    r"(?:[ */·](?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
 )
 
 

@@ -96,10 +96,8 @@ def _keep(found: list[Finding], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{finding.target}-{number}.jsonl"
         file.write_text(line_of(finding.target, finding.raw, finding.fault.kind) + "\n", "utf-8")
-        shown = finding.raw[:200]
-        print(
-            f"\n{finding.target}: {finding.fault.kind}\n  input of {len(finding.raw)} bytes: {shown!r}"
-        )
+        print(f"\n{finding.target}: {finding.fault.kind}")
+        print(f"  input of {len(finding.raw)} bytes: {finding.raw[:200]!r}")
         print(f"  repeat: python -m tests.fuzz --repeat {file}\n{finding.fault.detail}")
 
 

@@ -61,7 +61,7 @@ class Tally:
 
 
 def inputs(name: str, seed: str) -> Iterator[tuple[bytes, Pool, random.Random]]:
-    """Yield mutated inputs of a target for ever; what is learnt from them is the caller's to say."""
+    """Yield inputs of a target for ever, with the pool that is to learn from them."""
     target = TARGETS[name]
     chance = random.Random(f"{seed}/{name}")
     pool = Pool(target.seeds)

@@ -291,7 +291,7 @@ YAML_TOKENS: Final = (
     b"2 ** 9 ** 9 ** 9",
     b"value ** value", b"'a' * 9999999", b"max(value)", b"lambda: 1", b"decoder: json",
     b"decoder: csv",
-    b"null", b"\xef\xbb\xbf", b"kind: collocation",
+    b"null", b"\xef\xbb\xbf", b"kind: collocation", b"%H%H", b"%Q", b"%", b"%Y",
 )  # fmt: skip
 UNIT_TOKENS: Final = (
     *TEXTS, b"kg", b"^9", b"-9", b"*", b"/", b" ", b"\xc2\xb7", b"\xc2\xb5", b"%", b"1", b"e",
