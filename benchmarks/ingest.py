@@ -22,11 +22,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from firehose import packet, pour
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import free_port
 
-from monitor.sources.publish import BrokerPublisher
 
 MESSAGES = 60_000
 SENSORS = 1000
@@ -51,29 +51,27 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def publish(port: int, first: int) -> None:
-    """Send the messages; what that costs is not measured."""
+def packets(first: int) -> list[bytes]:
+    """Return the messages of a round: event time moves a second from one to the next."""
     chance = random.Random(first)
-    topics: dict[str, list[str]] = {}
+    made = []
     for at in range(MESSAGES):
         sensor, second = at % SENSORS, first + at // SENSORS
         hour, rest = divmod(second, 3600)
         stamp = f"2026-01-{1 + hour // 24:02}T{hour % 24:02}:{rest // 60:02}:{rest % 60:02}Z"
         body = {"time": stamp, "value": round(chance.gauss(500, 50), 2), "u": 5.0}
-        topics.setdefault(f"monitor/s{sensor}/mass/reading", []).append(json.dumps(body))
-    with BrokerPublisher("127.0.0.1", port, client_id=f"bench{first}") as out:
-        for number in range(MESSAGES // SENSORS):
-            for topic, lines in topics.items():
-                out.publish(topic, lines[number].encode())
-                if number % REFERENCE_EVERY == 0:
-                    out.publish(topic.replace("reading", "reference"), lines[number].encode())
-        out.flush()
+        line = json.dumps(body).encode()
+        made.append(packet(f"monitor/s{sensor}/mass/reading", line, len(made)))
+        if at // SENSORS % REFERENCE_EVERY == 0:
+            made.append(packet(f"monitor/s{sensor}/mass/reference", line, len(made)))
+    return made
 
 
 def measured(pid: int, done: Callable[[], bool], port: int, first: int) -> float:
     """Return microseconds of processor time a message of one process."""
+    sent = packets(first)
     before = processor_seconds(pid)
-    publish(port, first)
+    pour(port, sent)
     while not done():
         time.sleep(0.5)  # asking is work for the one that is measured
     spent = processor_seconds(pid) - before

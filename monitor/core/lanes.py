@@ -182,6 +182,7 @@ class Lane:
 
     __slots__ = (
         "digest",
+        "lag_seconds",
         "links",
         "mode",
         "readings",
@@ -195,6 +196,7 @@ class Lane:
     def __init__(self, series: int, sensor: str, rules: Rules, mode: Mode) -> None:
         self.series = series
         self.rules = rules
+        self.lag_seconds = rules.lag_seconds
         self.mode = mode
         self.digest = digest(sensor)
         self.links: list[Link] = []
@@ -205,7 +207,7 @@ class Lane:
 
     def insert(self, reading: Reading, received: float) -> int:
         """Put a reading in its place and return the place; -1 if it is here already."""
-        time, times = reading.time - self.rules.lag_seconds, self.times
+        time, times = reading.time - self.lag_seconds, self.times
         if not times or time > times[-1]:
             times.append(time)
             self.readings.append(reading)

@@ -151,6 +151,8 @@ def expanded_to_standard(expanded: float, factor: float | None, p: float | None)
 
 def check_reading(reading: Reading, received: float) -> Reading:
     """Return ``reading`` if all it states is usable; what is NaN is not stated."""
+    if _is_plain(reading, received):
+        return reading
     check_time(reading.time, received)
     check_number("value", reading.value)
     stated = False
@@ -167,6 +169,19 @@ def check_reading(reading: Reading, received: float) -> Reading:
     if not stated:
         raise Rejected("missing_uncertainty", "state u, U with k, or lower and upper with p")
     return reading
+
+
+def _is_plain(reading: Reading, received: float) -> bool:
+    """Return whether a reading states value and u, both usable, and nothing else: most do."""
+    return (
+        U_MIN <= reading.u <= VALUE_MAX
+        and -VALUE_MAX <= reading.value <= VALUE_MAX
+        and TIME_MIN <= reading.time <= received + FUTURE_SECONDS
+        and reading.time < TIME_END
+        and math.isnan(reading.lower)
+        and math.isnan(reading.upper)
+        and math.isnan(reading.p)
+    )
 
 
 def check_collocation(collocation: Collocation) -> Collocation:

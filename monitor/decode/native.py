@@ -119,24 +119,25 @@ def _to_reading(
         raise Rejected(
             "name_mismatch", f"payload says quantity {body.quantity[:60]!r}, topic {quantity}"
         )
-    check_unit(body.unit, route)
-    u = body.u
+    if body.unit is not None:
+        check_unit(body.unit, route)
+    u, lower, upper, p = body.u, body.lower, body.upper, body.p
     if u is None and body.U is not None:
-        u = expanded_to_standard(body.U, body.k, body.p)
-    value = body.value if body.value is not None else midpoint(body.lower, body.upper)
+        u = expanded_to_standard(body.U, body.k, p)
+    value = midpoint(lower, upper) if body.value is None else body.value
     if math.isnan(value):
         raise Rejected("missing_field", "value is missing at `$.value`")
-    reading = Reading(
-        sensor=sensor,
-        quantity=quantity,
-        time=body.time.timestamp(),
-        value=value,
-        u=NAN if u is None else u,
-        lower=NAN if body.lower is None else body.lower,
-        upper=NAN if body.upper is None else body.upper,
-        p=NAN if body.p is None else body.p,
-        key=check_key(str(body.key)) if body.key != "" else "",
-        sequence=check_key(str(body.seq), "seq") if body.seq != "" else "",
+    reading = Reading(  # in the order of its fields: naming them costs as much as all the rest
+        sensor,
+        quantity,
+        body.time.timestamp(),
+        value,
+        NAN if u is None else u,
+        NAN if lower is None else lower,
+        NAN if upper is None else upper,
+        NAN if p is None else p,
+        check_key(str(body.key)) if body.key != "" else "",
+        check_key(str(body.seq), "seq") if body.seq != "" else "",
     )
     return check_reading(reading, received)
 

@@ -34,22 +34,37 @@ _PUBLISH: Final = 0x30
 _PUBACK: Final = 0x40
 _PUBREC: Final = 0x50
 _PUBREL: Final = 0x62
+_PUBACK_HEAD: Final = bytes((_PUBACK, 2))
+_PUBREC_HEAD: Final = bytes((_PUBREC, 2))
 _PUBCOMP: Final = 0x70
 
 
 class Message:
-    """One message as it came; ``mid`` and ``generation`` say how to acknowledge it."""
+    """One message as it came; ``mid`` (two bytes, none at QoS 0) and ``generation`` say how to acknowledge it."""
 
-    __slots__ = ("duplicate", "generation", "mid", "payload", "qos", "retain", "topic")
+    __slots__ = ("flags", "generation", "mid", "payload", "topic")
 
-    def __init__(self, topic: str, payload: bytes, flags: int, mid: int, generation: int) -> None:
+    def __init__(self, topic: str, payload: bytes, flags: int, mid: bytes, generation: int) -> None:
         self.topic = topic
         self.payload = payload
-        self.qos = (flags >> 1) & 3
-        self.retain = bool(flags & 1)
-        self.duplicate = bool(flags & 8)
+        self.flags = flags
         self.mid = mid
         self.generation = generation
+
+    @property
+    def qos(self) -> int:
+        """Quality of service it came with."""
+        return (self.flags >> 1) & 3
+
+    @property
+    def retain(self) -> bool:
+        """Whether the broker kept it for those who come later."""
+        return bool(self.flags & 1)
+
+    @property
+    def duplicate(self) -> bool:
+        """Whether the broker says that it may have come before."""
+        return bool(self.flags & 8)
 
 
 class MalformedError(Exception):
@@ -95,16 +110,15 @@ class BatchClient(paho.Client):
 
     def acknowledge(self, messages: Iterable[Message]) -> int:
         """Send PUBACK or PUBREC for messages of this connection; return how many."""
-        packets = bytearray()
-        count = 0
-        for message in messages:
-            if message.generation == self.generation and message.qos:
-                kind = _PUBACK if message.qos == 1 else _PUBREC
-                packets += bytes((kind, 2)) + message.mid.to_bytes(2, "big")
-                count += 1
+        generation = self.generation
+        packets = [
+            (_PUBACK_HEAD if message.flags & 6 == 2 else _PUBREC_HEAD) + message.mid
+            for message in messages
+            if message.generation == generation and message.flags & 6
+        ]
         if packets:
-            self._packet_queue(_PUBACK, bytes(packets), 0, 0)
-        return count
+            self._packet_queue(_PUBACK, b"".join(packets), 0, 0)
+        return len(packets)
 
     def _split(self, data: bytes) -> MQTTErrorCode:
         """Take whole packets off the front of ``data``; what is left waits for the next read."""
@@ -135,9 +149,9 @@ class BatchClient(paho.Client):
         """Take one PUBLISH apart (MQTT 5.0 section 3.3)."""
         payload = at + 2 + ((data[at] << 8) | data[at + 1])
         name = data[at + 2 : payload]
-        mid = 0
+        mid = b""
         if first & 6:
-            mid = (data[payload] << 8) | data[payload + 1]
+            mid = data[payload : payload + 2]
             payload += 2
         if self._has_properties:
             size = data[payload]

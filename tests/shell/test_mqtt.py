@@ -122,7 +122,7 @@ def test_packets_cut_anywhere_give_the_same_messages(sent, cuts, newest):
 
     assert client.read(10_000) == MQTTErrorCode.MQTT_ERR_SUCCESS
     found = [(m.topic.encode(), m.payload, m.qos, m.mid) for m in client.arrived]
-    assert found == [(t, p, q, mid if q else 0) for t, p, q, mid in sent]
+    assert found == [(t, p, q, mid.to_bytes(2, "big") if q else b"") for t, p, q, mid in sent]
 
 
 @given(garbage=st.binary(min_size=1, max_size=200))
