@@ -1,7 +1,7 @@
 """A publisher that costs next to nothing: packets made beforehand, one socket, whole windows.
 
-MQTT 3.1.1, QoS 1; it counts acknowledgements and asks for nothing else. For benchmarks only, where a
-slow publisher would let fixed costs of the measured programs count for too much.
+MQTT 3.1.1, QoS 1; it counts acknowledgements and asks for nothing else. For benchmarks only,
+where a slow publisher would let fixed costs of the measured programs count for too much.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import free_port
 
-
 MESSAGES = 60_000
 SENSORS = 1000
 REFERENCE_EVERY = 20
