@@ -40,7 +40,7 @@ _PUBCOMP: Final = 0x70
 
 
 class Message:
-    """One message as it came; ``mid`` (two bytes, none at QoS 0) and ``generation`` acknowledge it."""
+    """One message as it came; ``mid`` (two bytes) and ``generation`` say how to acknowledge it."""
 
     __slots__ = ("flags", "generation", "mid", "payload", "topic")
 
