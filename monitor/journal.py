@@ -29,7 +29,7 @@ from monitor.core.model import (
     in_event_order,
 )
 from monitor.core.network import KnownSeries
-from monitor.core.past import names_nobody
+from monitor.core.past import name_alone, names_nobody
 from monitor.errors import CANNOT_CREATE, TRY_AGAIN, MonitorError
 
 SCHEMA_VERSION: Final = 1
@@ -195,12 +195,7 @@ class Journal:
             ):
                 continue
             self._has_revisions = True
-            if names_nobody(reference):
-                self._db.execute(
-                    "update revisions set revision = max(revision, ?) where identity = ?",
-                    (reference.revision, reference.identity),
-                )
-                continue
+            by_name = self.revision(name_alone(reference.identity)) if reference.identity else -1
             self._db.execute(
                 "insert into revisions values (?, ?, ?, ?, ?, ?) on conflict do update "
                 "set revision = max(revision, excluded.revision), received = excluded.received",
@@ -209,10 +204,15 @@ class Journal:
                     reference.identity,
                     reference.subject,
                     reference.quantity,
-                    reference.revision,
+                    max(reference.revision, by_name),
                     batch.received,
                 ),
             )
+            if names_nobody(reference):
+                self._db.execute(
+                    "update revisions set revision = max(revision, ?) where identity = ?",
+                    (reference.revision, reference.identity),
+                )
 
     def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         kept = letters[-self._dead_letters_kept :]
@@ -345,7 +345,10 @@ class Journal:
 
     def named(self, identity: str) -> list[tuple[str, str]]:
         """Return (subject, quantity) of every reference that came with this identity."""
-        query = "select subject, quantity from revisions where identity = ? order by 1, 2"
+        query = (
+            "select subject, quantity from revisions "
+            "where identity = ? and not (subject = '' and quantity = '') order by 1, 2"
+        )
         return list(self._rows(query, identity))
 
     def revision(self, reference_id: int) -> int:

@@ -10,14 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from monitor.core.model import Reading, Reference
-
-if TYPE_CHECKING:
-    from monitor.core.modes import Mode, Rules
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _WORD: Final = (1 << 64) - 1
@@ -184,20 +181,16 @@ class Lane:
         "digest",
         "lag_seconds",
         "links",
-        "mode",
         "readings",
         "received",
-        "rules",
         "series",
         "slots",
         "times",
     )
 
-    def __init__(self, series: int, sensor: str, rules: Rules, mode: Mode) -> None:
+    def __init__(self, series: int, sensor: str, lag_seconds: float) -> None:
         self.series = series
-        self.rules = rules
-        self.lag_seconds = rules.lag_seconds
-        self.mode = mode
+        self.lag_seconds = lag_seconds
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []

@@ -264,7 +264,7 @@ def _itself(lane: Lane, bucket: Bucket, at: int) -> tuple[int, ...]:
 
 def _losers(lane: Lane, bucket: Bucket, at: int) -> list[int]:
     """A reference, and those beside it whose reading may be nearer to it."""
-    times, lag = bucket.times, lane.rules.lag_seconds
+    times, lag = bucket.times, lane.lag_seconds
     touched = []
     for other in neighbours(bucket, at):
         slot = lane.slots.get(bucket.identities[other])

@@ -30,7 +30,7 @@ from monitor.core.lanes import (
     reference_identity,
 )
 from monitor.core.model import NAN, Reading, Records, Reference, pair_records
-from monitor.core.modes import MARGIN_SECONDS, MODES, Place, Rules, neighbours
+from monitor.core.modes import MARGIN_SECONDS, MODES, Mode, Place, Rules, neighbours
 from monitor.core.past import Memory, Past, names_nobody
 from monitor.core.references import Held, References
 
@@ -74,6 +74,7 @@ class Pairing:
         self._touched: set[Scope] = set()
         self._lanes_of: dict[int, list[Lane]] = {}
         self._rules: dict[int, Rules] = {}
+        self._modes: dict[int, Mode] = {}
         self._names: dict[int, tuple[str, str]] = {}
         self._changes: list[Row] = []
         self._removed: list[Row] = []
@@ -105,7 +106,7 @@ class Pairing:
         if at < 0:
             return "duplicate"
         self.readings += 1
-        mode, times = lane.mode, lane.times
+        mode, times = self._modes[lane.series], lane.times
         for link in lane.links:
             references = link.bucket.times
             if not references:
@@ -113,7 +114,7 @@ class Pairing:
             # Most readings come after one that is newer than all references.
             if mode.is_local and at and references[-1] + MARGIN_SECONDS < times[at - 1] < times[at]:
                 continue
-            touched = mode.touched_by_reading(lane, link.bucket, at, lane.rules)
+            touched = mode.touched_by_reading(lane, link.bucket, at, self._rules[lane.series])
             self._settle(lane, link.bucket, touched)
             self._note()
         return "accepted"
@@ -179,7 +180,7 @@ class Pairing:
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
         for name, lane in list(self.lanes.items()):
-            rules = lane.rules
+            rules = self._rules[lane.series]
             gone, unpaired = expire_lane(lane, received_before, rules, self._makes_the_same)
             self.readings -= gone
             self.expired_unpaired += unpaired
@@ -251,9 +252,9 @@ class Pairing:
         sensor, quantity, key = name
         self._names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
-        lane = self.lanes[name] = Lane(series, sensor, rules, MODES[rules.mode])
+        lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds)
         self._lanes_of.setdefault(series, []).append(lane)
-        self._rules[series] = rules
+        self._rules[series], self._modes[series] = rules, MODES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
             bucket = self._bucket(concern.subject, quantity, key)
             self._link(lane, Link(bucket, *concern[1:]))
@@ -288,12 +289,13 @@ class Pairing:
     def _settle_near(self, bucket: Bucket, at: int) -> None:
         """Settle the reference at a place and those it competes with, in every lane."""
         for lane in bucket.lanes:
-            self._settle(lane, bucket, lane.mode.touched_by_reference(lane, bucket, at))
+            mode = self._modes[lane.series]
+            self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
         self._note()
 
     def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
         """Make the pairs of some references in one lane what they should be."""
-        rules, pairs_of = lane.rules, lane.mode.pairs
+        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
         for at in places:
             identity = bucket.identities[at]
             slot = lane.slots.get(identity)
@@ -311,7 +313,8 @@ class Pairing:
             return False
         at = held.bucket.find(held.reference, identity)
         link = lane.link(held.bucket, held.bucket.times[at])
-        rows = lane.mode.pairs(Place(lane, link, at, lane.rules)) if link is not None else []
+        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
+        rows = pairs_of(Place(lane, link, at, rules)) if link is not None else []
         return repr(rows) == repr(lane.slots[identity].rows)
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
@@ -383,7 +386,7 @@ class Pairing:
                 lane.slots.setdefault(identity, Slot([])).rows.append(row)
                 lanes.append(lane)
         for lane in lanes:
-            rules, slot = lane.rules, lane.slots[identity]
+            rules, slot = self._rules[lane.series], lane.slots[identity]
             slot.frozen = is_frozen(lane, identity, slot, rules, self._makes_the_same)
 
     def _withdraw(self, known: Held, identity: Identity) -> None:

@@ -64,7 +64,7 @@ class Memory:
 
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
         """Return whom references of this identity were about."""
-        return self._named.get(identity, ())
+        return self._named.get(identity, ()) if identity else ()
 
     def revision(self, reference_id: int) -> int:
         """Return the highest revision that came of a reference, -1 if none is known."""
@@ -77,15 +77,22 @@ def note_revision(
     """Note that a reference came; one that can be neither named nor revised needs no note."""
     if not reference.identity and not reference.revision:
         return
-    concerned = [(reference.subject, reference.quantity)]
-    if names_nobody(reference):
-        concerned = sorted(named.get(reference.identity, ()))
-    for subject, quantity in concerned:
+    name = digest(*reference_identity(reference))
+    by_name = revisions.get(name_alone(reference.identity), -1)
+    revisions[name] = max(reference.revision, revisions.get(name, -1), by_name)
+    known = named.setdefault(reference.identity, set())
+    if not names_nobody(reference):
+        known.add((reference.subject, reference.quantity))
+        return
+    for subject, quantity in known:
         each = msgspec.structs.replace(reference, subject=subject, quantity=quantity)
         name = digest(*reference_identity(each))
-        revisions[name] = max(reference.revision, revisions.get(name, -1))
-        if reference.identity:
-            named.setdefault(reference.identity, set()).add((subject, quantity))
+        revisions[name] = max(reference.revision, revisions[name])
+
+
+def name_alone(identity: str) -> int:
+    """Return the name by which a past knows a void that names a sample and nobody."""
+    return digest("", "", identity)
 
 
 def names_nobody(reference: Reference) -> bool:

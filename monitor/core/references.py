@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from monitor.core.lanes import Bucket, Identity, digest, same_content
-from monitor.core.model import Records, Reference
-from monitor.core.past import Past
+from monitor.core.model import NAN, Records, Reference
+from monitor.core.past import Past, name_alone
 
 
 class Held(NamedTuple):
@@ -98,10 +98,13 @@ class References:
 
     def as_it_stands(self, reference: Reference) -> Reference:
         """Return ``reference``, voided if its name was taken back at its revision or above."""
-        known = self._voids.get(reference.identity) if reference.identity else None
-        if known is None or known[0].revision < reference.revision:
+        if not reference.identity:
             return reference
-        return _void_of(known[0], reference.subject, reference.quantity)
+        known = self._voids.get(reference.identity)
+        voided = known[0].revision if known else self._past.revision(name_alone(reference.identity))
+        if voided < reference.revision:
+            return reference
+        return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
     def revision_let_go(self, identity: Identity) -> int:
         """Return the highest revision that came of a reference that is no longer held, else -1."""

@@ -424,3 +424,28 @@ def test_times_of_collocation_that_overlap_count_a_reference_once():
     feed(pairing, [Reference("S3", "x", t + 0.25, 4.0) for t in range(12)])
 
     assert pairing.availability(0, 0.0) == 1.0
+
+
+def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
+    past = Memory()
+    rules = Rules("nearest", tolerance_seconds=1.0)
+
+    def fresh() -> Pairing:
+        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+
+    pairing = fresh()
+    pairing.add_reference(VOID, 0.0)
+    past.keep(pairing.take_changes(), [VOID])
+    pairing.add_reference(sample("a", "x"), 50.0)
+    past.keep(pairing.take_changes(), [sample("a", "x")])
+    pairing.expire(10.0)
+    again = fresh()
+    again.add_reference(sample("a", "x"), 50.0, recalled=True)
+    again.recall(past.pairs(), [("a", "x"), ("b", "x")])
+    late = fresh()
+    late.add_reference(sample("b", "x"), 60.0)
+    late.add_reference(sample("c", "x", revision=4), 60.0)
+
+    for each in (pairing, again, late):
+        feed(each, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 1.0, 5.0, u=1.0)])
+        assert standing(each.take_changes()) == set()
