@@ -40,7 +40,7 @@ def _record(line: str, arrival: float) -> object:
         record: dict[str, object] = parse_line(line)
     except (LineFormatError, ValueError, TypeError, OverflowError) as error:
         return Rejected("bad_payload", f"line {line[:60]!r} is not line protocol: {error}")
-    if not record.get("time"):
+    if record.get("time") is None:
         record["time"] = arrival
     return record
 

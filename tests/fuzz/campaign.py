@@ -7,6 +7,7 @@ instead of ``seconds`` one seed and number of workers give the same inputs.
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import multiprocessing
 import random
@@ -151,6 +152,7 @@ class _Worker:
 def _work(plan: Plan, page: mmap.mmap, out: Connection) -> None:
     """Fuzz all targets in turns; the body of a worker."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.enable()
     streams = {name: inputs(name, plan.seed) for name in plan.targets}
     whole = sum(TARGETS[name].share for name in plan.targets)
     due = {name: plan.inputs * TARGETS[name].share / whole for name in plan.targets}

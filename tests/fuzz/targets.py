@@ -175,13 +175,13 @@ def settings(raw: bytes) -> Outcome:
     """A settings file: mistakes with places, or settings that every part can be made of."""
     try:
         good = parse(raw, "f", decoders=DECODERS)
+        router_of(good)
+        plan_of(good).rules_of("s", "q")
+        mqtt_settings(good, Credentials(None, None))
     except SettingsError as error:
         _check_mistakes(error)
         shapes = frozenset(_QUOTED.sub("", each.what) for each in error.mistakes)
         return Outcome(frozenset({"mistakes"}), error.lines(), shapes)
-    router_of(good)
-    plan_of(good).rules_of("s", "q")
-    mqtt_settings(good, Credentials(None, None))
     return Outcome(frozenset({"settings"}), settings_hash(good), good.model_fields_set.__len__())
 
 
