@@ -39,7 +39,7 @@ create table series (row integer primary key, sensor text not null, quantity tex
 create table observations (batch integer primary key, received real not null,
                            count integer not null, crc integer not null, body blob not null);
 create table pairs (batch integer primary key, newest real not null, count integer not null,
-                    crc integer not null, body blob not null);
+                    crc integer not null, places blob, body blob not null);
 create table dead_letters (id integer primary key, received real not null, topic text not null,
                            reason text not null, detail text not null, payload blob not null);
 create table events (sensor text not null, time real not null, event text not null,
@@ -58,7 +58,10 @@ create table totals (name text primary key, value integer not null);
 """
 # Small batches are laid together once there are this many, so that a slow stream starts fast too.
 _COMPACT_AT_BATCHES: Final = 512
+_COMPACT_AT_PAIRS: Final = 131_072
 _SEGMENT_PAIRS: Final = 65_536
+# Where the pairs of a series are in a batch whose pairs are ordered by series.
+_PLACE: Final = np.dtype([("series", np.int64), ("first", np.int64), ("crc", np.uint32)])
 
 
 class JournalError(MonitorError):
@@ -249,7 +252,8 @@ class Journal:
             "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch"
         )
         tail = list(self._rows(query, _SEGMENT_PAIRS // 4))
-        if len(tail) < _COMPACT_AT_BATCHES:
+        is_long = sum(count for _, count in tail) >= _COMPACT_AT_PAIRS and len(tail) > 1
+        if len(tail) < _COMPACT_AT_BATCHES and not is_long:
             return
         with self._transaction():
             run: list[int] = []
@@ -263,16 +267,17 @@ class Journal:
             self._lay_together(run)
 
     def _lay_together(self, batches: list[int]) -> None:
-        """Make one batch of several that follow each other."""
+        """Make one batch, ordered by series, of several that follow each other."""
         if len(batches) < 2:
             return
         query = "select batch, crc, body from pairs where batch between ? and ?"
         bodies = self._bodies("pairs", query, batches[0], batches[-1])
         rows = np.frombuffer(b"".join(body for _, body in bodies), dtype=PAIR)
-        body = rows.tobytes()
+        rows = rows[np.argsort(rows["series"], kind="stable")]
+        body, places = rows.tobytes(), _places(rows).tobytes()
         self._db.execute(
-            "update pairs set newest = ?, count = ?, crc = ?, body = ? where batch = ?",
-            (float(rows["time"].max()), rows.size, zlib.crc32(body), body, batches[0]),
+            "update pairs set newest = ?, count = ?, crc = ?, places = ?, body = ? where batch = ?",
+            (float(rows["time"].max()), rows.size, zlib.crc32(body), places, body, batches[0]),
         )
         merged = (batches[0], batches[-1])
         self._db.execute("delete from pairs where batch > ? and batch <= ?", merged)
@@ -317,17 +322,37 @@ class Journal:
             yield received, self._decoder.decode(body)
 
     def pairs(self) -> Records:
-        """Return all rows of pairs in the order they were made."""
+        """Return all rows of pairs, those of each series in the order they were made."""
         bodies = [body for _, body in self._bodies("pairs", "select batch, crc, body from pairs")]
         return np.frombuffer(b"".join(bodies), dtype=PAIR)
 
     def history(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
         found = [np.zeros(0, dtype=PAIR)]
-        for _, body in self._bodies("pairs", "select batch, crc, body from pairs"):
-            rows = np.frombuffer(body, dtype=PAIR)
-            found.append(rows[rows["series"] == series])
+        for batch, places in list(self._rows("select batch, places from pairs order by batch")):
+            if places is None:
+                query = "select batch, crc, body from pairs where batch = ?"
+                for _, body in self._bodies("pairs", query, batch):
+                    rows = np.frombuffer(body, dtype=PAIR)
+                    found.append(rows[rows["series"] == series])
+            else:
+                found.append(self._part(batch, np.frombuffer(places, dtype=_PLACE), series))
         return in_event_order(np.concatenate(found))
+
+    def _part(self, batch: int, places: Records, series: int) -> Records:
+        """Return the pairs of one series in a batch, reading no others."""
+        at = int(np.searchsorted(places["series"], series))
+        if at == places.size - 1 or places["series"][at] != series:  # the last place is the end
+            return np.zeros(0, dtype=PAIR)
+        first, stop = places["first"][at : at + 2].tolist()
+        try:
+            with self._db.blobopen("pairs", "body", batch, readonly=True) as body:
+                body.seek(first * PAIR.itemsize)
+                part = body.read((stop - first) * PAIR.itemsize)
+        except sqlite3.DatabaseError as error:
+            raise self._failure(error) from error
+        self._check("pairs", batch, int(places["crc"][at]), part)
+        return np.frombuffer(part, dtype=PAIR)
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that one reference made that came with an identity."""
@@ -387,6 +412,17 @@ class Journal:
                 f"{self.path}: batch {batch} of {table} is damaged (its checksum differs); "
                 "restore a backup of the file, or move it away to begin anew"
             )
+
+
+def _places(rows: Records) -> Records:
+    """Return where each series begins in ``rows``, ordered by series, and an end mark."""
+    series, first = np.unique(rows["series"], return_index=True)
+    places = np.zeros(series.size + 1, dtype=_PLACE)
+    places["series"][:-1], places["first"][:-1] = series, first
+    places["series"][-1], places["first"][-1] = np.iinfo(np.int64).max, rows.size
+    for place, stop in zip(places[:-1], places["first"][1:], strict=True):
+        place["crc"] = zlib.crc32(rows[place["first"] : stop].tobytes())
+    return places
 
 
 def _signed(name: int) -> int:

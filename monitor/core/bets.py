@@ -82,19 +82,28 @@ def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> White
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
     docs/detection.md, and beyond it:
-    Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high, and
-    honest errors would look too wide: the variance trusted to go is held below what the lag-1
-    difference leaves of the difference at lag FAR (a variogram's nugget against its sill).
+    Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
+    honest errors would look too wide, and an offset would be whitened away. The variance trusted to
+    go is held below what the lag-1 difference leaves of the difference at lag FAR (a variogram's
+    nugget against its sill); where the estimate is clearly above that, the errors are not AR(1),
+    and it is taken for all.
     """
     shrunk = n * (d2 / np.maximum(d1, TINY) - 1.0) / (n + 20.0)
     spread = 1.0 / np.sqrt(n + 20.0)
     known = n >= 1.0
-    upper = np.where(known, clipped(shrunk + spread, 0.0, RHO_MAX), 0.0)
     counted = np.maximum(n_far, 1.0)
     seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
     most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
-    lower = np.minimum(clipped(np.minimum(shrunk - spread, most), 0.0, RHO_MAX), upper)
-    return Whitening(np.where(known, clipped(shrunk, 0.0, RHO_MAX), 0.0), upper, lower)
+    contradicted = shrunk - 2.0 * spread > most
+    rho, upper, lower = (
+        np.where(known, clipped(rows, 0.0, RHO_MAX), 0.0)
+        for rows in (
+            np.where(contradicted, most, shrunk),
+            np.where(contradicted, most, shrunk + spread),
+            np.minimum(shrunk - spread, most),
+        )
+    )
+    return Whitening(rho, upper, lower)
 
 
 def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:

@@ -439,7 +439,7 @@ def real(path):
     [
         ("co", "2004-04-07", "2004-04-21"),
         ("nox", "2004-04-07", "2004-06-02"),
-        ("no2", "2004-04-28", "2004-06-16"),
+        ("no2", "2004-04-28", "2004-05-12"),
     ],
 )
 def test_drift_of_real_air_sensors_is_found_and_not_before_it_is_there(
