@@ -153,6 +153,7 @@ def _work(plan: Plan, page: mmap.mmap, out: Connection) -> None:
     """Fuzz all targets in turns; the body of a worker."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
+    guards.limit_memory()
     streams = {name: inputs(name, plan.seed) for name in plan.targets}
     whole = sum(TARGETS[name].share for name in plan.targets)
     due = {name: plan.inputs * TARGETS[name].share / whole for name in plan.targets}
@@ -165,7 +166,6 @@ def _work(plan: Plan, page: mmap.mmap, out: Connection) -> None:
                 many = min(int(_CHUNK * TARGETS[name].share), int(due[name] - done[name]) + 1)
                 if done[name] >= due[name] or time.monotonic() >= deadline:
                     continue
-                guards.limit_memory()
                 words: Counter[tuple[str, str]] = Counter()
                 for _ in range(many):
                     raw, pool, chance = next(streams[name])

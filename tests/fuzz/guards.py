@@ -33,19 +33,29 @@ def alarm() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+class _Memory:
+    """Whether inputs are limited in memory, and what the process may have otherwise."""
+
+    limited = False
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+
+
 def begin() -> None:
-    """Count processor time from now on, so that other programs do not matter."""
+    """Count processor time from now on, so that other programs do not matter; limit memory."""
+    if _Memory.limited:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * resource.getpagesize() + MEMORY_MAX
+        resource.setrlimit(resource.RLIMIT_AS, (most, _Memory.hard))
     signal.setitimer(signal.ITIMER_PROF, SECONDS_MAX)
 
 
 def end() -> None:
-    """Count no longer."""
+    """Count no longer, and let what makes inputs have the memory it wants."""
     signal.setitimer(signal.ITIMER_PROF, 0.0)
+    if _Memory.limited:
+        resource.setrlimit(resource.RLIMIT_AS, (_Memory.hard, _Memory.hard))
 
 
 def limit_memory() -> None:
-    """Let this process have little more memory than it has: what asks for more fails."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + MEMORY_MAX
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    """Let this process have little more memory than it has whenever it reads an input."""
+    _Memory.limited = True

@@ -27,6 +27,7 @@ _SCALARS: Final = (
     [None],
     {"": None}, [1, 2, 3], list(range(300)),
 )  # fmt: skip
+_SMALL: Final = 200  # places of a tree that may be made fifty times as large
 _UNITS: Final = (
     "kg", "lb", "g/cm3", "degC", "K", "1", "%", "kg/m3", "m**9999", "kg^9", "delta_degC", "dB", "e",
     "pi", "kg kg kg kg kg kg kg kg", "ug/m3", "", "x" * 61, "__import__", "1/0", "m\u00b3",
@@ -127,7 +128,8 @@ def _change(chance: random.Random, root: list[Any], other: list[Any], odd: Seque
         _wrap(chance, slot)
     elif what == 9:
         if isinstance(slot.into, list):
-            slot.into[slot.at : slot.at] = [_copied(slot.get())] * chance.choice((1, 1, 2, 50))
+            times = chance.choice((1, 1, 2, 50)) if len(slots) < _SMALL else 1
+            slot.into[slot.at : slot.at] = [_copied(slot.get())] * times
     elif what == 10:
         _rename(chance, slot, slots)
     else:
