@@ -14,6 +14,17 @@ import numpy as np
 
 from monitor.core.bets import COVERAGE
 from monitor.core.columns import Columns, columns
+from monitor.core.details import (
+    PAIRS_MAX,
+    RECENT,
+    Detail,
+    Occasion,
+    Origin,
+    last,
+    origin,
+    origins,
+    recent_z,
+)
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, active, judge
@@ -29,6 +40,7 @@ from monitor.core.model import (
     Records,
     Reference,
     in_event_order,
+    pair_records,
 )
 from monitor.core.pairing import Concern, Pairing
 from monitor.core.past import Past
@@ -38,7 +50,7 @@ from monitor.core.scores import Density
 from monitor.core.sentences import column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import Windows
+from monitor.core.windows import Windows, window_rows
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
 _SERIES_AT_ONCE: Final = 256
@@ -112,6 +124,7 @@ class Network:
         self.rules: list[SeriesRules] = []
         self._told: set[int] = set()
         self._evaluation: Final = Evaluation(capacity)
+        self._recent_z = np.zeros((capacity, RECENT), dtype=np.float32)
         self._judgements: Final = Judgements()
         self._names: list[SeriesName] = []
         self._sentences: list[str] = []
@@ -234,6 +247,8 @@ class Network:
                 part = changed[at : at + _SERIES_AT_ONCE]
                 windows, units = self.columns(part), [self.rules[row].unit for row in part]
                 self._evaluation.update(part, self._densities(part), windows)
+                self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
+                self._recent_z[part] = recent_z(windows)
                 self._judgements.update(part, windows, self.detector, units)
         self._measure_availability(touched)
         return self._snapshot(now, touched)
@@ -253,6 +268,50 @@ class Network:
         ages = np.array([self.rules[row].window_seconds for row in series])
         starts, rows = self.windows.gather(series, sizes, ages)
         return self._columns(series, starts, rows)
+
+    def detail(self, key: SeriesKey, now: float) -> Detail | None:
+        """Return one series in full as it is at ``now``, None if there is no such series."""
+        row = self.registry.get(*key)
+        if row is None:
+            return None
+        one, rules = np.array([row]), self.rules[row]
+        pairs, total = None, 0
+        found: tuple[Origin, ...] = ()
+        if self.windows.counts(one)[0]:
+            sizes, ages = np.array([rules.window_pairs]), np.array([rules.window_seconds])
+            starts, rows = self.windows.gather(one, sizes, ages)
+            total, rows = rows.size, last(rows)
+            pairs = self._columns(one, starts, rows)
+            found = origins(rows["id"], self.pairing.made_in(row))
+        return Detail(
+            time=now,
+            name=self._names[row],
+            pairs=pairs,
+            origins=found,
+            total=total,
+            events=tuple(self.epochs.of(key)),
+            judgement=self._judgements.get(row),
+            density=self._densities(one)[0],
+            level=rules.level,
+            patience=rules.patience,
+        )
+
+    def occasion(self, name: str, now: float) -> Occasion:
+        """Return the pairs of all series whose references have a key or an identity in common."""
+        made = [(reference, row) for reference, row in self.pairing.made_of(name) if not row[-1]]
+        made.sort(key=lambda each: (self.registry.keys[each[1][0]], each[1][2]))
+        del made[PAIRS_MAX:]
+        rows = pair_records([row for _, row in made])
+        pairs = None
+        if rows.size:
+            pairs = self._columns(rows["series"], np.arange(rows.size), window_rows(rows))
+        return Occasion(
+            time=now,
+            key=name,
+            names=tuple(self._names[row[0]] for _, row in made),
+            origins=tuple(origin(reference) for reference, _ in made),
+            pairs=pairs,
+        )
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -346,7 +405,12 @@ class Network:
             last_reading=self.last_reading[:count].copy(),
             last_pair=self.last_pair[:count].copy(),
             withdrawn=withdrawn,
+            recent_z=self._recent(every, pairs),
+            intervals_only=self.detector.path[every] == COVERAGE,
         )
+
+    def _recent(self, every: Int, pairs: Int) -> Float:
+        return np.where(pairs[:, None] > 0, self._recent_z[every], np.float32(np.nan))
 
     def _tell(
         self,

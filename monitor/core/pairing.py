@@ -8,7 +8,7 @@ observation is held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -245,6 +245,23 @@ class Pairing:
         paired = sum(len(lane.slots) for lane in lanes)
         due = covered(lanes[0].links, first - self._rules[series].lag_seconds)
         return paired / max(due, paired) if due or paired else NAN
+
+    def made_in(self, series: int) -> Iterator[tuple[Reference, Row]]:
+        """Yield the pairs of a series whose references are held, each with its reference."""
+        for lane in self._lanes_of.get(series, ()):
+            for identity, slot in lane.slots.items():
+                held = self.references.get(identity)
+                if held is not None:
+                    yield from ((held.reference, row) for row in slot.rows)
+
+    def made_of(self, name: str) -> Iterator[tuple[Reference, Row]]:
+        """Yield the pairs of the references held whose key or identity is ``name``."""
+        for identity, held in self.references:
+            if name in (held.reference.key, held.reference.identity):
+                for lane in held.bucket.lanes:
+                    slot = lane.slots.get(identity)
+                    if slot is not None:
+                        yield from ((held.reference, row) for row in slot.rows)
 
     # -- inside -----------------------------------------------------------------------------
 

@@ -25,7 +25,8 @@ class Snapshot:
     ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
     undefined. ``sentences`` say what is, ``advice`` what would mend it. ``alerts`` maps an alert's
     name to whether it is active. ``withdrawn`` marks series that stopped: their state stays, their
-    numbers are no longer shown.
+    numbers are no longer shown. ``recent_z`` (series x a few) are the last z of each in event
+    order, NaN where there are fewer; ``intervals_only`` marks series that state no u.
     """
 
     time: float
@@ -41,3 +42,5 @@ class Snapshot:
     last_pair: Float
     withdrawn: Bool
     extra: Mapping[str, float] = field(default_factory=dict)
+    recent_z: Float | None = None
+    intervals_only: Bool | None = None

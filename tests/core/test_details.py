@@ -1,0 +1,117 @@
+"""A series in full is its window; an occasion is what shares a key or a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core.details import PAIRS_MAX, RECENT
+from monitor.core.model import Event, Reading, Reference
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.past import Memory
+from monitor.core.registry import Limits, SeriesKey
+from monitor.core.rules import SeriesRules
+
+KEYED = SeriesRules(unit="kg", pairing=Rules("all", 3600.0))
+U = 5.0
+
+
+@pytest.fixture
+def network() -> Network:
+    """Two carts weigh thirty animals each; a third was silent. Cart b states intervals only."""
+    made = Network(
+        Plan(lambda _s, _q: KEYED, match_on=frozenset({"key"}), limits=Limits(10, 1000)), Memory()
+    )
+    chance = np.random.default_rng(1)
+    observations: list = [Reading("c", "mass", 0.0, 1.0, u=1.0, key="never weighed")]
+    for animal in range(30):
+        truth, time = chance.normal(500.0, 50.0), 100.0 * animal
+        a, b = (truth + U * chance.standard_normal(2)).tolist()
+        observations += [
+            Reading("a", "mass", time, a, u=U, key=f"tag {animal}"),
+            Reading("b", "mass", time + 5.0, b, lower=b - 8.0, upper=b + 8.0, key=f"tag {animal}"),
+            Reference("crush", "mass", time + 9.0, truth, 0.5, f"tag {animal}", f"W{animal}"),
+        ]
+    made.apply(made.observe(observations, 0.0).pairs)
+    return made
+
+
+def test_a_detail_is_the_window_with_where_each_reference_came_from(network):
+    detail = network.detail(SeriesKey("a", "mass"), 7.0)
+
+    assert (detail.time, detail.name.sensor, detail.total) == (7.0, "a", 30)
+    assert detail.pairs.time.tolist() == [100.0 * animal for animal in range(30)]
+    assert [each.key for each in detail.origins] == [f"tag {animal}" for animal in range(30)]
+    assert detail.origins[3][1:] == ("W3", "crush", 309.0)
+
+
+def test_what_is_unknown_is_none_and_what_has_no_pairs_says_so(network):
+    assert network.detail(SeriesKey("nobody", "mass"), 0.0) is None
+    assert network.detail(SeriesKey("c", "mass"), 0.0).pairs is None
+
+
+def test_the_origin_of_a_pair_is_not_known_for_longer_than_its_reference_is_held(network):
+    network.expire(1e9)
+    detail = network.detail(SeriesKey("a", "mass"), 0.0)
+
+    assert detail.total == 30
+    assert {each.key for each in detail.origins} == {""}
+
+
+def test_a_detail_has_the_events_of_its_sensor_and_begins_at_the_last(network):
+    network.observe([Event("a", 1450.0, "adjusted", "re-zeroed")], 0.0)
+    detail = network.detail(SeriesKey("a", "mass"), 0.0)
+
+    assert [(each.time, each.note) for each in detail.events] == [(1450.0, "re-zeroed")]
+    assert detail.pairs.time.min() == 1500.0
+
+
+def test_a_detail_has_room_for_the_last_pairs_only():
+    rules = SeriesRules(window_pairs=PAIRS_MAX + 10, pairing=Rules("nearest", 0.4))
+    plan = Plan(lambda _s, _q: rules, limits=Limits(1, 1), window_pairs_max=PAIRS_MAX + 10)
+    network = Network(plan, Memory())
+    for at in range(PAIRS_MAX + 3):
+        both = [Reading("a", "m", at, 1.0, u=1.0), Reference("a", "m", at + 0.1, 1.0)]
+        network.apply(network.observe(both, 0.0).pairs)
+    detail = network.detail(SeriesKey("a", "m"), 0.0)
+
+    assert (detail.total, detail.pairs.time.size) == (PAIRS_MAX + 3, PAIRS_MAX)
+    assert (detail.pairs.time[0], len(detail.origins)) == (3.0, PAIRS_MAX)
+
+
+@pytest.mark.parametrize("name", ["tag 7", "W7"])
+def test_an_occasion_is_every_pair_of_one_key_or_reference(name, network):
+    occasion = network.occasion(name, 3.0)
+
+    assert [each.sensor for each in occasion.names] == ["a", "b"]
+    assert {each.identity for each in occasion.origins} == {"W7"}
+    assert np.ptp(occasion.pairs.reference) == 0.0
+    assert occasion.pairs.counts.tolist() == [1, 1]
+    assert occasion.pairs.width[1] == pytest.approx(16.0)
+
+
+def test_an_occasion_nobody_had_is_empty(network):
+    assert network.occasion("tag 99", 0.0).pairs is None
+
+
+def test_the_snapshot_carries_the_last_z_and_who_states_no_u(network):
+    now = network.evaluate(0.0)
+    rows = {name.sensor: row for row, name in enumerate(now.names)}
+    z = network.detail(SeriesKey("a", "mass"), 0.0).pairs.z
+
+    assert now.recent_z[rows["a"]].tolist() == pytest.approx(z[-RECENT:].tolist(), rel=1e-6)
+    assert np.isnan(now.recent_z[rows["c"]]).all()
+    assert now.intervals_only.tolist() == [name.sensor == "b" for name in now.names]
+    assert now.statistics["calibration_coverage_stated"][rows["a"]] == pytest.approx(0.9)
+
+
+def test_fewer_pairs_than_the_snapshot_has_room_for_leave_gaps_before_the_first():
+    rules = SeriesRules(pairing=Rules("nearest", 0.4))
+    network = Network(Plan(lambda _s, _q: rules, limits=Limits(1, 1)), Memory())
+    both = [Reading("a", "m", 1.0, 3.0, u=1.0), Reference("a", "m", 1.1, 1.0)]
+    network.apply(network.observe(both, 0.0).pairs)
+    z = network.evaluate(0.0).recent_z[0]
+
+    assert np.isnan(z[:-1]).all()
+    assert z[-1] == 2.0
