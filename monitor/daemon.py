@@ -89,6 +89,7 @@ class Daemon:
         if now >= self._publish_due:
             self._publish()
             self._publish_due = now + self._parts.settings.publish.interval_seconds
+        self._publisher.answer(self._clock())
         if now >= self._housekeeping_due:
             self._housekeep()
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol
 
+from monitor.answering import Answerer
 from monitor.assembly import Parts
-from monitor.config import settings_hash
+from monitor.config import settings_hash, shown_settings
 from monitor.core.snapshot import Snapshot
 from monitor.core.watch import Change
 from monitor.doctoring import report, text
 from monitor.exposition import Exposition
 from monitor.telemetry import Figures, Telemetry
 from monitor.web.page import Page
+from monitor.web.wishes import Wishes
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
@@ -37,7 +40,9 @@ class Connection(Protocol):
 
 
 class Show(Protocol):
-    """Where pages go."""
+    """Where pages go; ``wishes`` are what those who read them look at."""
+
+    wishes: Wishes
 
     def publish(self, page: Page) -> None:
         """Show a page from now on."""
@@ -71,6 +76,9 @@ class Publisher:
         self._exposition: Final = Exposition()
         self._telemetry: Final = Telemetry(lambda: self._figures)
         self._hash: Final = settings_hash(parts.settings)
+        self._settings: Final = shown_settings(parts.settings)
+        self._answerer: Final = Answerer(parts.network, show.wishes)
+        self._page: Page | None = None
         self._figures = Figures()
         self._publish_seconds = 0.0
         self._doctor: dict[str, Any] = {}
@@ -84,16 +92,28 @@ class Publisher:
         for change in parts.network.take_transitions():
             self._tell(change, snapshot)
         self._figures = self._measure(connection)
-        page = Page(
+        answers = self._answerer.answers(now)
+        self._page = Page(
             metrics=self._exposition.render(snapshot) + self._telemetry.render(),
             snapshot=snapshot,
             not_ready=trouble or ("" if connection.connected else connection.status),
             dead_letters=tuple(parts.journal.dead_letters(DEAD_LETTERS_SHOWN)),
             doctor=self._examined(connection, began),
+            details=answers.details,
+            occasions=answers.occasions,
+            settings=self._settings,
+            settings_hash=self._hash,
         )
-        self._show.publish(page)
+        self._show.publish(self._page)
         self._publish_seconds = time.perf_counter() - began
         return snapshot
+
+    def answer(self, now: float) -> None:
+        """Show at once what somebody has just begun to look at."""
+        if self._page is not None and self._answerer.is_behind():
+            answers = self._answerer.answers(now)
+            self._page = replace(self._page, **answers._asdict())
+            self._show.publish(self._page)
 
     def _examined(self, connection: Connection, now: float) -> dict[str, Any]:
         """Return the doctor's report; made anew every few seconds only."""

@@ -6,7 +6,7 @@ and password, ``settings_hash`` tells two runs' settings apart.
 
 from monitor.config.areas import Area, Place
 from monitor.config.credentials import Credentials, resolve_secret
-from monitor.config.identity import settings_hash
+from monitor.config.identity import settings_hash, shown_settings
 from monitor.config.loading import check, load, parse
 from monitor.config.mapping import Maintenance, Map, MappedSeries
 from monitor.config.mistakes import Mistake, SettingsError
@@ -58,4 +58,5 @@ __all__ = [
     "parse",
     "resolve_secret",
     "settings_hash",
+    "shown_settings",
 ]

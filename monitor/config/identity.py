@@ -17,10 +17,16 @@ def settings_hash(settings: Settings) -> str:
     A key that is given its default and one that is left out give the same hash; not so in groups
     and overrides, where what is left out stays as it is above.
     """
+    values = shown_settings(settings)
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def shown_settings(settings: Settings) -> dict[str, Any]:
+    """Return the settings in force as plain values, without who logs in and how."""
     values: dict[str, Any] = settings.model_dump(mode="json", exclude={"mqtt": _CREDENTIALS})
     for key in ("groups", "overrides"):
         values[key] = [
             each.model_dump(mode="json", exclude_unset=True) for each in getattr(settings, key)
         ]
-    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return values

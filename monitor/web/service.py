@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.errors import CANNOT_CREATE, MonitorError
 from monitor.web.page import Page
+from monitor.web.wishes import Wishes
 
 if TYPE_CHECKING:
     import uvicorn
@@ -46,6 +47,7 @@ class Service:
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._monotonic: Final = monotonic
         self._page: Page | None = None
+        self.wishes = Wishes(monotonic)
         self._ticked = monotonic()
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None

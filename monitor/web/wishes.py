@@ -1,0 +1,60 @@
+"""What people look at: noted by HTTP, read by the data's thread.
+
+Rules of this file: bounded and safe between threads; a wish is forgotten a minute after it was
+last uttered; of too many the oldest give way.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from monitor.core.registry import SeriesKey
+
+WISH_SECONDS: Final = 60.0
+SERIES_MAX: Final = 50
+OCCASIONS_MAX: Final = 8
+
+T = TypeVar("T")
+
+
+class Wishes:
+    """The series and the occasions (keys) that somebody wants to see in full."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic: Final = monotonic
+        self._lock: Final = threading.Lock()
+        self._series: dict[SeriesKey, float] = {}
+        self._occasions: dict[str, float] = {}
+
+    def want_series(self, key: SeriesKey) -> None:
+        """Note that somebody looks at a series."""
+        self._note(self._series, key, SERIES_MAX)
+
+    def want_occasion(self, key: str) -> None:
+        """Note that somebody looks at what shares a key."""
+        self._note(self._occasions, key, OCCASIONS_MAX)
+
+    def series(self) -> list[SeriesKey]:
+        """Return the series that are looked at."""
+        return self._standing(self._series)
+
+    def occasions(self) -> list[str]:
+        """Return the keys that are looked at."""
+        return self._standing(self._occasions)
+
+    def _note(self, wishes: dict[T, float], key: T, most: int) -> None:
+        with self._lock:
+            wishes.pop(key, None)
+            wishes[key] = self._monotonic()
+            while len(wishes) > most:
+                del wishes[next(iter(wishes))]
+
+    def _standing(self, wishes: dict[T, float]) -> list[T]:
+        oldest = self._monotonic() - WISH_SECONDS
+        with self._lock:
+            for key in [key for key, uttered in wishes.items() if uttered < oldest]:
+                del wishes[key]
+            return list(wishes)
