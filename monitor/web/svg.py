@@ -1,0 +1,253 @@
+"""A chart as SVG text: axes, ticks and marks, with classes for the style sheet and no styles.
+
+Rules of this file: what is not finite is left out, what lies beyond an axis is pinned to its edge,
+so that every coordinate in the text is a finite number within the drawing; all words are escaped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Bool, Float
+
+WIDTH: Final = 640.0
+LEFT: Final = 58.0
+RIGHT: Final = 12.0
+TOP: Final = 10.0
+BOTTOM: Final = 40.0
+_TICKS: Final = 6
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_STEPS_SECONDS: Final = (
+    *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
+    *(_MINUTE * n for n in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * n for n in (1, 2, 3, 6, 12)),
+    *(_DAY * n for n in (1, 2, 5, 10, 30, 90, 365, 1825, 36_525)),
+)
+
+Ticks = list[tuple[float, str]]
+
+
+class Axis(NamedTuple):
+    """A range of the data, ``low`` < ``high``, with its ticks and its name."""
+
+    low: float
+    high: float
+    ticks: Ticks
+    label: str = ""
+
+    def share(self, values: Float) -> Float:
+        """Return where values lie along the axis, 0 to 1; beyond its ends they are pinned."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+
+
+def numbers(low: float, high: float, label: str = "", *, margin: float = 0.05) -> Axis:
+    """Return an axis of numbers that holds ``low`` to ``high`` with some room at both ends."""
+    low, high = _apart(low, high)
+    room = margin * (high - low)
+    low, high = low - room, high + room
+    step = _nice((high - low) / _TICKS)
+    first = math.ceil(low / step)
+    places = [step * n for n in range(first, first + 3 * _TICKS) if step * n <= high]
+    return Axis(low, high, [(place, tick(place, step)) for place in places], label)
+
+
+def powers(low: float, high: float, label: str = "") -> Axis:
+    """Return an axis of base-2 logarithms, labelled with the numbers themselves.
+
+    ``low`` and ``high`` are the numbers, above 0.
+    """
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    first, last = min(first, last - 1), max(last, first + 1)
+    every = max(1, (last - first) // _TICKS)
+    ticks = [(float(n), f"{2.0**n:.4g}") for n in range(first, last + 1, every)]
+    return Axis(first - 0.1, last + 0.1, ticks, label)
+
+
+def times(low: float, high: float) -> Axis:
+    """Return an axis of times, s since 1970 UTC."""
+    if not high - low > 1.0:
+        low, high = low - 0.5, high + 0.5
+    wanted = (high - low) / _TICKS
+    step = next((step for step in _STEPS_SECONDS if step >= wanted), _STEPS_SECONDS[-1])
+    first = math.ceil(low / step)
+    places = [step * n for n in range(first, first + 2 * _TICKS) if step * n <= high]
+    form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%Y-%m-%d"
+    days = sorted({moment(time, "%Y-%m-%d") for time in (low, high)})
+    label = "UTC" if step >= _DAY else f"{' to '.join(days)}, UTC"
+    return Axis(low, high, [(place, moment(place, form)) for place in places], label)
+
+
+def moment(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a time (s since 1970 UTC) to read; a hyphen where it is none."""
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime(form)
+    except (ValueError, OverflowError, OSError):
+        return "-"
+
+
+def tick(place: float, step: float) -> str:
+    """Return the label of a tick: as many digits as the ``step`` between ticks asks for."""
+    if place == 0.0 or abs(place) < step * 1e-6:
+        return "0"
+    digits = max(1, min(12, math.floor(math.log10(abs(place))) - math.floor(math.log10(step)) + 2))
+    return f"{place:.{digits}g}".replace("-", "−")  # noqa: RUF001 - a minus sign
+
+
+def _apart(low: float, high: float) -> tuple[float, float]:
+    """Return two ends that differ by more than rounding."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return 0.0, 1.0
+    room = max(abs(low), abs(high), 1e-12) * 1e-6
+    return (low - room, high + room) if high - low < room else (low, high)
+
+
+def _nice(step: float) -> float:
+    """Return the next of 1, 2, 5 times a power of ten that is no less than ``step``."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(power * n for n in (1.0, 2.0, 5.0, 10.0) if power * n >= step * (1.0 - 1e-9))
+
+
+class Chart:
+    """A chart under way: marks are added in the order they lie on each other."""
+
+    def __init__(self, title: str, x: Axis, y: Axis, height: float = 220.0) -> None:
+        self._title: Final = title
+        self._x: Final = x
+        self._y: Final = y
+        self._height: Final = height
+        self._marks: list[str] = []
+
+    def dots(self, x: Float, y: Float, kind: str) -> None:
+        """Add a round dot a point."""
+        self._path("".join(f"M{a} {b}h0" for a, b in self._points(x, y)), f"dots {kind}")
+
+    def crosses(self, x: Float, y: Float, kind: str) -> None:
+        """Add a cross a point."""
+        path = "".join(f"M{a} {b}m-3-3l6 6m0-6l-6 6" for a, b in self._points(x, y))
+        self._path(path, f"crosses {kind}")
+
+    def line(self, x: Float, y: Float, kind: str) -> None:
+        """Add a line through the points that are finite."""
+        self._path(_joined(self._points(x, y)), f"line {kind}")
+
+    def steps(self, x: Float, y: Float, kind: str) -> None:
+        """Add a line that keeps each y from its x to the next."""
+        points = list(self._points(x, y))
+        first = "".join(f"M{a} {b}" for a, b in points[:1])
+        self._path(first + "".join(f"H{a}V{b}" for a, b in points[1:]), f"line {kind}")
+
+    def bars(self, x: Float, low: Float, high: Float, kind: str) -> None:
+        """Add an upright bar a point, from ``low`` to ``high``; thinner where there are many."""
+        points = zip(self._points(x, low), self._points(x, high), strict=True)
+        path = "".join(f"M{a} {b}V{c}" for (a, b), (_, c) in points)
+        many = "many" if x.size > 150 else "some" if x.size > 40 else "few"
+        self._path(path, f"bars {kind} {many}")
+
+    def area(self, x: Float, low: Float, high: Float, kind: str) -> None:
+        """Add the area between two lines."""
+        there, back = self._points(x, high), list(self._points(x, low))
+        path = _joined([*there, *reversed(back)])
+        self._path(path and f"{path}Z", f"area {kind}")
+
+    def columns(self, edges: Float, heights: Float, kind: str) -> None:
+        """Add columns that stand on 0 between neighbouring ``edges``."""
+        tops = zip(
+            self._points(edges[:-1], heights), self._points(edges[1:], 0.0 * heights), strict=True
+        )
+        path = "".join(f"M{a} {c}V{b}H{d}V{c}Z" for (a, b), (d, c) in tops)
+        self._path(path, f"columns {kind}")
+
+    def level(self, y: float, kind: str, label: str = "") -> None:
+        """Add a line across."""
+        ((_, at),) = self._points(np.array([self._x.low]), np.array([y]))
+        self._path(f"M{LEFT:.0f} {at}H{WIDTH - RIGHT:.0f}", f"rule {kind}")
+        self._word(label, WIDTH - RIGHT - 4, float(at) - 4, "end", kind)
+
+    def moment(self, x: float, kind: str, label: str = "") -> None:
+        """Add a line from top to bottom."""
+        if not self._x.low <= x <= self._x.high:
+            return
+        ((at, _),) = self._points(np.array([x]), np.array([self._y.low]))
+        self._path(f"M{at} {TOP:.0f}V{self._height - BOTTOM:.0f}", f"rule {kind}")
+        side = "start" if float(at) < 0.75 * WIDTH else "end"
+        self._word(label, float(at) + (4 if side == "start" else -4), TOP + 11, side, kind)
+
+    def mark(self, x: float, y: float, kind: str, label: str) -> None:
+        """Add one large dot with a word beside it."""
+        for a, b in self._points(np.array([x]), np.array([y])):
+            self._marks.append(f'<circle class="mark {kind}" cx="{a}" cy="{b}" r="4.5"/>')
+            side = "start" if float(a) < 0.75 * WIDTH else "end"
+            self._word(label, float(a) + (8 if side == "start" else -8), float(b) - 7, side, kind)
+
+    def render(self) -> str:
+        """Return the drawing."""
+        return (
+            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="img" '
+            f'aria-label="{escape(self._title)}"><title>{escape(self._title)}</title>'
+            f"{self._axes()}{''.join(self._marks)}</svg>"
+        )
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _axes(self) -> str:
+        bottom, right = self._height - BOTTOM, WIDTH - RIGHT
+        parts = [f'<path class="axis" d="M{LEFT:.0f} {TOP:.0f}V{bottom:.0f}H{right:.0f}"/>']
+        places = np.array([place for place, _ in self._x.ticks])
+        for at, (_, label) in zip(self._across(places), self._x.ticks, strict=True):
+            parts.append(f'<path class="grid" d="M{at} {TOP:.0f}V{bottom:.0f}"/>')
+            parts.append(_text(label, float(at), bottom + 15, "middle", "tick"))
+        places = np.array([place for place, _ in self._y.ticks])
+        for at, (_, label) in zip(self._up(places), self._y.ticks, strict=True):
+            parts.append(f'<path class="grid" d="M{LEFT:.0f} {at}H{right:.0f}"/>')
+            parts.append(_text(label, LEFT - 6, float(at) + 4, "end", "tick"))
+        middle = 0.5 * (LEFT + right)
+        parts.append(_text(self._x.label, middle, self._height - 6, "middle", "label"))
+        if self._y.label:
+            at = f"13 {0.5 * (TOP + bottom):.1f}"
+            parts.append(
+                f'<text class="label" text-anchor="middle" transform="translate({at}) rotate(-90)">'
+                f"{escape(self._y.label)}</text>"
+            )
+        return "".join(parts)
+
+    def _points(self, x: Float, y: Float) -> list[tuple[str, str]]:
+        """Return the places of the points that are finite."""
+        sound: Bool = np.isfinite(x) & np.isfinite(y)
+        return list(zip(self._across(x[sound]), self._up(y[sound]), strict=True))
+
+    def _across(self, x: Float) -> Iterable[str]:
+        return map(_place, (LEFT + (WIDTH - LEFT - RIGHT) * self._x.share(x)).tolist())
+
+    def _up(self, y: Float) -> Iterable[str]:
+        bottom = self._height - BOTTOM
+        return map(_place, (bottom - (bottom - TOP) * self._y.share(y)).tolist())
+
+    def _path(self, path: str, kind: str) -> None:
+        if path:
+            self._marks.append(f'<path class="{kind}" d="{path}"/>')
+
+    def _word(self, word: str, x: float, y: float, anchor: str, kind: str) -> None:
+        if word:
+            self._marks.append(_text(word, x, max(y, TOP + 9), anchor, f"word {kind}"))
+
+
+def _joined(points: Sequence[tuple[str, str]]) -> str:
+    """Return a path through the points."""
+    return "L".join(f"{a} {b}" for a, b in points).join(("M", "")) if points else ""
+
+
+def _place(at: float) -> str:
+    return f"{at:.1f}"
+
+
+def _text(word: str, x: float, y: float, anchor: str, kind: str) -> str:
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(word)}</text>'
+    )

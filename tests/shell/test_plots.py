@@ -1,0 +1,210 @@
+"""The plots: well-formed, every coordinate finite and inside, and they show what they say."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from core.series import drawn, pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.core.model import Event
+from monitor.core.statistics import compute
+from monitor.web import plots, svg
+
+HOSTILE = "<script>alert('1')</script>\"&"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def scale_of(c) -> float:
+    return float(compute(c, ["scale_optimal"])["scale_optimal"][0])
+
+
+PLOTS = {
+    "errors": lambda c: plots.errors(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)], 5.0)),
+    "levey_jennings": plots.levey_jennings,
+    "rolling": lambda c: plots.rolling_score(c, "crps", HOSTILE),
+    "rolling_interval": lambda c: plots.rolling_score(c, "interval", HOSTILE),
+    "coverage": plots.coverage_by_level,
+    "ucc": lambda c: plots.ucc(plots.characteristics(c, scale_of(c)), HOSTILE),
+    "ucc_other": lambda c: plots.ucc(
+        plots.characteristics(c, scale_of(c)), HOSTILE, "excess-deficit"
+    ),
+    "binned_zms": lambda c: plots.binned_zms(c, HOSTILE),
+    "pit": plots.pit,
+    "occasion": lambda c: plots.occasion(c, [HOSTILE] * c.value.size, HOSTILE),
+    "sparkline": lambda c: plots.sparkline(c.z[-20:]),
+}
+
+
+def assert_sound(drawing: str) -> ET.Element:
+    """Well-formed, nothing but drawing, no styles, all numbers finite and inside the drawing."""
+    root = ET.fromstring(drawing)  # noqa: S314 - our own text
+    width, height = (float(each) for each in root.get("viewBox", "0 0 1e9 1e9").split()[2:])
+    for each in root.iter():
+        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p"}
+        assert "style" not in each.attrib
+        for name in ("x", "y", "cx", "cy"):
+            if name in each.attrib:
+                most = width if name.endswith("x") else height
+                assert -20.0 <= float(each.get(name)) <= most + 20.0, each.attrib
+        for name in ("d", "points"):
+            text = each.get(name, "")
+            assert not re.search(r"nan|inf|None", text)
+            left = NUMBER.sub("", text)
+            assert set(left) <= set("MLHVZmlhv ,"), left
+    return root
+
+
+def drawn_classes(root: ET.Element) -> set[str]:
+    return {word for each in root.iter() for word in each.get("class", "").split()}
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+@pytest.mark.parametrize("n", [1, 2, 19, 20, 21, 40, 500])
+def test_every_plot_is_sound_however_few_or_many_pairs(plot, n):
+    assert_sound(PLOTS[plot](drawn(3, (n,))))
+
+
+numbers = st.floats(-1e15, 1e15, allow_nan=False)
+sizes = st.floats(1e-12, 1e15, allow_nan=False)
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_every_plot_is_sound_whatever_sensors_say(plot, data):
+    n = data.draw(st.integers(1, 60))
+    rows = st.lists(numbers, min_size=n, max_size=n)
+    value, reference = data.draw(rows), data.draw(rows)
+    if data.draw(st.booleans()):
+        c = pairs(value, reference, data.draw(st.lists(sizes, min_size=n, max_size=n)))
+    else:
+        ends = np.sort([data.draw(rows), data.draw(rows)], axis=0)
+        ends[1] = np.maximum(ends[1], np.nextafter(ends[0], np.inf) + 1e-9 * np.abs(ends[0]) + 1e-9)
+        c = pairs(value, reference, lower=ends[0], upper=ends[1], p=0.9)
+    assert_sound(PLOTS[plot](c))
+
+
+def test_words_are_escaped():
+    c = drawn(0, (50,))
+    for name in ("errors", "occasion"):
+        root = assert_sound(PLOTS[name](c))
+        assert any(HOSTILE in (each.text or "") for each in root.iter())
+
+
+def test_pairs_outside_their_interval_are_crosses_and_no_others():
+    c = pairs([0.0, 0.0, 0.0], [0.0, 1.0, 3.0], u=1.0)  # 90 %: within 1.645
+    root = assert_sound(plots.errors(c, "kg", plots.Marks()))
+    paths = {each.get("class"): each.get("d") for each in root.iter() if each.get("d")}
+
+    assert paths["dots hit"].count("M") == 2
+    assert paths["crosses miss"].count("m-3-3") == 1
+
+
+def test_events_and_the_fault_are_marked_where_they_lie_and_others_are_not():
+    c = drawn(0, (50,))  # times 0 to 49
+    marks = plots.Marks([Event("a", 10.0, "adjusted"), Event("a", -5.0, "moved")], 30.0)
+    words = [
+        each.text
+        for each in assert_sound(plots.errors(c, "kg", marks)).iter()
+        if "word" in each.get("class", "")
+    ]
+
+    assert words == ["adjusted", "fault since"]
+
+
+def test_one_far_error_does_not_squash_the_others():
+    error = np.append(np.linspace(-1.0, 1.0, 99), 500.0)
+    root = assert_sound(plots.errors(pairs(error, 0.0, u=1.0), "kg", plots.Marks()))
+    ticks = [
+        each.text
+        for each in root.iter()
+        if each.get("class") == "tick" and each.get("text-anchor") == "end"
+    ]
+
+    assert max(float(tick.replace("−", "-")) for tick in ticks) < 30.0  # noqa: RUF001
+
+
+def test_the_stated_point_of_the_curve_is_what_the_statistics_say():
+    c = drawn(5, (300,), skewed=True)
+    scale = scale_of(c)
+    found = plots.characteristics(c, scale)
+    names = {
+        "bandwidth": "bandwidth",
+        "miss": "miss_rate",
+        "excess": "excess",
+        "deficit": "deficit",
+    }
+    statistics = compute(c, names.values())
+
+    for axis, name in names.items():
+        assert getattr(found.stated, axis)[0] == pytest.approx(statistics[name][0], rel=1e-12)
+    alpha = 0.1
+    cost = (alpha * found.optimal.bandwidth + found.optimal.deficit) / (1.0 + alpha)
+    assert cost[0] == pytest.approx(compute(c, ["cost_optimal"])["cost_optimal"][0], rel=1e-9)
+
+
+def test_the_constant_curve_has_one_band_and_the_mean_absolute_error_below_it():
+    c = drawn(6, (200,))
+    constant = plots.characteristics(c, 1.0).constant
+
+    area = float(np.sum(np.diff(constant.bandwidth) * constant.miss[:-1]))
+    assert area == pytest.approx(float(np.mean(np.abs(c.error))), rel=1e-9)
+
+
+def test_coverage_of_an_honest_sensor_lies_within_chance_and_of_a_wrong_one_does_not():
+    def seen(c) -> np.ndarray:
+        reach = np.abs(c.z)
+        return np.array([(reach <= k).mean() for k in (0.6744897501960817, 1.6448536269514722)])
+
+    honest = drawn(7, (2000,))
+    assert seen(honest) == pytest.approx([0.5, 0.9], abs=0.04)
+    assert {"chance", "stated"} <= drawn_classes(assert_sound(plots.coverage_by_level(honest)))
+
+
+def test_the_histogram_of_an_honest_sensor_is_flat_and_counts_every_pair():
+    root = assert_sound(plots.pit(drawn(8, (1000,))))
+    path = next(each.get("d") for each in root.iter() if each.get("class") == "columns seen")
+    places = np.array([[float(n) for n in NUMBER.findall(bar)] for bar in path.split("Z")[:-1]])
+    heights = places[:, 1] - places[:, 2]  # x, bottom, top, x, bottom
+
+    assert len(heights) == 10
+    assert heights / heights.sum() == pytest.approx(np.full(10, 0.1), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 0.5), (0.0, 59.0), (1.7e9, 1.7e9 + 90_000.0), (0.0, 3e9)]
+)
+def test_times_have_between_one_and_a_dozen_ticks_that_lie_inside(low, high):
+    axis = svg.times(low, high)
+
+    assert 1 <= len(axis.ticks) <= 12
+    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
+
+
+def test_years_that_no_calendar_has_are_no_error():
+    assert svg.moment(1e18) == "-"
+    assert svg.moment(float("nan")) == "-"
+    assert svg.moment(0.0) == "1970-01-01 00:00:00"
+
+
+@pytest.mark.parametrize("low", [-1e15, -3.0, 0.0, 1e-9, 5e14])
+@pytest.mark.parametrize("span", [0.0, 1e-12, 0.3, 1e3, 1e15])
+def test_an_axis_of_numbers_has_ticks_that_differ_and_lie_inside(low, span):
+    axis = svg.numbers(low, low + span)
+    labels = [label for _, label in axis.ticks]
+
+    assert axis.low < axis.high
+    assert len(set(labels)) == len(labels) >= 1
+    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
+
+
+def test_a_sparkline_is_short_and_marks_what_is_far():
+    assert len(plots.sparkline(np.linspace(-3.0, 3.0, 20))) < 500
+    assert "far" in plots.sparkline(np.array([0.0, 5.0]))
+    assert "far" not in plots.sparkline(np.array([5.0, 0.0]))
+    assert plots.sparkline(np.full(20, np.nan)) == ""
