@@ -1,0 +1,142 @@
+"""CRPS of what a sensor states as an ensemble of members or as quantiles: one number a pair.
+
+Rules of this file: members and quantiles lie along the last axis, the reference has the axes before
+it; lower is better, unit: quantity. Everything starts from differences of nearby values, so that a
+common shift changes nothing; but for the fair score all terms are not negative: nothing cancels.
+
+Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and Forecasting 15
+(2000); Ferro, QJRMS 140 (2014) (fair); Laio, Tamea, HESS 11 (2007) (CRPS and pinball loss).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from monitor.core.columns import ratio
+from monitor.core.model import Bool, Float
+
+# What lies beyond the outer quantiles: the outer segments go on to 0 and 1, or all of it at them.
+Tails = Literal["linear", "point"]
+
+
+def crps_ensemble(members: Float, reference: Float) -> Float:
+    """Return the CRPS of the empirical distribution of ``members`` (... x m), O(m log m).
+
+    The integral of (F(x) - 1{x >= reference})^2; equal to mean |x - reference| less half the mean
+    of all m^2 distances between members. One member: the absolute error. At least one member.
+    """
+    off = _sorted_off(members, reference)
+    m = off.shape[-1]
+    share = np.arange(1, m + 1) / m
+    below = np.diff(np.minimum(off, 0.0), append=0.0)
+    above = np.diff(np.maximum(off, 0.0), prepend=0.0)
+    return below @ np.square(share) + above @ np.square(share[::-1])
+
+
+def crps_ensemble_fair(members: Float, reference: Float) -> Float:
+    """Return the fair CRPS of ``members`` (... x m): half the mean of the m (m - 1) distances.
+
+    Its mean is that of an ensemble without end, whatever m, so that sensors of different m compare
+    (Ferro 2014). The estimator by probability-weighted moments (PWM) is the same number. It may be
+    negative; NaN for one member.
+    """
+    m = members.shape[-1]
+    own = _mean_distance(members)
+    return crps_ensemble(members, reference) - own / (2.0 * m)
+
+
+def crps_ensemble_expected(members: Float) -> Float:
+    """Return what :func:`crps_ensemble` is on average for a reference that is one more member.
+
+    (m + 1)/(2 m) times the mean distance of two members; NaN for one member.
+    """
+    m = members.shape[-1]
+    return 0.5 * (1.0 + 1.0 / m) * _mean_distance(members)
+
+
+def pinball(quantiles: Float, levels: Float, reference: Float) -> Float:
+    """Return the pinball loss (level - 1{reference < quantile}) (reference - quantile), each."""
+    above = np.asarray(reference)[..., None] - quantiles
+    return np.maximum(levels * above, (levels - 1.0) * above)
+
+
+def crps_pinball(quantiles: Float, levels: Float, reference: Float) -> Float:
+    """Return twice the mean pinball loss over the stated ``quantiles`` (... x k).
+
+    It approaches the CRPS for many levels (i - 1/2)/k, where it is the CRPS of the ensemble of
+    these quantiles. For few or uneven levels it is a proper score of them, not a CRPS.
+    """
+    return 2.0 * np.mean(pinball(quantiles, levels, reference), axis=-1)
+
+
+def crps_quantiles(
+    quantiles: Float, levels: Float, reference: Float, *, tails: Tails = "linear"
+) -> Float:
+    """Return the exact CRPS of the piecewise-linear CDF through ``quantiles`` (... x k).
+
+    ``levels`` (k): ascending, within 0..1. Equal quantiles are a jump. NaN for quantiles that
+    cross. One quantile: the absolute error.
+    """
+    at, level = _knots(quantiles, levels, tails)
+    off = at - np.asarray(reference)[..., None]
+    left, right = off[..., :-1], off[..., 1:]
+    p, q = level[:-1], level[1:]
+    cut = np.clip(0.0, left, right)
+    here = p + (q - p) * np.nan_to_num(ratio(cut - left, right - left))
+    inner = (cut - left) * _mean_square(p, here) + (right - cut) * _mean_square(1.0 - here, 1.0 - q)
+    outer = np.maximum(off[..., 0], 0.0) + np.maximum(-off[..., -1], 0.0)
+    return np.where(_ascend(quantiles), np.sum(inner, axis=-1) + outer, np.nan)
+
+
+def crps_quantiles_expected(quantiles: Float, levels: Float, *, tails: Tails = "linear") -> Float:
+    """Return the mean of :func:`crps_quantiles` for a reference drawn from that CDF.
+
+    The integral of F (1 - F).
+    """
+    at, level = _knots(quantiles, levels, tails)
+    p, q = level[:-1], level[1:]
+    rows = np.diff(at) @ (0.5 * (p + q) - _mean_square(p, q))
+    return np.where(_ascend(quantiles), rows, np.nan)
+
+
+def _sorted_off(members: Float, reference: Float) -> Float:
+    """Return the members less the reference, ascending."""
+    if members.shape[-1] == 0:
+        raise ValueError("an ensemble needs at least one member")
+    return np.sort(members - np.asarray(reference)[..., None], axis=-1)
+
+
+def _mean_distance(members: Float) -> Float:
+    """Return the mean distance of two different members; NaN for one."""
+    m = members.shape[-1]
+    if m < 2:
+        return np.full(members.shape[:-1], np.nan)
+    gaps = np.diff(np.sort(members, axis=-1))
+    number = np.arange(1.0, m)
+    return gaps @ (number * (m - number) / (0.5 * m * (m - 1.0)))
+
+
+def _mean_square(one: Float, two: Float) -> Float:
+    """Return the mean of the squares along a line from ``one`` to ``two``."""
+    return (one * one + one * two + two * two) / 3.0
+
+
+def _ascend(quantiles: Float) -> Bool:
+    return np.all(np.diff(quantiles) >= 0.0, axis=-1)
+
+
+def _knots(quantiles: Float, levels: Float, tails: Tails) -> tuple[Float, Float]:
+    """Return the places (... x k + 2) and levels (k + 2) of the CDF, from level 0 to level 1."""
+    levels = np.asarray(levels, dtype=np.float64)
+    ascending = np.all(np.diff(levels) > 0.0)
+    if levels.size == 0 or not (ascending and levels[0] >= 0.0 and levels[-1] <= 1.0):
+        raise ValueError(f"levels must ascend within 0..1, at least one: {levels}")
+    first, last = quantiles[..., :1], quantiles[..., -1:]
+    if tails == "linear" and levels.size > 1:
+        slopes = np.diff(quantiles) / np.diff(levels)
+        first = first - slopes[..., :1] * levels[0]
+        last = last + slopes[..., -1:] * (1.0 - levels[-1])
+    at = np.concatenate([first, quantiles, last], axis=-1)
+    return at, np.concatenate([[0.0], levels, [1.0]])
