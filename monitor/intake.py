@@ -39,8 +39,13 @@ _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 class Incoming(Protocol):
     """What the intake needs to know of a message."""
 
-    topic: str
-    payload: bytes
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def payload(self) -> bytes:
+        """What it says."""
 
 
 class Counts:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from monitor.assembly import assemble, native_topics, publisher_of
 from monitor.config import Settings, load, resolve_secret
-from monitor.core.model import Observation
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
-from monitor.files import Stream, detect, read_stream
-from monitor.sources.replay import Topics, native_message, replay
+from monitor.files import detect, read_messages, read_stream
+from monitor.sources.replay import RawMessage, replay, worded
 
 _BATCH = 4096
 
@@ -26,17 +25,13 @@ class ReplayCommandError(MonitorError):
     exit_code = USAGE
 
 
-class Recorded:
-    """One message of a recorded stream."""
-
-    def __init__(self, topic: str, payload: bytes) -> None:
-        self.topic = topic
-        self.payload = payload
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what may be asked for."""
-    parser.add_argument("file", metavar="FILE", help="a stream; CSV, JSON lines, gzip")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a stream (CSV, JSON lines) or raw messages (JSON lines); gzip too",
+    )
     parser.add_argument("--config", required=True, metavar="SETTINGS", help="settings, in YAML")
     parser.add_argument(
         "--speed", type=float, metavar="X", help="X times as fast as it happened (default: at once)"
@@ -51,38 +46,42 @@ def run(options: argparse.Namespace) -> int:
     if options.speed is not None and options.speed <= 0.0:
         raise ReplayCommandError(f"--speed {options.speed}: it must be above 0")
     path = Path(options.file)
-    if detect(path) != "stream":
+    kind = detect(path)
+    if kind == "pairs":
         raise ReplayCommandError(f"{path}: holds pairs, not a stream; `monitor score` reads it")
     settings = load(options.config, decoders=DECODERS)
-    stream = read_stream(path)
-    if options.direct:
-        _direct(settings, stream, native_topics(settings))
+    if kind == "messages":
+        messages: Iterable[RawMessage] = read_messages(path)
     else:
-        _publish(settings, options, stream)
+        stream = read_stream(path)
+        messages = worded(stream, native_topics(settings), stream.units)
+    if options.direct:
+        _direct(settings, _watched(messages))
+    else:
+        _publish(settings, options, _watched(messages))
     return 0
 
 
-def _publish(settings: Settings, options: argparse.Namespace, stream: Stream) -> None:
+def _publish(
+    settings: Settings, options: argparse.Namespace, messages: Iterable[RawMessage]
+) -> None:
     with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
         count = replay(
-            _watched(stream),
+            messages,
             publisher.publish,
             speed=options.speed,
             clock=time.monotonic,
             sleep=publisher.sleep,
-            topics=native_topics(settings),
-            units=stream.units,
         )
         publisher.flush()
     print(f"{count} messages published, all acknowledged by the broker")
 
 
-def _direct(settings: Settings, stream: Stream, topics: Topics) -> None:
+def _direct(settings: Settings, messages: Iterable[RawMessage]) -> None:
     parts = assemble(settings, time.time())
     try:
-        for batch in _batches(_watched(stream)):
-            messages = [Recorded(*native_message(each, topics)) for each in batch]
-            parts.intake.commit(parts.intake.prepare(messages, time.time()))
+        for batch in _batches(messages):
+            parts.intake.commit(parts.intake.prepare(batch, time.time()))
         snapshot = parts.network.evaluate(time.time())
     finally:
         parts.journal.close()
@@ -97,17 +96,17 @@ def _direct(settings: Settings, stream: Stream, topics: Topics) -> None:
         print(f"{name.sensor} {name.quantity}: {pairs} pairs in the window, {sentence}")
 
 
-def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]:
-    iterator = iter(observations)
+def _batches(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
+    iterator = iter(messages)
     while batch := list(itertools.islice(iterator, _BATCH)):
         yield batch
 
 
-def _watched(stream: Stream) -> Iterable[Observation]:
+def _watched(messages: Iterable[RawMessage]) -> Iterable[RawMessage]:
     """Show a bar where somebody watches."""
     if not sys.stderr.isatty():
-        return stream
+        return messages
     from tqdm import tqdm  # noqa: PLC0415 - for people only
 
-    bar: Iterable[Observation] = tqdm(stream, unit=" rows", leave=False)
+    bar: Iterable[RawMessage] = tqdm(messages, unit=" messages", leave=False)
     return bar

@@ -6,19 +6,24 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import numpy as np
 
 from monitor.core.model import Observation
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.files.messages import write_messages
 from monitor.files.opening import seconds
 from monitor.files.writing import write_stream
 from monitor.sources.replay import native_message
 from monitor.sources.simulate import CARTS, CONTROLS, UNIT, Fleet
+from monitor.sources.trades import TRADES
+
+if TYPE_CHECKING:
+    from monitor.sources.publish import BrokerPublisher
 
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
@@ -38,6 +43,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     to.add_argument(
         "--broker", metavar="HOST:PORT", help="publish live instead, in the native payload"
     )
+    parser.add_argument(
+        "--trade",
+        choices=tuple(TRADES),
+        help="instead, messages as one of three trades sends them, for configs/TRADE.yaml; "
+        "`monitor replay` takes the file",
+    )
     parser.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="of the file")
     parser.add_argument("--seconds", type=float, help="how long; live: until Ctrl-C if not given")
     parser.add_argument("--interval", type=float, default=0.5, help="seconds between animals")
@@ -56,6 +67,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write or publish, and return the exit code."""
+    if options.trade:
+        return _trade(options)
     if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
         raise SimulateError("--interval and --seconds must be above 0")
     start = time.time() if options.broker else _start(options.start)
@@ -71,6 +84,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _trade(options: argparse.Namespace) -> int:
+    """Write the messages of a trade, or publish them at once."""
+    recording = TRADES[options.trade](np.random.default_rng(options.seed))
+    if options.truth:
+        for sensor, fault in recording.faults.items():
+            sys.stderr.write(f"{sensor} {fault}\n")
+    if options.broker:
+        with _publisher(options) as publisher:
+            for message in recording.messages:
+                publisher.publish(message.topic, message.payload)
+    else:
+        _written(options, lambda out: write_messages(out, recording.messages))
+    return 0
+
+
 def _start(text: str) -> float:
     try:
         return seconds(text)
@@ -80,9 +108,14 @@ def _start(text: str) -> float:
 
 def _write(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
     span = 300.0 if options.seconds is None else options.seconds
+    steps = _steps(fleet, start, span)
+    _written(options, lambda out: write_stream(out, steps, fleet.units, options.format))
+
+
+def _written(options: argparse.Namespace, write: Callable[[TextIO], object]) -> None:
     try:
         with _opened(options.out) as out:
-            write_stream(out, _steps(fleet, start, span), fleet.units, options.format)
+            write(out)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -105,17 +138,19 @@ def _steps(fleet: Fleet, start: float, span: float) -> Iterator[Observation]:
 
 
 def _publish(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
+    until = start + (np.inf if options.seconds is None else options.seconds)
+    with _publisher(options) as publisher:
+        while (now := time.time()) < until:
+            for observation in fleet.step(now):
+                publisher.publish(*native_message(observation, unit=UNIT))
+            publisher.sleep(_LIVE_STEP_SECONDS)
+
+
+def _publisher(options: argparse.Namespace) -> BrokerPublisher:
     from monitor.sources.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
 
     host, colon, port = options.broker.rpartition(":")
     if not colon or not port.isdigit():
         raise SimulateError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
-    until = start + (np.inf if options.seconds is None else options.seconds)
     password = os.environ.get(_PASSWORD_VARIABLE)
-    with BrokerPublisher(
-        host, int(port), username=options.username, password=password
-    ) as publisher:
-        while (now := time.time()) < until:
-            for observation in fleet.step(now):
-                publisher.publish(*native_message(observation, unit=UNIT))
-            publisher.sleep(_LIVE_STEP_SECONDS)
+    return BrokerPublisher(host, int(port), username=options.username, password=password)

@@ -119,7 +119,7 @@ class Watch:
     def _replay_all(self, row: int) -> list[Change]:
         history = self._history(row)
         self._known.discard(row)
-        self._learn_form(np.array([row]), history[:1])
+        self._learn_form(np.array([row])[: history.size], history[:1])
         self._detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
         cuts = np.array([event.time for event in self._events_of(row)])
         places = np.searchsorted(history["time"], cuts).tolist()

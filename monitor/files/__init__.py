@@ -1,11 +1,12 @@
-"""Files of pairs and of streams: CSV and JSON lines, gzip too.
+"""Files of pairs, of streams and of raw messages: CSV and JSON lines, gzip too.
 
 A pairs file has a reading and its reference in each row; a stream file has one or the other, as
-they were recorded. :func:`detect` tells them apart by the header.
+they were recorded; a file of messages has topics and payloads. :func:`detect` tells them apart.
 """
 
 from __future__ import annotations
 
+from monitor.files.messages import read_messages, write_messages
 from monitor.files.opening import FileError, detect
 from monitor.files.pairs import PairTable, read_pairs
 from monitor.files.stream import Stream, read_stream
@@ -16,7 +17,9 @@ __all__ = [
     "PairTable",
     "Stream",
     "detect",
+    "read_messages",
     "read_pairs",
     "read_stream",
+    "write_messages",
     "write_stream",
 ]

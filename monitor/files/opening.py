@@ -28,6 +28,7 @@ Row = tuple[int, list[str]]
 
 MISTAKES_MAX: Final = 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_TOPIC: Final = re.compile(r'"topic"\s*:')
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -111,15 +112,16 @@ def header(path: Path, table: Iterator[Row]) -> list[str]:
     return names
 
 
-def detect(path: str | Path) -> Literal["pairs", "stream"]:
-    """Return whether a file holds pairs or a stream; raises FileError where it is neither.
+def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
+    """Return what a file holds; raises FileError where it is none of these.
 
-    JSON lines are a stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference``
-    make pairs.
+    JSON lines are messages if they have a ``topic``, else a stream; in CSV a column ``kind`` makes
+    a stream, ``value`` and ``reference`` make pairs.
     """
     path = Path(path)
-    if is_json_lines(path):
-        return "stream"
+    first = first_json_line(path)
+    if first:
+        return "messages" if _TOPIC.search(first) else "stream"
     with opened(path) as text:
         names = header(path, rows(text))
     if "kind" in names:
@@ -134,11 +136,16 @@ def detect(path: str | Path) -> Literal["pairs", "stream"]:
 
 def is_json_lines(path: Path) -> bool:
     """Return whether the first character that is not blank opens a JSON object."""
+    return bool(first_json_line(path))
+
+
+def first_json_line(path: Path) -> str:
+    """Return the first line that is not blank if it opens a JSON object, else nothing."""
     with opened(path) as text:
         for line in text:
             if line.strip():
-                return line.lstrip().startswith("{")
-    return False
+                return line if line.lstrip().startswith("{") else ""
+    return ""
 
 
 def listed(names: Sequence[str]) -> str:

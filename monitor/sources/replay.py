@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -63,33 +63,51 @@ def native_message(
             return topic, _payload(_collocation(observation))
 
 
-def replay(
+class RawMessage(NamedTuple):
+    """A message; ``time`` in s since 1970 UTC, NaN if it is not known."""
+
+    time: float
+    topic: str
+    payload: bytes
+
+
+def worded(
     observations: Iterable[Observation],
+    topics: Topics = DEFAULT_TOPICS,
+    units: Mapping[tuple[str, str], str] = NO_UNITS,
+) -> Iterator[RawMessage]:
+    """Yield observations as native messages at their event times.
+
+    ``units`` is by (sensor or subject, quantity) and may grow meanwhile, as a stream's does.
+    """
+    for observation in observations:
+        message = native_message(observation, topics, _unit_of(observation, units))
+        yield RawMessage(time_of(observation), *message)
+
+
+def replay(
+    messages: Iterable[RawMessage],
     publish: Callable[[str, bytes], object],
     *,
     speed: float | None,
     clock: Callable[[], float],
     sleep: Callable[[float], object],
-    topics: Topics = DEFAULT_TOPICS,
-    units: Mapping[tuple[str, str], str] = NO_UNITS,
 ) -> int:
-    """Publish each observation when its time has come; return how many there were.
+    """Publish each message when its time has come; return how many there were.
 
-    ``speed`` is event seconds a second of ``clock`` (1 as it was, 60 an hour in a minute), None as
-    fast as ``publish`` takes them; observations without a time or out of order go at once.
-    ``units`` is by (sensor or subject, quantity) and may grow meanwhile, as a stream's does.
+    ``speed`` is recorded seconds a second of ``clock`` (1 as it was, 60 an hour in a minute), None
+    as fast as ``publish`` takes them; messages without a time or out of order go at once.
     """
     started = clock()
     first = math.nan
     count = 0
-    for observation in observations:
-        time = time_of(observation)
-        if speed is not None and not math.isnan(time):
-            first = time if math.isnan(first) else first
-            wait_seconds = (time - first) / speed - (clock() - started)
+    for message in messages:
+        if speed is not None and not math.isnan(message.time):
+            first = message.time if math.isnan(first) else first
+            wait_seconds = (message.time - first) / speed - (clock() - started)
             if wait_seconds > 0.0:
                 sleep(wait_seconds)
-        publish(*native_message(observation, topics, _unit_of(observation, units)))
+        publish(message.topic, message.payload)
         count += 1
     return count
 

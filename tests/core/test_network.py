@@ -208,3 +208,12 @@ def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restar
     again.network.restore(1.0, lone)
     again.network.apply(shell.past.pairs())
     assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
+
+
+def test_an_epoch_of_a_sensor_that_has_no_pairs_yet_is_nothing_to_replay():
+    shell = Shell()
+    shell.take([Reading("s", "weight", 1.0, 500.0, u=5.0), Event("s", 5.0, "adjusted")])
+    shell.network.evaluate(0.0)
+    shell.take(stream("s", 30, 1))
+
+    assert shell.network.evaluate(0.0).window_pairs.tolist() == [25]

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from monitor.core.model import Collocation, Event, Reading, Reference
 from monitor.decode import Route, Router
 from monitor.files import read_stream
-from monitor.sources.replay import DEFAULT_TOPICS, ReplayError, Topics, native_message, replay
+from monitor.sources.replay import (
+    DEFAULT_TOPICS,
+    ReplayError,
+    Topics,
+    native_message,
+    replay,
+    worded,
+)
 
 SMALL = Path(__file__).parents[1] / "small"
 ROUTER = Router(
@@ -126,7 +133,7 @@ def test_messages_are_paced_by_their_event_times(speed, expected):
     readings = [Reading("a", "mass", time, 1.0, u=1.0) for time in (50.0, 52.0, 51.0, 55.0)]
 
     count = replay(
-        readings,
+        worded(readings),
         lambda topic, _payload: sent.append((clock.now, topic)),
         speed=speed,
         clock=clock,
@@ -147,7 +154,7 @@ def test_a_slow_publisher_is_not_waited_for_again():
     def publish(_topic, _payload):
         clock.now += 3.0
 
-    replay(readings, publish, speed=1.0, clock=clock, sleep=clock.sleep)
+    replay(worded(readings), publish, speed=1.0, clock=clock, sleep=clock.sleep)
 
     assert clock.slept == [pytest.approx(1.0)]
 
@@ -157,8 +164,20 @@ def test_without_a_speed_nobody_sleeps_and_a_void_without_time_passes():
     void = Reference("a", "mass", math.nan, math.nan, identity="1", revision=2, void=True)
     reading = Reading("a", "mass", 1e6, 1.0, u=1.0)
 
-    replay([reading, void], lambda *m: sent.append(m), speed=None, clock=clock, sleep=clock.sleep)
-    replay([void, reading], lambda *m: sent.append(m), speed=1.0, clock=clock, sleep=clock.sleep)
+    replay(
+        worded([reading, void]),
+        lambda *m: sent.append(m),
+        speed=None,
+        clock=clock,
+        sleep=clock.sleep,
+    )
+    replay(
+        worded([void, reading]),
+        lambda *m: sent.append(m),
+        speed=1.0,
+        clock=clock,
+        sleep=clock.sleep,
+    )
 
     assert len(sent) == 4
     assert clock.slept == []
@@ -169,12 +188,11 @@ def test_a_recorded_stream_reaches_the_decoder_bit_for_bit_with_its_units():
     clock, received = Clock(), []
 
     replay(
-        stream,
+        worded(stream, units=stream.units),
         lambda topic, payload: received.append((topic, payload)),
         speed=None,
         clock=clock,
         sleep=clock.sleep,
-        units=stream.units,
     )
 
     observations = list(read_stream(SMALL / "stream.csv"))

@@ -1,0 +1,194 @@
+"""The trades' streams give the pairs of a brute-force oracle, in whatever order they come."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from trades_oracle import ORACLES
+
+from monitor.assembly import Parts, assemble
+from monitor.config import Settings, load
+from monitor.core.model import PAIR, Records, in_event_order
+from monitor.decode import DECODERS
+from monitor.sources.replay import RawMessage
+from monitor.sources.trades import TRADES, Recording
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+NOW = 1_775_000_000.0
+STATED = ("value", "u", "lower", "upper", "p", "reference", "u_ref", "u_pair")
+
+
+@pytest.fixture(scope="module", params=list(TRADES))
+def trade(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def recording(trade) -> Recording:
+    return TRADES[trade](np.random.default_rng(1))
+
+
+def settings_of(trade: str, folder: Path) -> Settings:
+    found = load(CONFIGS / f"{trade}.yaml", decoders=DECODERS)
+    journal = found.journal.model_copy(update={"path": str(folder / "journal.sqlite")})
+    return found.model_copy(update={"journal": journal})
+
+
+def take(parts: Parts, messages: Sequence[RawMessage], size: int = 400) -> None:
+    for first in range(0, len(messages), size):
+        batch = parts.intake.prepare(messages[first : first + size], NOW)
+        parts.intake.commit(batch)
+        parts.network.evaluate(NOW)
+
+
+def named(parts: Parts) -> list[tuple[str, str]]:
+    return [(name.sensor, name.quantity) for name in parts.network.names()]
+
+
+def standing(parts: Parts) -> Records:
+    """The standing pairs, their series numbered by name: rows depend on who came first."""
+    rows = in_event_order(parts.journal.pairs())
+    names = named(parts)
+    ranks = {name: rank for rank, name in enumerate(sorted(names))}
+    rows["series"] = [ranks[names[row]] for row in rows["series"]]
+    return np.sort(rows, order=["series", "time", "id"])
+
+
+def published(parts: Parts) -> dict[tuple[str, str], list]:
+    """All numbers of each series, and the evidence, as bytes."""
+    snapshot = parts.network.evaluate(NOW)
+    return {
+        name: [
+            *(snapshot.statistics[key][row].tobytes() for key in sorted(snapshot.statistics)),
+            snapshot.evidence[row].tobytes(),
+            snapshot.states[row],
+            snapshot.sentences[row],
+        ]
+        for row, name in enumerate(named(parts))
+    }
+
+
+def lived(trade: str, folder: Path, messages: Sequence[RawMessage], size: int = 400):
+    parts = assemble(settings_of(trade, folder), NOW)
+    take(parts, messages, size)
+    found = standing(parts), published(parts)
+    parts.journal.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def in_order(trade, recording, tmp_path_factory):
+    return lived(trade, tmp_path_factory.mktemp(trade), recording.messages)
+
+
+def assert_same(found, wanted) -> None:
+    assert found[0].dtype == PAIR
+    assert found[0].tobytes() == wanted[0].tobytes()
+    assert found[1] == wanted[1]
+
+
+def births_first(messages: Sequence[RawMessage]) -> tuple[list[RawMessage], list[RawMessage]]:
+    """Aliases can be read only after their birth, in any order of the rest."""
+    births = [each for each in messages if "BIRTH" in each.topic]
+    return births, [each for each in messages if "BIRTH" not in each.topic]
+
+
+def test_pairs_are_those_of_the_oracle(trade, recording, in_order):
+    rows, numbers = in_order
+    names = sorted(numbers)
+    found = {}
+    for row in rows:
+        name = names[row["series"]]
+        found.setdefault((*name, row["time"].item()), []).append(
+            [row[key].item() for key in STATED]
+        )
+    wanted = {}
+    for *name, time, stated in ORACLES[trade](recording.messages):
+        wanted.setdefault((*name, time), []).append(stated)
+
+    assert sum(map(len, found.values())) > 80
+    assert found.keys() == wanted.keys()
+    for name, pairs in found.items():
+        got, want = (np.array(sorted(map(list, each), key=str)) for each in (pairs, wanted[name]))
+        np.testing.assert_allclose(
+            np.sort(got, axis=0), np.sort(want, axis=0), rtol=1e-9, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_arrival_gives_the_same_bits(trade, recording, in_order, tmp_path, seed):
+    births, rest = births_first(recording.messages)
+    random.Random(seed).shuffle(rest)
+
+    assert_same(lived(trade, tmp_path, births + rest, size=150 + 100 * seed), in_order)
+
+
+def test_everything_twice_gives_the_same_bits(trade, recording, in_order, tmp_path):
+    births, rest = births_first(recording.messages)
+    doubled = births + rest + rest[::-1]
+
+    assert_same(lived(trade, tmp_path, doubled), in_order)
+
+
+def test_revisions_after_the_fact_or_before_it_give_the_same_bits(
+    trade, recording, in_order, tmp_path
+):
+    def is_revision(message: RawMessage) -> bool:
+        if not message.payload.startswith(b"{"):
+            return False
+        body = json.loads(message.payload)
+        return body.get("rev", 1) > 1 or body.get("status") in ("final", "void")
+
+    births, rest = births_first(recording.messages)
+    first = [each for each in rest if not is_revision(each)]
+    revisions = [each for each in rest if is_revision(each)]
+    assert trade == "weighing" or len(revisions) > 20
+    late, early = tmp_path / "late", tmp_path / "early"
+    for folder, messages in ((late, first + revisions), (early, revisions[::-1] + first)):
+        assert_same(lived(trade, folder, births + messages), in_order)
+
+
+def test_restarts_anywhere_change_no_bit(trade, recording, in_order, tmp_path):
+    births, rest = births_first(recording.messages)
+    chance = random.Random(7)
+    chance.shuffle(rest)
+    messages = births + rest
+    cuts = sorted(chance.sample(range(1, len(messages)), 5))
+    for first, last in zip([0, *cuts], [*cuts, len(messages)], strict=True):
+        parts = assemble(settings_of(trade, tmp_path), NOW)
+        take(parts, messages[first:last])
+        found = standing(parts), published(parts)
+        parts.journal.close()
+
+    assert_same(found, in_order)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_part_in_any_order_gives_the_pairs_of_the_oracle(
+    trade, recording, tmp_path_factory, data
+):
+    births, rest = births_first(recording.messages)
+    first = data.draw(st.integers(0, len(rest) - 1))
+    part = data.draw(st.permutations(rest[first : first + 200]))
+    repeated = data.draw(st.lists(st.sampled_from(part), max_size=20))
+    parts = assemble(settings_of(trade, tmp_path_factory.mktemp("part")), NOW)
+    take(parts, [*births, *part, *repeated], size=data.draw(st.integers(1, 100)))
+    names = named(parts)
+    found = {
+        (*names[row["series"]], row["time"].item(), round(row["reference"].item(), 6))
+        for row in in_event_order(parts.journal.pairs())
+    }
+    parts.journal.close()
+    oracle = ORACLES[trade]([*births, *part]) if part else set()
+
+    assert found == {(*name, round(stated[5], 6)) for *name, stated in oracle}
