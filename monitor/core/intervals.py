@@ -103,18 +103,41 @@ def _tails() -> tuple[float, float]:
     return 0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)
 
 
-def abc_zms(c: Columns) -> Interval:
-    """Return the ABC interval of ZMS, from the second and third moment of z^2.
-
-    For a mean the ABC bias and curvature terms vanish and z0 equals the acceleration a.
-    """
+def zms_moments(c: Columns) -> Point:
+    """Return ZMS, its standard error and its acceleration, from the moments of z^2."""
     _, second, a = _central(c, c.once(z_square))
-    estimate, spread = c.once(zms), np.sqrt(second) / c.counts
+    return c.once(zms), np.sqrt(second) / c.counts, a
+
+
+def abc_ends(estimate: Float, spread: Float, a: Float) -> tuple[Float, Float]:
+    """Return the ends of the ABC interval of a mean with standard error ``spread``, acceleration a.
+
+    For a mean the ABC bias and curvature terms vanish and z0 equals the acceleration.
+    """
     lower, upper = (
         estimate + spread * _stretch(a, a, tail) / (1.0 - a * (a + float(ndtri(tail))))
         for tail in _tails()
     )
-    return _interval(c, "abc", estimate, (lower, upper), 1.0)
+    return lower, upper
+
+
+def abc_p_value(estimate: Float, spread: Float, a: Float, target: float) -> Float:
+    """Return the two-sided p-value of ``target``: one less the level whose ABC end it is.
+
+    An end lies w/(1 - a w)^2 standard errors off, w = a + z(tail); this is solved for the tail.
+    A target that no level reaches gets the p-value of the last that one does.
+    """
+    off = ratio(target - estimate, spread)
+    reached = np.maximum(4.0 * a * off, -1.0)
+    off = np.where(reached > 4.0 * a * off, -0.25 / np.where(a == 0.0, 1.0, a), off)
+    w = 2.0 * off / (1.0 + 0.5 * reached + np.sqrt(1.0 + reached))
+    return np.asarray(2.0 * ndtr(-np.abs(w - a)))
+
+
+def abc_zms(c: Columns) -> Interval:
+    """Return the ABC interval of ZMS, from the second and third moment of z^2."""
+    moments = zms_moments(c)
+    return _interval(c, "abc", moments[0], abc_ends(*moments), 1.0)
 
 
 def abc_rce(c: Columns) -> Interval:
