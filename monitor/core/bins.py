@@ -1,4 +1,4 @@
-"""Calibration in parts: bins of nearly equal count along u or another covariate, decimation.
+"""Calibration in parts: bins of nearly equal count along u or another covariate.
 
 Rules of this file: bins as ``numpy.array_split`` makes them after a stable sort; a bin of one pair
 says nothing, so that series of fewer than two pairs a bin have no figure (NaN).
@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.calibration import mean_square_error, z_square
-from monitor.core.columns import Columns, ratio
+from monitor.core.calibration import z_square
+from monitor.core.columns import Columns
 from monitor.core.model import Float, Int
 
 BINS: Final = 10
@@ -119,29 +119,3 @@ def uce(c: Columns) -> Float:
 def binned_zms(c: Columns, covariate: Float, bins: int = BINS) -> Float:
     """ZMS (series x bins) in bins of nearly equal count of ``covariate`` (B-22)."""
     return binned_means(c, c.once(z_square), order_within(c, covariate), bins)
-
-
-def decimation(c: Columns, shares: Float) -> Float:
-    """ZMS and RCE (2 x shares) of one series without its pairs of largest u (B-18).
-
-    ``shares``: shares of pairs removed, from 0 below 1.
-    """
-    order = order_by_u(c)
-    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
-    number = kept + 1.0
-    means = [
-        np.cumsum(rows[order])[kept] / number
-        for rows in (c.once(z_square), c.error_square, c.variance)
-    ]
-    return np.stack([means[0], 1.0 - np.sqrt(ratio(means[1], means[2]))])
-
-
-def confidence_curve(c: Columns, shares: Float) -> Float:
-    """RMSE of one series without its ``shares`` of largest u, over that of all (B-23).
-
-    Falls with the share where u is informative.
-    """
-    order = order_by_u(c)
-    kept = np.maximum(np.ceil(c.value.size * (1.0 - shares)).astype(np.int64), 1) - 1
-    mean_squares = np.cumsum(np.square(c.error[order]))[kept] / (kept + 1.0)
-    return np.sqrt(ratio(mean_squares, c.once(mean_square_error)))

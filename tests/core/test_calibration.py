@@ -184,7 +184,7 @@ def test_order_within_a_series_is_the_stable_one(rows, cut):
     np.testing.assert_array_equal(got, want)
 
 
-# Skewness and sensitivity.
+# Skewness.
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 501])
@@ -203,35 +203,6 @@ def test_skewness_lies_within_one_and_is_absent_for_constant_u():
     assert np.all(np.abs(calibration.beta_gm(skewed)) <= 1.0)
     assert calibration.beta_gm(skewed)[0] > 0.4
     assert np.isnan(calibration.beta_gm(pairs(np.arange(9.0), 0.0, 0.1))[0])
-
-
-def test_decimation_equals_the_statistics_of_what_remains():
-    c = drawn(7, (101,), spread=1.0)
-    shares = np.array([0.0, 0.05, 0.5])
-
-    got = bins.decimation(c, shares)
-
-    order = np.argsort(c.u, kind="stable")
-    for i, kept in enumerate((101, 96, 51)):
-        rest = order[:kept]
-        part = pairs(c.value[rest], c.reference[rest], c.u[rest])
-        assert got[:, i] == pytest.approx([calibration.zms(part)[0], calibration.rce(part)[0]])
-
-
-def test_confidence_curve_falls_for_an_informative_uncertainty_only():
-    shares = np.linspace(0.0, 0.9, 10)
-    informative = drawn(8, (20_000,), spread=1.0)
-    blind = pairs(
-        informative.value,
-        informative.reference,
-        np.random.default_rng(0).permutation(informative.u),
-    )
-
-    told, nothing = (bins.confidence_curve(c, shares) for c in (informative, blind))
-
-    assert told[0] == pytest.approx(1.0)
-    assert np.all(np.diff(told) < 0.0)
-    assert np.all(np.abs(nothing - 1.0) < 0.25)
 
 
 def test_the_references_uncertainty_is_compared_with_the_sensors():

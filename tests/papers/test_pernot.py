@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from exact import differences
 
-from monitor.core import bins, calibration, intervals, resampling
+from monitor.core import calibration, intervals, resampling, sensitivity
 
 SETS = [f"pernot_set{i}" for i in range(1, 6)]
 ENDS = {"lo": "lower", "hi": "upper", "zeta": "zeta", "bias": "bias"}
@@ -76,8 +76,8 @@ def test_decimation_moves_the_verdict_of_rce_before_that_of_zms(series):
     """Fig. 2: without the 10 % of largest u RCE leaves its interval on sets 3 and 4, not ZMS."""
     for name in ("pernot_set3", "pernot_set4"):
         c = series[name]
-        zms, rce = bins.decimation(c, np.array([0.1]))[:, 0]
+        left = sensitivity.decimate(c, np.array([0.1]), by="u")
         zms_interval, rce_interval = intervals.abc_zms(c), intervals.abc_rce(c)
 
-        assert zms_interval.lower[0] <= zms <= zms_interval.upper[0]
-        assert not rce_interval.lower[0] <= rce <= rce_interval.upper[0]
+        assert zms_interval.lower[0] <= left.zms[0] <= zms_interval.upper[0]
+        assert not rce_interval.lower[0] <= left.rce[0] <= rce_interval.upper[0]
