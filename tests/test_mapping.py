@@ -434,7 +434,7 @@ def test_the_nodes_and_hours_of_the_air_trade_are_read():
         '"flag":"V","rev":1}'
     )
     (first,) = decode("air.yaml", "ref/S3/hourly", hour)
-    (void,) = decode("air.yaml", "ref/S3/hourly", hour.replace('"V","rev":1', '"I","rev":2'))
+    void, other = decode("air.yaml", "ref/S3/hourly", hour.replace('"V","rev":1', '"I","rev":2'))
     (calibrating,) = decode("air.yaml", "ref/S3/hourly", hour.replace('"V"', '"C"'))
 
     assert (pm25.quantity, *stated(pm25)) == ("pm25", 14.2, 3.1, None, None, None)
@@ -444,6 +444,7 @@ def test_the_nodes_and_hours_of_the_air_trade_are_read():
     assert (first.subject, first.value, first.u, first.revision) == ("S3", 13, 1.3, 4)
     assert (first.end - first.start, first.time) == (3600, first.end)
     assert (void.void, void.identity) == (True, first.identity)
+    assert [each.quantity for each in (void, other)] == ["pm25", "no2"]
     assert void.revision > first.revision
     assert calibrating.reason == "quality"
 

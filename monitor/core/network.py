@@ -132,7 +132,6 @@ class Network:
         self._transitions: list[Change] = []
         self.first_reading: Float = np.full(capacity, np.inf)
         self.last_reading: Float = np.full(capacity, np.nan)
-        self.last_pair: Float = np.full(capacity, np.nan)
         self.heard: Float = np.full(capacity, -np.inf)
 
     # -- what comes in ----------------------------------------------------------------------
@@ -207,7 +206,6 @@ class Network:
         calm = series[[row not in self.watch.disturbed for row in series.tolist()]]
         self._transitions += self.watch.step(in_event_order(pairs[np.isin(pairs["series"], calm)]))
         self._evaluation.mark(series)
-        np.fmax.at(self.last_pair, pairs["series"], pairs["time"])
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:
         """Give series the rows that a journal knows them by, in the order of their rows."""
@@ -403,7 +401,7 @@ class Network:
             advice=tuple(self._advice(row) for row in every.tolist()),
             window_pairs=pairs,
             last_reading=self.last_reading[:count].copy(),
-            last_pair=self.last_pair[:count].copy(),
+            last_pair=self.windows.newest(every),
             withdrawn=withdrawn,
             recent_z=self._recent(every, pairs),
             intervals_only=self.detector.path[every] == COVERAGE,

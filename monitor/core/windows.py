@@ -93,6 +93,11 @@ class Windows:
             return None
         return rows[later]
 
+    def newest(self, series: Int) -> Float:
+        """Event time of the newest pair in the window of each of ``series``, NaN if it is empty."""
+        times = self._ring[series, (self._next[series] - 1) % self._length]["time"]
+        return np.where(self._count[series] > 0, times, np.nan)
+
     def counts(self, series: Int) -> Int:
         """Pairs in the window of each of ``series``."""
         return np.minimum(self._count[series], self.size)

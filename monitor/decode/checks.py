@@ -19,6 +19,7 @@ VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
 P_MARGIN: Final = 1e-9
 FUTURE_SECONDS: Final = 300.0
+SPAN_SECONDS_MAX: Final = 31_622_400.0  # a longer reference would be held against all readings
 TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written out
 TIME_END: Final = 253_402_300_800.0  # after the last one, 9999-12-31 UTC
 KEY_CHARACTERS_MAX: Final = 256
@@ -182,6 +183,18 @@ def _is_plain(reading: Reading, received: float) -> bool:
         and math.isnan(reading.upper)
         and math.isnan(reading.p)
     )
+
+
+def check_span(start: float, end: float) -> tuple[float, float]:
+    """Return what a reference is the mean of if it ends after it starts, in a year at most.
+
+    NaN stands for an end that is not stated.
+    """
+    if start >= end:
+        raise Rejected("inverted_interval", "the reference's interval does not end after its start")
+    if end - start > SPAN_SECONDS_MAX:
+        raise Rejected("out_of_range", "the reference's interval is longer than a year")
+    return start, end
 
 
 def check_collocation(collocation: Collocation) -> Collocation:

@@ -18,6 +18,7 @@ from monitor.decode.checks import (
     check_name,
     check_number,
     check_reading,
+    check_span,
     check_time,
     check_u,
 )
@@ -195,7 +196,9 @@ class Mapped:
         stated, _ = one.measure(root, record)
         u = u_of_reference(stated)
         time, own_key = common
-        start, end = self._ends(root, record)
+        start, end = check_span(*self._ends(root, record))
+        if not math.isnan(end):
+            check_time(end, received, "end")
         return Reference(
             _subject(self._sensor(fields)),
             check_name("quantity", one.quantity(fields)),
@@ -206,7 +209,7 @@ class Mapped:
             self._text("identity", root, record),
             self._revision_of(root, record),
             start=start,
-            end=end if math.isnan(end) else check_time(end, received),
+            end=end,
         )
 
     def _voids(

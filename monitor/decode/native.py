@@ -17,6 +17,7 @@ from monitor.decode.checks import (
     check_name,
     check_number,
     check_reading,
+    check_span,
     check_time,
     check_u,
     expanded_to_standard,
@@ -160,6 +161,10 @@ def _to_reference(
     u = body.u
     if u is None and body.U is not None:
         u = expanded_to_standard(body.U, body.k, body.p)
+    start, end = check_span(
+        NAN if body.start is None else check_era(body.start.timestamp(), "start"),
+        NAN if body.end is None else check_time(body.end.timestamp(), received, "end"),
+    )
     return Reference(
         subject=fields["subject"],
         quantity=fields["quantity"],
@@ -170,8 +175,8 @@ def _to_reference(
         identity=identity,
         revision=4 * body.rev + RANKS.get(body.status, 0),
         void=void,
-        start=NAN if body.start is None else check_era(body.start.timestamp(), "start"),
-        end=NAN if body.end is None else check_time(body.end.timestamp(), received, "end"),
+        start=start,
+        end=end,
     )
 
 
