@@ -155,13 +155,14 @@ class Columns:
             rows = slice(first, first + int(counts.sum()))
         else:
             rows = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
-        return self._of(rows, starts)
+        return self.select(rows, starts)
 
     def rows(self, rows: slice) -> Columns:
         """Return some rows of the only series there is."""
-        return self._of(rows, np.zeros(1, dtype=np.int64))
+        return self.select(rows, np.zeros(1, dtype=np.int64))
 
-    def _of(self, rows: slice | Int, starts: Int) -> Columns:
+    def select(self, rows: slice | Int, starts: Int) -> Columns:
+        """Return the columns of any ``rows``, cut into series at ``starts``."""
         return Columns(
             starts=starts,
             time=self.time[rows],

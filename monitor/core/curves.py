@@ -10,6 +10,7 @@ Source: Navratil et al. (arXiv 2106.00858), cited as C.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -164,23 +165,57 @@ def additive_for_level(below: Float, above: Float, error: Float, alpha: float) -
     return float(needed[rank - 1]) if rank <= needed.size else float("nan")
 
 
-def permutation_test(
-    one: tuple[Float, Float], other: tuple[Float, Float], *, replicates: int, seed: int
-) -> tuple[float, float]:
-    """Return the difference of two AUUCCs on common events and its two-sided p-value (C-19).
+def gain_at(points: Curve, constant: Curve, miss: float) -> float:
+    """Return the relative gain in width over a constant band at one miss rate (C-07).
 
-    Each of ``one`` and ``other`` is (mean half-widths, critical scales), row by row of the same
-    events; under the null hypothesis the labels of each event may be swapped.
+    1 - bandwidth/bandwidth of the constant band, both at the least scale that misses at most the
+    share ``miss``; NaN where one of them never gets there.
+    """
+    own, flat = (float(bandwidth_at(each, np.array([miss]))[0]) for each in (points, constant))
+    return 1.0 - own / flat if np.isfinite(own) and np.isfinite(flat) and flat > 0.0 else np.nan
+
+
+def area_of(means: Float) -> Float:
+    """Return AUUCC from means (last axis) of half-width and critical scale."""
+    return np.asarray(means[..., 0] * means[..., 1])
+
+
+def gain_of(means: Float) -> Float:
+    """Return the gain from means (last axis) of half-width, critical scale and |error|."""
+    return np.asarray(1.0 - means[..., 0] * means[..., 1] / means[..., 2])
+
+
+def mean_of(means: Float) -> Float:
+    """Return the mean itself: the test of two mean scores."""
+    return means[..., 0]
+
+
+def permutation_test(
+    one: tuple[Float, ...],
+    other: tuple[Float, ...],
+    *,
+    replicates: int,
+    seed: int,
+    of_means: Callable[[Float], Float] = area_of,
+    block: int = 1,
+) -> tuple[float, float]:
+    """Return the difference of a statistic on common events and its two-sided p-value (C-19).
+
+    ``of_means`` makes the statistic from the means of the rows of ``one`` and of ``other``, row by
+    row of the same events: AUUCC from (half-widths, critical scales) by default. Under the null
+    hypothesis the labels of each event may be swapped, those of ``block`` successive events
+    together where events depend on each other.
     """
     a, b = np.stack(one, axis=1), np.stack(other, axis=1)
     n, total, change = a.shape[0], (a + b).sum(axis=0), b - a
-    difference = float(np.prod(a.mean(axis=0)) - np.prod(b.mean(axis=0)))
+    difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
     random = np.random.Generator(np.random.SFC64(seed))
-    extreme, portion = 0, max(1, PORTION // n)
+    blocks = np.add.reduceat(change, np.arange(0, n, block), axis=0)
+    extreme, portion = 0, max(1, PORTION // blocks.shape[0])
     for begin in range(0, replicates, portion):
-        size = min(portion, replicates - begin)
-        swapped = random.integers(0, 2, size=(size, n), dtype=np.int8).astype(np.float64)
-        first = a.sum(axis=0) + swapped @ change
-        areas = np.prod(first / n, axis=1) - np.prod((total - first) / n, axis=1)
-        extreme += int(np.sum(np.abs(areas) >= abs(difference) * (1.0 - 1e-12)))
+        size = (min(portion, replicates - begin), blocks.shape[0])
+        swapped = random.integers(0, 2, size=size, dtype=np.int8).astype(np.float64)
+        first = a.sum(axis=0) + swapped @ blocks
+        apart = of_means(first / n) - of_means((total - first) / n)
+        extreme += int(np.sum(np.abs(apart) >= abs(difference) * (1.0 - 1e-12)))
     return difference, (1.0 + extreme) / (1.0 + replicates)

@@ -127,7 +127,7 @@ def block_length(n: int, lag1: float) -> int:
     return int(np.clip(np.ceil(best), 1, max(1, n // 4)))
 
 
-def _block_means(rows: Float, length: int) -> Float:
+def block_means(rows: Float, length: int) -> Float:
     """Return the mean of the ``length`` lines from each line on, around the end (n x columns)."""
     around = np.concatenate([rows, rows[: length - 1]]) - rows.mean(axis=0)
     sums = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), around]), axis=0)
@@ -147,7 +147,7 @@ def block_zms(
     def one(rows: Float, lag1: float) -> tuple[float, float, float, float]:
         n = rows.shape[0]
         size = length or block_length(n, lag1)
-        blocks = _block_means(rows, min(size, n))
+        blocks = block_means(rows, min(size, n))
         replicas = resampled_means(blocks, -(-n // size), replicates, seed)[:, 0]
         estimate = float(rows.mean())
         ends = bca_ends(replicas, estimate, acceleration(blocks[::size, 0]))

@@ -62,11 +62,12 @@ def share_for_product(a: Float, b: Float) -> float:
     AR(1) in both: (1 - rho_a rho_b) / (1 + rho_a rho_b) (Bartlett 1935), lag-1 correlations of
     the rows given, none below 0.
     """
-    product = _lag_one(a) * _lag_one(b)
+    product = lag_one(a) * lag_one(b)
     return (1.0 - product) / (1.0 + product)
 
 
-def _lag_one(rows: Float) -> float:
+def lag_one(rows: Float) -> float:
+    """Return the lag-1 correlation of ``rows``, 0 where it is negative or not defined."""
     centred = rows - rows.mean()
     square = float((centred * centred).sum())
     return max(0.0, float((centred[1:] * centred[:-1]).sum()) / square) if square > 0.0 else 0.0

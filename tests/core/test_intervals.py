@@ -223,7 +223,7 @@ def test_blocks_of_one_pair_are_the_plain_bootstrap_and_longer_ones_follow_the_c
 def test_circular_blocks_treat_every_pair_alike():
     rows = np.arange(10.0)[:, None]
 
-    means = resampling._block_means(rows, 3)[:, 0]
+    means = resampling.block_means(rows, 3)[:, 0]
 
     want = [np.mean([i, (i + 1) % 10, (i + 2) % 10]) for i in range(10)]
     np.testing.assert_allclose(means, want, rtol=1e-12)
