@@ -212,16 +212,16 @@ def occasion(c: Columns, names: Sequence[str], unit: str) -> str:
     count = c.value.size
     place = np.arange(count, 0.0, -1.0)
     x = _robust(np.concatenate([c.lower, c.upper, c.reference]), _with_unit("value", unit))
-    y = svg.Axis(0.4, count + 0.6, [])
-    chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 22.0 * count)
+    y = svg.Axis(0.6, count + 0.8, [])
+    chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 30.0 * count)
     for at in range(count):
         ends, row = np.array([c.lower[at], c.upper[at]]), np.full(2, place[at])
         chart.line(ends, row, "hit" if c.inside[at] else "missed")
     chart.dots(c.value, place, "seen")
     for at, name in enumerate(names):
-        chart.mark(float(c.value[at]), float(place[at]), "named", name)
+        chart.note(x.low, float(place[at]) + 0.2, name)
     for reference in np.unique(c.reference):
-        chart.moment(float(reference), "reference", "reference")
+        chart.moment(float(reference), "reference")
     return chart.render()
 
 

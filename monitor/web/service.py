@@ -43,7 +43,8 @@ class Service:
         self._host: Final = host
         self._port: Final = port
         self._bound = port
-        self._connections_max: Final = connections_max
+        self.connections_max: Final = connections_max
+        self.stopping = False
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._monotonic: Final = monotonic
         self._page: Page | None = None
@@ -97,6 +98,7 @@ class Service:
 
     def stop(self) -> None:
         """Stop answering, within a bounded time."""
+        self.stopping = True
         if self._server is not None:
             self._server.should_exit = True
             self._server.force_exit = True
@@ -113,7 +115,7 @@ class Service:
 
         settings = uvicorn.Config(
             application(self),
-            http=limited(self._connections_max, self._header_timeout_seconds),
+            http=limited(self.connections_max, self._header_timeout_seconds),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -186,6 +186,11 @@ class Chart:
             side = "start" if float(a) < 0.75 * WIDTH else "end"
             self._word(label, float(a) + (8 if side == "start" else -8), float(b) - 7, side, kind)
 
+    def note(self, x: float, y: float, word: str) -> None:
+        """Add a word that begins at a point."""
+        for a, b in self._points(np.array([x]), np.array([y])):
+            self._word(word, float(a) + 4, float(b), "start", "note")
+
     def render(self) -> str:
         """Return the drawing."""
         return (

@@ -1,0 +1,180 @@
+"""The JSON interface, /api/v1.
+
+Rules of this file: a route takes its query, asks the published page, and hands back a document; no
+route changes anything, nothing is read from a path that a client names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from monitor import __version__
+from monitor.core.registry import SeriesKey
+from monitor.web import answers, documents, schema
+from monitor.web.answers import document, published
+from monitor.web.selection import ORDERS, STATES, WORDS, Wish, select
+
+if TYPE_CHECKING:
+    from monitor.web.service import Service
+
+ROWS_MAX: Final = 10_000
+SORT: Final = rf"^-?({'|'.join((*ORDERS, *WORDS))})$"
+STATE: Final = rf"^({'|'.join(STATES)})?$"
+
+Name = Annotated[str, Path(max_length=128)]
+StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
+GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
+WordsText = Annotated[
+    str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
+]
+SortText = Annotated[
+    str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
+]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
+
+
+def described(model: type[BaseModel], **more: dict[str, Any]) -> dict[int | str, Any]:
+    """Return what a route answers, for the description of the interface."""
+    return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
+
+
+def wish(state: str, group: str | None, text: str, sort: str, page: int, rows: int) -> Wish:
+    """Return the wish that a query means."""
+    return Wish(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
+
+
+def routes(service: Service) -> APIRouter:
+    """Return all routes of the interface."""
+    router = APIRouter(prefix="/api/v1")
+    _add_series(router, service)
+    _add_detail(router, service)
+    _add_fleet(router, service)
+    _add_troubles(router, service)
+    return router
+
+
+def _add_series(router: APIRouter, service: Service) -> None:
+    @router.get("/series", responses=described(schema.SeriesList))
+    async def series(
+        request: Request,
+        state: StateText = "",
+        group: GroupText = None,
+        text: WordsText = "",
+        sort: SortText = "known",
+        page: PageNumber = 1,
+        rows: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS_MAX,
+    ) -> Response:
+        """Every series that fits: state, sentence and statistics."""
+        now = published(service).snapshot
+        chosen = select(now, wish(state, group, text, sort, page, rows))
+        content = {
+            "time": now.time,
+            "matching": chosen.matching,
+            "page": chosen.page,
+            "pages": chosen.pages,
+            "states": chosen.states,
+            "series": [documents.entry(now, row) for row in chosen.rows.tolist()],
+        }
+        return document(request, content)
+
+    @router.get("/series/{sensor}/{quantity}", responses=described(schema.SeriesEntry))
+    async def one(request: Request, sensor: Name, quantity: Name) -> Response:
+        """One series."""
+        page = published(service)
+        row = page.rows.get(SeriesKey(sensor, quantity))
+        if row is None:
+            raise answers.unknown_series()
+        return document(request, documents.entry(page.snapshot, row))
+
+
+def _add_detail(router: APIRouter, service: Service) -> None:
+    csv_too: dict[str, dict[str, Any]] = {"content": {"text/csv": {}}}
+
+    @router.get("/series/{sensor}/{quantity}/pairs", responses=described(schema.Pairs, **csv_too))
+    async def pairs(
+        request: Request,
+        sensor: Name,
+        quantity: Name,
+        limit: Annotated[int, Query(ge=1, le=5000, description="How many, the last ones.")] = 5000,
+        format: Annotated[  # noqa: A002 - the name of the query
+            Literal["json", "csv"], Query(description="csv is what `monitor score` reads.")
+        ] = "json",
+    ) -> Response:
+        """The pairs in the window of a series."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        if format == "csv":
+            name = f'attachment; filename="{sensor}_{quantity}.csv"'.replace(":", "_")
+            text = documents.pairs_csv(found)
+            headers = {"Content-Disposition": name}
+            return answers.packed(request, text.encode(), "text/csv; charset=utf-8", headers)
+        content = {
+            "sensor": sensor,
+            "quantity": quantity,
+            "unit": found.name.unit,
+            "time": found.time,
+            "total": found.total,
+            "pairs": documents.pairs(found, limit),
+        }
+        return document(request, content)
+
+    @router.get("/series/{sensor}/{quantity}/ucc", responses=described(schema.Ucc))
+    async def ucc(
+        request: Request,
+        sensor: Name,
+        quantity: Name,
+        axes: Literal["bandwidth-miss", "excess-deficit"] = "bandwidth-miss",
+    ) -> Response:
+        """The uncertainty characteristics curve of a series."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        return document(request, documents.ucc(found, axes))
+
+    @router.get("/events/{key:path}", responses=described(schema.Occasion))
+    async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
+        """The pairs of all series whose references share a key or an identity."""
+        return document(request, documents.occasion(await answers.occasion(service, key)))
+
+
+def _add_fleet(router: APIRouter, service: Service) -> None:
+    @router.get("/alerts", responses=described(schema.Alerts))
+    async def alerts(request: Request) -> Response:
+        """The alerts that fire now."""
+        return document(request, {"alerts": documents.alerts(published(service).snapshot)})
+
+
+def _add_troubles(router: APIRouter, service: Service) -> None:
+    @router.get("/deadletters", responses=described(schema.DeadLetters))
+    async def dead_letters(
+        request: Request,
+        sensor: Annotated[
+            str, Query(max_length=128, description="A level of the topic they came on.")
+        ] = "",
+        reason: Annotated[str, Query(max_length=64, description="Why they were refused.")] = "",
+    ) -> Response:
+        """The newest messages that could not be used, with the reason."""
+        page = service.page()
+        letters = [
+            documents.dead_letter(letter)
+            for letter in (() if page is None else page.dead_letters)
+            if documents.concerns(letter, sensor) and reason in ("", letter.reason)
+        ]
+        return document(request, {"deadletters": letters})
+
+    @router.get("/doctor", responses=described(schema.Doctor))
+    async def doctor(request: Request) -> Response:
+        """Why there are no pairs: what came, what was refused, what waits."""
+        return document(request, published(service).doctor)
+
+    @router.get("/settings", responses=described(schema.SettingsInForce))
+    async def settings(request: Request) -> Response:
+        """The settings in force, without who logs in and how."""
+        page = published(service)
+        content = {
+            "version": __version__,
+            "hash": page.settings_hash,
+            "settings": page.settings,
+        }
+        return document(request, content)

@@ -1,0 +1,109 @@
+"""What changed, as it changes: server-sent events for pages that are open.
+
+Rules of this file: a stream ends by itself after a while, and the browser asks again; there are
+fewer streams than connections, so that others get through; nothing is kept for who does not listen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final
+
+import orjson
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import StreamingResponse
+
+from monitor.web.limits import ANSWER_SECONDS
+from monitor.web.page import Page
+from monitor.web.pages import WishOfPage
+from monitor.web.rendering import Renderer
+from monitor.web.selection import Wish
+from monitor.web.svg import moment
+
+if TYPE_CHECKING:
+    from monitor.web.service import Service
+
+STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
+_LOOK_SECONDS: Final = 0.1
+_AGAIN: Final = b"retry: 500\n\n"
+
+
+def routes(service: Service, renderer: Renderer) -> APIRouter:
+    """Return the streams."""
+    router = APIRouter(prefix="/live", include_in_schema=False)
+    streams = Streams(service.connections_max // 2)
+
+    @router.get("/fleet")
+    async def fleet(wished: WishOfPage) -> StreamingResponse:
+        return streams.open(_fleet(service, renderer, wished))
+
+    @router.get("/page")
+    async def page() -> StreamingResponse:
+        return streams.open(_published(service))
+
+    return router
+
+
+class Streams:
+    """Counts the streams that are open; refuses one too many."""
+
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
+        self._open = 0
+
+    def open(self, events: AsyncIterator[bytes]) -> StreamingResponse:
+        """Return an answer that sends ``events`` as they come."""
+        if self._open >= self._most:
+            raise HTTPException(503, "too many pages are live", {"Retry-After": "10"})
+        return StreamingResponse(self._counted(events), media_type="text/event-stream")
+
+    async def _counted(self, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        self._open += 1
+        try:
+            yield _AGAIN
+            async for event in events:
+                yield event
+        finally:
+            self._open -= 1
+
+
+async def _pages(service: Service) -> AsyncIterator[Page]:
+    """Yield every page that is published, the present one first, for a while."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + STREAM_SECONDS
+    shown: Page | None = None
+    while loop.time() < deadline and not service.stopping:
+        page = service.page()
+        if page is not None and page is not shown:
+            shown = page
+            yield page
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _published(service: Service) -> AsyncIterator[bytes]:
+    async for page in _pages(service):
+        yield _event("published", {"time": _told(page)})
+
+
+async def _fleet(service: Service, renderer: Renderer, wish: Wish) -> AsyncIterator[bytes]:
+    """Yield the lines that changed, the order if it did, and what stands above them."""
+    sent: dict[str, str] = {}
+    async for page in _pages(service):
+        shown = renderer.fleet(page, wish)
+        changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}
+        content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
+        content["rows"] = changed
+        content["firing"] = shown.selection.states["firing"]
+        if list(sent) != list(shown.rows):
+            content["order"] = list(shown.rows)
+        sent = shown.rows
+        yield _event("fleet", content)
+
+
+def _told(page: Page) -> str:
+    return f"{moment(page.snapshot.time)} UTC"
+
+
+def _event(name: str, content: dict[str, object]) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(content))

@@ -1,0 +1,238 @@
+"""The pages for people: fleet, series, event, alerts, doctor, about.
+
+Rules of this file: rendered here, complete without a script; what a client says is escaped and
+never becomes a path.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import numpy as np
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from monitor import __version__
+from monitor.core.details import PAIRS_MAX, Occasion
+from monitor.core.registry import SeriesKey
+from monitor.core.snapshot import Snapshot
+from monitor.exposition import METRICS
+from monitor.web import answers, documents, plots
+from monitor.web.answers import published, unless_known
+from monitor.web.figures import figures
+from monitor.web.interface import Name, PageNumber, SortText, StateText, WordsText
+from monitor.web.lines import counted, href, lines
+from monitor.web.rendering import Renderer
+from monitor.web.selection import ROWS, STATES, Selection, Wish
+
+if TYPE_CHECKING:
+    from monitor.web.service import Service
+
+PAIRS_SHOWN: Final = 50
+ROWS_SHOWN_MAX: Final = 1000
+STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
+_COLUMNS: Final = (
+    ("sensor", "sensor", "Name, quantity and group"),
+    ("state", "what is known", "State, diagnosis, and what would mend it"),
+    ("evidence", "evidence", "That it is not as right as it says"),
+    ("bias", "bias", "Mean error; sorted by its size"),
+    ("score", "score / expected", "Mean score over the one its own claim predicts; 1 keeps it"),
+    ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
+    ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
+    ("gain", "gain", "How much better than a constant uncertainty; below 0 it misleads"),
+    ("availability", "available", "Share of references that came with a usable reading"),
+    ("pairs", "pairs", "Pairs in the window"),
+    ("last_pair", "last pair", "Event time of the last pair, UTC"),
+)
+_LARGEST_FIRST: Final = frozenset(
+    ("evidence", "bias", "score", "zms", "availability", "pairs", "last_pair")
+)
+RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
+GroupName = Annotated[str, Query(max_length=128)]
+
+
+def wish(  # a query as the page's form sends it: an empty group is any group
+    state: StateText = "",
+    group: GroupName = "",
+    text: WordsText = "",
+    sort: SortText = "state",
+    page: PageNumber = 1,
+    rows: RowsNumber = ROWS,
+) -> Wish:
+    """Return the wish that the query of a page means."""
+    descending = sort.startswith("-")
+    return Wish(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
+
+
+WishOfPage = Annotated[Wish, Depends(wish)]
+_NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
+
+
+def routes(service: Service, renderer: Renderer) -> APIRouter:
+    """Return all pages, and the files they need."""
+    router = APIRouter(include_in_schema=False)
+    _add_fleet(router, service, renderer)
+    _add_series(router, service, renderer)
+    _add_troubles(router, service, renderer)
+    _add_static(router, renderer)
+    return router
+
+
+def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
+    @router.get("/")
+    async def fleet(request: Request, wished: WishOfPage) -> Response:
+        page = service.page()
+        if page is None:
+            nothing = {"selection": _NOTHING, "total": 0, "not_ready": "still starting"}
+            text = renderer.text("fleet.html", nothing | {"here": "/", "live": "page"})
+            return answers.packed(request, text.encode(), answers.HTML)
+        shown = renderer.fleet(page, wished)
+        rows = "".join(shown.rows.values())
+        values: dict[str, Any] = {
+            "here": "/",
+            "live": "fleet" if page.snapshot.names else "page",
+            "time": page.snapshot.time,
+            "total": len(page.snapshot.names),
+            "not_ready": page.not_ready,
+            "selection": shown.selection,
+            "wish": wished,
+            "columns": _COLUMNS,
+            "largest_first": _LARGEST_FIRST,
+            # Rendered by templates that escape.
+            "summary": Markup(shown.summary),  # noqa: S704
+            "rows": Markup(rows),  # noqa: S704
+        }
+        text = renderer.text("fleet.html", values)
+        return unless_known(request, text, f"{request.url.query} {shown.summary} {rows}")
+
+
+def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None:
+    @router.get("/series/{sensor}/{quantity}")
+    async def series(request: Request, sensor: Name, quantity: Name) -> Response:
+        detail = await answers.detail(service, SeriesKey(sensor, quantity))
+        page = published(service)
+        now, row = page.snapshot, page.rows[SeriesKey(sensor, quantity)]
+        entry = documents.entry(now, row)
+        bare = now.intervals_only is not None and bool(now.intervals_only[row])
+        (told,) = lines(now, [row])
+        values: dict[str, Any] = {
+            "name": detail.name,
+            "entry": entry,
+            "said": _said(entry["sentence"]),
+            "line": told,
+            "detail": detail,
+            "shown": PAIRS_MAX,
+            "figures": figures(detail, intervals_only=bare),
+            "pairs": documents.pairs(detail, PAIRS_SHOWN),
+            "statistics": _statistics(now, row),
+            "letters": _letters(service, sensor),
+            "api": f"/api/v1{href(sensor, quantity)}",
+        }
+        main = renderer.text("series.html", values | {"live": "page", "time": now.time})
+        return unless_known(request, main, _without_time(main))
+
+    @router.get("/events/{key:path}")
+    async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
+        found = await answers.occasion(service, key)
+        listed = documents.occasion(found)["pairs"]
+        for each in listed:
+            each["href"] = href(each["sensor"], each["quantity"])
+        values = {"key": key, "pairs": listed, "drawings": _drawings(found), "time": found.time}
+        return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
+
+
+def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> None:
+    @router.get("/alerts")
+    async def alerts(request: Request) -> Response:
+        now = published(service).snapshot
+        listed = documents.alerts(now)
+        for each in listed:
+            each["href"] = href(each["sensor"], each["quantity"])
+            each["evidence"] = counted(each["evidence"] or 0.0)
+        values = {"here": "/alerts", "alerts": listed, "time": now.time, "live": "page"}
+        text = renderer.text("alerts.html", values)
+        return unless_known(request, text, _without_time(text))
+
+    @router.get("/doctor")
+    async def doctor(request: Request) -> Response:
+        page = service.page()
+        values: dict[str, Any] = {
+            "here": "/doctor",
+            "doctor": {} if page is None else page.doctor,
+            "letters": _letters(service, ""),
+            "time": None if page is None else page.snapshot.time,
+        }
+        text = renderer.text("doctor.html", values)
+        return answers.packed(request, text.encode(), answers.HTML)
+
+    @router.get("/about")
+    async def about(request: Request) -> Response:
+        page = published(service)
+        facts = (
+            ("version", __version__),
+            ("python", platform.python_version()),
+            ("numpy", np.__version__),
+            ("hash of the settings", page.settings_hash),
+        )
+        settings = json.dumps(page.settings, indent=2, ensure_ascii=False)
+        values = {"here": "/about", "facts": facts, "settings": settings}
+        text = renderer.text("about.html", values)
+        return answers.packed(request, text.encode(), answers.HTML)
+
+
+def _add_static(router: APIRouter, renderer: Renderer) -> None:
+    forever = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+    @router.get("/static/monitor.css")
+    async def style(request: Request) -> Response:
+        body = renderer.static["monitor.css"]
+        return answers.packed(request, body, STATIC["monitor.css"], forever)
+
+    @router.get("/static/monitor.js")
+    async def script(request: Request) -> Response:
+        body = renderer.static["monitor.js"]
+        return answers.packed(request, body, STATIC["monitor.js"], forever)
+
+
+# -- inside --------------------------------------------------------------------------------------
+
+
+def _said(sentence: str) -> str:
+    """Return a sentence that may follow a sensor's name."""
+    return f"is {sentence}" if sentence.startswith("as right") else sentence
+
+
+def _statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
+    found = []
+    for metric, (name, meaning) in METRICS.items():
+        value = documents.number(now.statistics[name][row]) if name in now.statistics else None
+        found.append((metric, "absent" if value is None else f"{value:.5g}", meaning))
+    return found
+
+
+def _letters(service: Service, sensor: str) -> list[dict[str, Any]]:
+    page = service.page()
+    letters = () if page is None else page.dead_letters
+    found = [each for each in letters if documents.concerns(each, sensor)]
+    return [documents.dead_letter(letter) for letter in found[:PAIRS_SHOWN]]
+
+
+def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
+    """Return one drawing a quantity."""
+    drawings = []
+    for quantity in sorted({name.quantity for name in found.names}):
+        rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
+        if found.pairs is not None:
+            names = [found.names[at].sensor for at in rows]
+            part = found.pairs.take(np.array(rows))
+            drawn = plots.occasion(part, names, found.names[rows[0]].unit)
+            drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
+    return drawings
+
+
+def _without_time(text: str) -> str:
+    """Return a page without the line that says when it was made."""
+    return text.partition('<main id="main"')[2]

@@ -1,0 +1,158 @@
+"""The interface's documents as models: what /api/v1/openapi.json promises.
+
+Rules of this file: they describe and never run; a test holds the answers to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+Number = float | None
+
+
+class SeriesEntry(BaseModel):
+    """One sensor's one quantity: state, sentence and statistics."""
+
+    sensor: str
+    quantity: str
+    unit: str
+    group: str
+    state: Literal["firing", "pending", "stale", "unknown", "ok"]
+    alerts: list[str] = Field(description="Names of the alerts that fire.")
+    sentence: str = Field(description="What is known of it.")
+    advice: str = Field(description="What would mend it; empty where nothing is to be done.")
+    evidence: Number = Field(description="Evidence that it is not as right as it says.")
+    pairs: int = Field(description="Pairs in its window.")
+    last_reading: Number = Field(description="Event time, s since 1970 UTC.")
+    last_pair: Number = Field(description="Event time, s since 1970 UTC.")
+    statistics: dict[str, Number] = Field(description="docs/metrics.md has their meaning.")
+
+
+class SeriesList(BaseModel):
+    """A page of the fleet."""
+
+    time: float = Field(description="When it was published, s since 1970 UTC.")
+    matching: int = Field(description="How many series fit the query, on all pages.")
+    page: int
+    pages: int
+    states: dict[str, int] = Field(description="How many fit, by state, whatever state was asked.")
+    series: list[SeriesEntry]
+
+
+class Pair(BaseModel):
+    """A reading with its reference; what the sensor did not state is taken through the normal."""
+
+    time: float = Field(description="Event time of the reading, s since 1970 UTC.")
+    value: Number
+    u: Number = Field(description="Standard uncertainty.")
+    lower: Number
+    upper: Number
+    p: Number = Field(description="Coverage probability of lower to upper.")
+    reference: Number
+    u_ref: Number = Field(description="Standard uncertainty of reference and pairing.")
+    error: Number = Field(description="value - reference")
+    z: Number = Field(description="error over sqrt(u^2 + u_ref^2)")
+    inside: bool = Field(description="Whether lower to upper holds the reference.")
+    key: str = Field(description="Empty once the reference is let go (pairing.max_wait_hours).")
+    identity: str = Field(description="Of the reference; empty if it has none, or is let go.")
+    subject: str = Field(description="Whom the reference is about.")
+    reference_time: Number
+
+
+class Pairs(BaseModel):
+    """The last pairs of a series, the newest first."""
+
+    sensor: str
+    quantity: str
+    unit: str
+    time: float
+    total: int = Field(description="Pairs in the window.")
+    pairs: list[Pair]
+
+
+class Point(BaseModel):
+    """An operating point."""
+
+    scale: Number = Field(description="Factor on the stated interval.")
+    x: Number
+    y: Number
+
+
+class Ucc(BaseModel):
+    """The uncertainty characteristics curve, beside that of one constant band."""
+
+    axes: dict[str, str]
+    unit: str
+    pairs: int
+    statistics: dict[str, Number]
+    curve: list[Point]
+    constant: list[Point]
+    stated: Point | None = Field(None, description="At scale 1.")
+    optimal: Point | None = Field(None, description="At the scale of least interval score.")
+
+
+class NamedPair(Pair):
+    """A pair with the series it is of."""
+
+    sensor: str
+    quantity: str
+    unit: str
+
+
+class Occasion(BaseModel):
+    """All pairs whose references share a key or an identity, while they are held."""
+
+    key: str
+    time: float
+    pairs: list[NamedPair]
+
+
+class Alert(BaseModel):
+    """An alert that fires."""
+
+    sensor: str
+    quantity: str
+    group: str
+    alert: str
+    evidence: Number
+    sentence: str
+    advice: str
+
+
+class Alerts(BaseModel):
+    """The alerts that fire now."""
+
+    alerts: list[Alert]
+
+
+class DeadLetter(BaseModel):
+    """A message that could not be used."""
+
+    received: float
+    topic: str
+    reason: str
+    detail: str
+    payload: str = Field(description="Its first bytes as text.")
+
+
+class DeadLetters(BaseModel):
+    """The newest messages that could not be used."""
+
+    deadletters: list[DeadLetter]
+
+
+class SettingsInForce(BaseModel):
+    """The settings in force, without who logs in and how, and what names them."""
+
+    version: str
+    hash: str = Field(description="SHA-256 of the settings as canonical JSON.")
+    settings: dict[str, Any]
+
+
+class Doctor(BaseModel):
+    """Why there are no pairs."""
+
+    findings: list[str]
+    text: str

@@ -1,0 +1,181 @@
+// Live updates, and filters and orders without a new page. Everything works without this too.
+"use strict";
+
+(() => {
+  const AGAIN_MS = 5000; // a page but the fleet's is asked for anew at most this often
+  const TYPING_MS = 200;
+  let stream = null;
+  let mark = ""; // what the server calls the content that is shown
+  let asked = Date.now();
+  let waiting = 0;
+  let request = null;
+
+  const kind = () => document.body.dataset.live || "";
+
+  function say(time, lost) {
+    const place = document.getElementById("asof");
+    if (time) place.textContent = time;
+    place.classList.toggle("lost", Boolean(lost));
+    if (lost && !place.textContent.endsWith("not live")) place.textContent += ", not live";
+  }
+
+  // -- the fleet's lines -----------------------------------------------------------------------
+
+  function element(html) {
+    const holder = document.createElement("template");
+    holder.innerHTML = html;
+    return holder.content.firstElementChild;
+  }
+
+  // Replaces a part of the page; what had the focus has it again.
+  function replaceKeepingFocus(old, fresh) {
+    const active = document.activeElement;
+    const target = active && old.contains(active) ? active.getAttribute("href") : null;
+    old.replaceWith(fresh);
+    if (target !== null) {
+      const again = [...fresh.querySelectorAll("a")].find((each) => each.getAttribute("href") === target);
+      if (again) again.focus({ preventScroll: true });
+    }
+  }
+
+  function applyFleet(change) {
+    say(change.time, false);
+    const body = document.getElementById("rows");
+    const rows = new Map();
+    for (const row of body ? body.rows : []) rows.set(row.dataset.key, row);
+    if (change.order && Boolean(body) !== change.order.length > 0) {
+      reload(location.href, false);
+      return;
+    }
+    if (!body) return;
+    for (const [key, html] of Object.entries(change.rows)) {
+      const fresh = element(html);
+      const old = rows.get(key);
+      if (old) { if (old.outerHTML !== fresh.outerHTML) replaceKeepingFocus(old, fresh); else continue; }
+      rows.set(key, fresh);
+    }
+    if (change.order) {
+      const kept = new Set(change.order);
+      for (const [key, row] of rows) if (!kept.has(key)) row.remove();
+      change.order.forEach((key, at) => {
+        const row = rows.get(key);
+        if (row && body.rows[at] !== row) body.insertBefore(row, body.rows[at] || null);
+      });
+    }
+    const summary = document.getElementById("summary");
+    if (summary.innerHTML !== change.summary) {
+      const fresh = summary.cloneNode(false);
+      fresh.innerHTML = change.summary;
+      replaceKeepingFocus(summary, fresh);
+    }
+    document.title = document.title.replace(/^\d+/, change.firing);
+  }
+
+  // -- whole pages -----------------------------------------------------------------------------
+
+  function take(text) {
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    const open = [...document.querySelectorAll("details[open]")].map((each) => each.id);
+    const old = document.getElementById("main");
+    const main = document.adoptNode(fresh.getElementById("main"));
+    for (const id of open) { const each = main.querySelector(`#${CSS.escape(id)}`); if (each) each.open = true; }
+    const field = keptField(old, main);
+    replaceKeepingFocus(old, main);
+    if (field) field.focus({ preventScroll: true });
+    document.title = fresh.title;
+    document.body.dataset.live = fresh.body.dataset.live || "";
+    const time = fresh.getElementById("asof");
+    if (time) say(time.textContent, false);
+  }
+
+  // The field that is being typed in stays as it is.
+  function keptField(old, main) {
+    const field = document.activeElement;
+    if (!field || !field.name || !old.contains(field)) return null;
+    const fresh = main.querySelector(`[name="${CSS.escape(field.name)}"]`);
+    if (!fresh) return null;
+    fresh.replaceWith(field);
+    return field;
+  }
+
+  async function reload(address, noted) {
+    if (request) request.abort();
+    request = new AbortController();
+    try {
+      const headers = mark && address === location.href ? { "If-None-Match": mark } : {};
+      const answer = await fetch(address, { headers, signal: request.signal });
+      if (answer.status === 304) return;
+      if (!answer.ok) { say("", true); return; }
+      const text = await answer.text();
+      mark = answer.headers.get("ETag") || "";
+      if (noted) history.pushState(null, "", address);
+      take(text);
+      listen();
+    } catch (error) {
+      if (error.name !== "AbortError") say("", true);
+    }
+  }
+
+  function applyPublished(change) {
+    say(change.time, false);
+    const now = Date.now();
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { asked = Date.now(); reload(location.href, false); }, Math.max(0, asked + AGAIN_MS - now));
+  }
+
+  // -- the stream ------------------------------------------------------------------------------
+
+  function listen() {
+    const wanted = kind() === "fleet" ? `/live/fleet${location.search}` : "/live/page";
+    const address = kind() && !document.hidden ? new URL(wanted, location.href).href : "";
+    if (stream && stream.url === address && stream.readyState !== EventSource.CLOSED) return;
+    if (stream) stream.close();
+    stream = null;
+    if (!address) return;
+    stream = new EventSource(address);
+    stream.addEventListener("fleet", (event) => applyFleet(JSON.parse(event.data)));
+    stream.addEventListener("published", (event) => applyPublished(JSON.parse(event.data)));
+    const mine = stream;
+    stream.onerror = () => {
+      if (mine !== stream || mine.readyState !== EventSource.CLOSED) return;
+      say("", true);
+      setTimeout(() => { if (mine === stream) reload(location.href, false).then(listen); }, 2 * AGAIN_MS);
+    };
+  }
+
+  // A hidden page does not listen: a browser has few connections to one host.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) listen();
+    else if (kind()) reload(location.href, false).then(listen);
+  });
+
+  // -- filters and orders ----------------------------------------------------------------------
+
+  function addressOf(form) {
+    const query = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (value) query.append(name, value);
+    const told = query.toString();
+    return new URL(told ? `/?${told}` : "/", location.href).href;
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-sort]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    reload(link.href, true);
+  });
+  document.addEventListener("submit", (event) => {
+    event.preventDefault();
+    reload(addressOf(event.target), true);
+  });
+  let typing = 0;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form.filter");
+    if (!form) return;
+    clearTimeout(typing);
+    typing = setTimeout(() => reload(addressOf(form), true), event.target.type === "search" ? TYPING_MS : 0);
+  });
+  addEventListener("popstate", () => reload(location.href, false));
+
+  listen();
+})();
