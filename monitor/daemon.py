@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from monitor.assembly import Parts
 from monitor.journal import Batch, JournalFullError
+from monitor.notify import Supervisor
 from monitor.publishing import Connection, Publisher
 from monitor.sources.mqtt import Message
 
@@ -47,12 +48,14 @@ class Daemon:
         source: Source,
         publisher: Publisher,
         *,
+        supervisor: Supervisor | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts: Final = parts
         self._source: Final = source
         self._publisher: Final = publisher
+        self._supervisor: Final = supervisor or Supervisor()
         self._clock: Final = clock
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
@@ -75,6 +78,7 @@ class Daemon:
                 self._work()
             self._publish()
         finally:
+            self._supervisor.stopping()
             self._source.close()
             self._parts.journal.close()
         _log.info("stopped: all that was acknowledged is in the journal")
@@ -89,6 +93,7 @@ class Daemon:
         if now >= self._publish_due:
             self._publish()
             self._publish_due = now + self._parts.settings.publish.interval_seconds
+        self._supervisor.alive(self._source.status)
         self._publisher.answer(self._clock())
         if now >= self._housekeeping_due:
             self._housekeep()
@@ -102,6 +107,7 @@ class Daemon:
             except JournalFullError as error:
                 _log.error("%s", error)
                 self._publish(str(error))
+                self._supervisor.alive(str(error))
                 time.sleep(_FULL_RETRY_SECONDS)
             else:
                 return True

@@ -91,7 +91,7 @@ class Publisher:
         snapshot = parts.network.evaluate(now)
         for change in parts.network.take_transitions():
             self._tell(change, snapshot)
-        self._figures = self._measure(connection)
+        self._figures = self._measure(connection, trouble)
         answers = self._answerer.answers(now)
         self._page = Page(
             metrics=self._exposition.render(snapshot) + self._telemetry.render(),
@@ -134,7 +134,7 @@ class Publisher:
         for sink in self._sinks:
             sink(finding)
 
-    def _measure(self, connection: Connection) -> Figures:
+    def _measure(self, connection: Connection, trouble: str) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
         pairing = parts.network.pairing
         return Figures(
@@ -157,6 +157,7 @@ class Publisher:
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
+            journal_writable=not trouble,
             tls_not_after=connection.tls_not_after,
             settings_hash=self._hash,
         )

@@ -43,6 +43,7 @@ class Figures:
     commit_seconds: float = 0.0
     commits: int = 0
     publish_seconds: float = 0.0
+    journal_writable: bool = True
     reload_successful: bool = True
     tls_not_after: float | None = None
     settings_hash: str = ""
@@ -115,6 +116,11 @@ def _work(now: Figures) -> Iterator[Metric]:
     yield _gauge("series", "Series known.", now.series)
     yield _counter("commits", "Transactions of the journal.", now.commits)
     yield _counter("commit_seconds", "Time spent in them.", now.commit_seconds)
+    yield _gauge(
+        "journal_writable",
+        "0 while the journal takes nothing, and nothing is acknowledged.",
+        float(now.journal_writable),
+    )
     yield _gauge(
         "publish_seconds", "How long the last round of publishing took.", now.publish_seconds
     )

@@ -11,6 +11,7 @@ from monitor.config import Settings, load, resolve_secret
 from monitor.daemon import Daemon
 from monitor.decode import DECODERS
 from monitor.logs import configure
+from monitor.notify import Supervisor
 from monitor.publishing import Finding, Publisher, Sink
 from monitor.sources.mqtt import MqttSource
 from monitor.web.service import Service
@@ -44,12 +45,13 @@ def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Sink]
     )
     service.start()
     _log.info("page and metrics on %s", service.url)
-    daemon = Daemon(parts, source, Publisher(parts, service, sinks))
-    daemon.stop_on_signals()
-    try:
-        daemon.run()
-    finally:
-        service.stop()
+    with Supervisor.of_environment() as supervisor:
+        daemon = Daemon(parts, source, Publisher(parts, service, sinks), supervisor=supervisor)
+        daemon.stop_on_signals()
+        try:
+            daemon.run()
+        finally:
+            service.stop()
 
 
 def log_finding(finding: Finding) -> None:
