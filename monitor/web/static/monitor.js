@@ -4,11 +4,13 @@
 (() => {
   const AGAIN_MS = 5000; // a page but the fleet's is asked for anew at most this often
   const TYPING_MS = 200;
+  const LOST_MS = 4000; // a stream ends now and then; one that does not come back is lost
   let stream = null;
   let mark = ""; // what the server calls the content that is shown
   let asked = Date.now();
   let waiting = 0;
   let request = null;
+  let losing = 0;
 
   const kind = () => document.body.dataset.live || "";
 
@@ -136,8 +138,11 @@
     stream.addEventListener("fleet", (event) => applyFleet(JSON.parse(event.data)));
     stream.addEventListener("published", (event) => applyPublished(JSON.parse(event.data)));
     const mine = stream;
+    stream.onopen = () => { clearTimeout(losing); losing = 0; };
     stream.onerror = () => {
-      if (mine !== stream || mine.readyState !== EventSource.CLOSED) return;
+      if (mine !== stream) return;
+      if (!losing) losing = setTimeout(() => say("", true), LOST_MS);
+      if (mine.readyState !== EventSource.CLOSED) return;
       say("", true);
       setTimeout(() => { if (mine === stream) reload(location.href, false).then(listen); }, 2 * AGAIN_MS);
     };

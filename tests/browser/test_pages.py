@@ -1,0 +1,345 @@
+"""The pages in a real Chromium: what is wrong appears, is found, and looks as it should."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from browser.conftest import shoot
+from harness.yard import START, fleet
+from playwright.sync_api import expect
+
+from monitor.core.model import Event, Reading, Reference
+from monitor.exposition import Exposition
+from monitor.journal import DeadLetter
+from monitor.web import Page
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
+PATHS = [
+    "/",
+    "/series/cart-03/mass",
+    "/alerts",
+    "/doctor",
+    "/about",
+    "/?text=nothing+fits",
+    "/nowhere",
+]
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+def published(service, snapshot, **more) -> None:
+    service.publish(Page(Exposition().render(snapshot), snapshot, **more))
+
+
+def names(tab) -> list[str]:
+    return tab.locator("#rows tr").evaluate_all("rows => rows.map((row) => row.dataset.key)")
+
+
+def test_the_fleet_says_what_is_wrong_and_what_would_mend_it(visit, yard):
+    tab = visit.open()
+    row = tab.locator("tr[data-key='cart-03/mass']")
+
+    expect(row.locator(".chip")).to_have_text("firing")
+    expect(row.locator(".told")).to_contain_text("heavy")
+    expect(row.locator(".advice")).to_contain_text("subtract")
+    assert len(names(tab)) == 12
+    assert tab.locator("#summary .chip.firing").inner_text() == (
+        f"{yard.service.page().snapshot.states.count('firing')} firing"
+    )
+    shoot(tab, "fleet")
+
+
+def test_an_injected_fault_appears_by_itself(visit, yard):
+    tab = visit.open()
+    row = tab.locator("tr[data-key='cart-01/mass']")
+    expect(row.locator(".chip")).to_have_text("ok")
+    yard.offsets["cart-01"] = 25.0
+    yard.run()
+
+    expect(row.locator(".chip")).to_have_text("firing", timeout=20_000)
+    expect(row.locator(".told")).to_contain_text("heavy")
+    expect(tab.locator("#asof")).not_to_contain_text("not live")
+
+
+def test_typing_filters_without_a_new_page_and_the_address_can_be_shared(visit, yard):
+    tab = visit.open()
+    tab.evaluate("window.same = true")
+    tab.get_by_label("Find").fill("HEAVY mass")
+    expect(tab.locator("tr[data-key='cart-03/mass']")).to_be_visible()
+    expect(tab.locator("tr[data-key='cart-01/mass']")).to_have_count(0)
+
+    assert tab.evaluate("window.same") is True
+    assert tab.evaluate("document.activeElement.name") == "text"
+    assert names(visit.open(tab.url.removeprefix(yard.service.url))) == names(tab)
+    tab.go_back()
+    expect(tab.locator("#rows tr")).to_have_count(12)
+
+
+def test_states_are_chosen_and_given_up_by_a_click(visit, yard):
+    tab = visit.open()
+    tab.locator("#summary a.chip.ok").click()
+    expect(tab.locator("#rows tr .chip.firing")).to_have_count(0)
+    expect(tab.locator("#summary a.chip.ok")).to_have_attribute("aria-current", "true")
+    tab.locator("#summary a.chip.ok").click()
+    expect(tab.locator("#rows tr")).to_have_count(12)
+
+
+def test_a_column_orders_one_way_and_then_the_other(visit, yard):
+    tab = visit.open()
+    for turn in ("ascending", "descending"):
+        tab.get_by_role("link", name="sensor", exact=True).click()
+        heading = tab.locator("th", has=tab.get_by_role("link", name="sensor", exact=True))
+        expect(heading).to_have_attribute("aria-sort", turn)
+        assert names(tab) == sorted(names(tab), reverse=turn == "descending")
+
+
+def test_the_order_stays_what_was_asked_for_while_numbers_change(visit, yard):
+    tab = visit.open("/?sort=-evidence")
+    yard.run()
+    tab.wait_for_function(
+        "first => document.getElementById('asof').textContent !== first",
+        arg=tab.locator("#asof").inner_text(),
+    )
+    yard.stop()
+    page = yard.service.page()
+    order = sorted(range(12), key=lambda row: -page.snapshot.evidence[row])
+    wanted = [f"{page.snapshot.names[row].sensor}/mass" for row in order]
+
+    tab.wait_for_function(
+        "wanted => JSON.stringify([...document.querySelectorAll('#rows tr')]"
+        ".map((row) => row.dataset.key)) === JSON.stringify(wanted)",
+        arg=wanted,
+    )
+
+
+def test_the_series_page_begins_with_the_sentence_and_draws_every_plot(visit, yard):
+    yard.take([Event("cart-03", START + 60.0, "moved", "to race 2")])
+    yard.run(0.5)
+    tab = visit.open("/series/cart-03/mass")
+    verdict = tab.locator(".verdict")
+
+    expect(verdict).to_contain_text("cart-03 reads")
+    assert tab.locator("figure svg.plot").count() == 7
+    for drawing in tab.locator("figure svg.plot").all():
+        box = drawing.bounding_box()
+        assert box["width"] > 300
+        assert box["height"] > 100
+        assert drawing.get_attribute("aria-label")
+    expect(tab.get_by_text("to race 2")).to_be_visible()
+    yard.stop()
+    shoot(tab, "series")
+
+
+def test_the_series_page_follows_while_it_is_open_and_keeps_what_was_unfolded(visit, yard):
+    yard.run()
+    tab = visit.open("/series/cart-01/mass")
+    tab.locator("#all-statistics summary").click()
+    newest = tab.locator("table tbody th").first.inner_text()
+
+    expect(tab.locator("table tbody th").first).not_to_have_text(newest, timeout=15_000)
+    assert tab.locator("#all-statistics").get_attribute("open") is not None
+
+
+def test_the_pairs_can_be_downloaded_and_the_event_of_a_pair_looked_at(visit, yard):
+    yard.run(0.5)
+    tab = visit.open("/series/cart-01/mass")
+    with tab.expect_download() as download:
+        tab.get_by_role("link", name="CSV").click()
+    text = download.value.path().read_text(encoding="utf-8")
+
+    assert text.startswith("time,sensor,quantity,unit,value,sigma,")
+    assert text.count("\n") > 100
+    tab.locator("a[href^='/events/']").first.click()
+    expect(tab.locator("svg.plot")).to_be_visible()
+    expect(tab.get_by_role("link", name="cart-01")).to_be_visible()
+    shoot(tab, "event")
+
+
+def test_ten_thousand_series_are_shown_a_page_at_a_time_and_found_by_name(visit, service):
+    published(service, fleet(10_000))
+    tab = visit.open()
+    assert len(names(tab)) == 200
+    expect(tab.locator(".pages")).to_contain_text("1 to 200 of 10000")
+    tab.get_by_role("link", name="next").click()
+    expect(tab.locator(".pages")).to_contain_text("201 to 400 of 10000")
+    tab.get_by_label("Find").fill("node-07777")
+    expect(tab.locator("#rows tr")).to_have_count(1)
+    tab.get_by_label("Find").fill("")
+    tab.get_by_label("Group").select_option("model-3")
+    expect(tab.locator("#rows tr").first).to_contain_text("model-3")
+    shoot(tab, "ten-thousand", whole=False)
+
+
+def test_hostile_names_keys_and_payloads_are_text_on_every_page(visit, yard):
+    truth, now = 500.0, START + 149.0
+    yard.take(
+        [
+            Reading(HOSTILE, "mass", now, truth, u=5.0, key=HOSTILE),
+            Reference(HOSTILE, "mass", now, truth, 0.5, HOSTILE),
+            Event(HOSTILE, now - 1.0, HOSTILE, HOSTILE),
+        ]
+    )
+    yard.letters = (DeadLetter(1.0, f"a/{HOSTILE}", "bad_payload", HOSTILE, HOSTILE.encode()),)
+    yard.run(0.1)
+    tab = visit.open("/?text=onerror")
+    expect(tab.locator("#rows tr th")).to_contain_text(HOSTILE)
+    tab.locator("#rows tr th a").click()
+    expect(tab.locator("h1")).to_contain_text(HOSTILE)
+    tab.locator("a[href^='/events/']").first.click()
+    expect(tab.locator("h1")).to_contain_text(HOSTILE)
+    doctor = visit.open("/doctor")
+    expect(doctor.get_by_text(HOSTILE).first).to_be_visible()
+
+    for each in (tab, doctor):
+        assert each.locator("img").count() == 0
+        assert each.locator("main script").count() == 0
+    search = visit.open(f"/?text={HOSTILE.replace('&', '%26')}&state=firing")
+    assert search.get_by_label("Find").input_value() == HOSTILE
+
+
+@pytest.mark.parametrize("visit", [{"java_script_enabled": False}], indirect=True)
+def test_everything_works_without_a_script(visit, yard):
+    yard.run(0.1)
+    tab = visit.open()
+    tab.get_by_label("State").select_option("ok")
+    tab.get_by_role("button", name="Show").click()
+    expect(tab.locator("#rows .chip.firing")).to_have_count(0)
+    tab.get_by_role("link", name="sensor", exact=True).click()
+    assert names(tab) == sorted(names(tab))
+    tab.locator("#rows th a").first.click()
+    assert tab.locator("figure svg.plot").count() == 7
+
+
+def test_it_works_without_a_mouse(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/?sort=sensor")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+    tab.keyboard.press("Enter")
+    reached: list[str] = []
+    for _ in range(40):
+        tab.keyboard.press("Tab")
+        reached.append(tab.evaluate("document.activeElement.textContent.trim()"))
+        assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if reached[-1] == "cart-01":
+            break
+    assert reached[-1] == "cart-01"
+    tab.keyboard.press("Enter")
+    expect(tab.locator("h1")).to_contain_text("cart-01")
+
+
+def test_a_line_that_has_the_focus_keeps_it_when_it_changes(visit, yard):
+    tab = visit.open("/?sort=sensor")
+    tab.locator("tr[data-key='cart-01/mass'] a").focus()
+    before = tab.locator("tr[data-key='cart-01/mass']").inner_html()
+    yard.run()
+    tab.wait_for_function(
+        "before => document.querySelector(\"tr[data-key='cart-01/mass']\").innerHTML !== before",
+        arg=before,
+    )
+
+    assert tab.evaluate("document.activeElement.textContent") == "cart-01"
+
+
+@pytest.mark.parametrize("visit", [PHONE, PHONE | {"color_scheme": "dark"}], indirect=True)
+def test_nothing_is_wider_than_a_phone(visit, yard):
+    yard.run(0.1)
+    for path in PATHS:
+        tab = visit.open(path)
+        dark = tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        shoot(tab, f"phone{path}{'-dark' if dark else ''}")
+
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+CONTRAST = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const bright = (rgb) => {
+    const linear = (c) => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4;
+    const [r, g, b] = rgb.map((c) => linear(c / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ground = (at) => {
+    for (; at; at = at.parentElement) {
+      const rgb = parse(getComputedStyle(at).backgroundColor);
+      if (rgb.length === 3) return rgb;
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  for (const at of document.querySelectorAll('body *')) {
+    const words = [...at.childNodes].filter((each) => each.nodeType === 3);
+    if (!words.some((each) => each.textContent.trim())) continue;
+    const style = getComputedStyle(at);
+    if (style.visibility === 'hidden' || !at.getClientRects().length) continue;
+    const ink = parse(at instanceof SVGElement ? style.fill : style.color).slice(0, 3);
+    const [a, b] = [bright(ink), bright(ground(at))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) low.push(`${at.tagName}.${at.getAttribute('class')} ${ratio.toFixed(2)}`);
+  }
+  return [...new Set(low)];
+}"""
+
+
+@pytest.mark.parametrize(
+    "visit", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True
+)
+def test_words_stand_out_from_their_ground(visit, yard):
+    yard.run(0.1)
+
+    assert {path: visit.open(path).evaluate(CONTRAST) for path in PATHS} == {
+        path: [] for path in PATHS
+    }
+
+
+def test_pages_can_be_read_by_a_machine(visit, yard):
+    """One heading of the first order, a language, labelled fields and drawings, named tables."""
+    yard.run(0.1)
+    for path in PATHS:
+        assert_readable(visit.open(path))
+
+
+def assert_readable(tab) -> None:
+    assert tab.locator("h1").count() == 1
+    assert tab.locator("html").get_attribute("lang") == "en"
+    assert tab.title()
+    for field in tab.locator("input:not([type=hidden]), select").all():
+        assert field.evaluate("each => each.labels.length") == 1
+    for drawing in tab.locator("svg").all():
+        assert drawing.get_attribute("aria-label") or drawing.get_attribute("aria-hidden") == "true"
+    for cell in tab.locator("th").all():
+        assert cell.get_attribute("scope") in ("col", "row")
+    levels = tab.locator("h1, h2, h3").evaluate_all("all => all.map((each) => +each.tagName[1])")
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_it_prints_without_what_is_only_for_screens(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    tab.emulate_media(media="print", color_scheme="dark")
+
+    assert not tab.locator("nav").is_visible()
+    assert tab.locator(".verdict").is_visible()
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    shoot(tab, "print")
+
+
+def test_a_service_that_is_gone_is_said_and_what_is_shown_stays(visit, yard):
+    tab = visit.open()
+    yard.service.stop()
+    expect(tab.locator("#asof")).to_contain_text("not live", timeout=20_000)
+
+    assert len(names(tab)) == 12
+    tab.close()
+    visit.wrong[:] = [each for each in visit.wrong if "ERR_" not in each]
+
+
+def test_before_the_first_reading_it_says_what_to_do_and_then_shows_it(visit, service):
+    empty = fleet(0)
+    published(service, empty)
+    tab = visit.open()
+    expect(tab.locator(".empty")).to_contain_text("No readings yet")
+    shoot(tab, "empty")
+    published(service, fleet(3))
+
+    expect(tab.locator("#rows tr")).to_have_count(3, timeout=20_000)

@@ -1,0 +1,155 @@
+"""A saleyard in memory: the simulated fleet, a real network, and a service that shows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from monitor.answering import Answerer
+from monitor.core.model import Observation, Reading, Reference
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.past import Memory
+from monitor.core.registry import Limits
+from monitor.core.rules import SeriesRules
+from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.exposition import METRICS, STATES, Exposition
+from monitor.journal import DeadLetter
+from monitor.sources.simulate import CARTS, Cart, Fleet
+from monitor.web import Page, Service
+
+START = 1_780_000_000.0
+RULES = SeriesRules(group="yard", unit="kg", window_pairs=300, pairing=Rules("all", 3600.0))
+
+
+class Yard:
+    """Animals cross the carts as fast as the thread goes; ``service`` shows what comes of it."""
+
+    def __init__(self, service: Service, carts: Sequence[Cart] = CARTS, seed: int = 1) -> None:
+        self.service = service
+        self.letters: tuple[DeadLetter, ...] = ()
+        self.offsets: dict[str, float] = {}
+        self._past = Memory()
+        self.network = Network(
+            Plan(
+                lambda _s, _q: RULES,
+                match_on=frozenset({"subject", "key"}),
+                limits=Limits(100, 1000),
+                window_pairs_max=300,
+            ),
+            self._past,
+        )
+        self._answerer = Answerer(self.network, service.wishes)
+        self._exposition = Exposition()
+        self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
+        self._now = START
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def work(self, seconds: float) -> Page:
+        """Let some simulated time pass, then publish."""
+        self._now += seconds
+        observations = [self._shifted(each) for each in self._fleet.step(self._now)]
+        self.take(observations)
+        return self.publish()
+
+    def take(self, observations: Sequence[Observation]) -> None:
+        """Let the network have some observations, as the daemon does."""
+        outcome = self.network.observe(observations, self._now)
+        references = [each for each in observations if isinstance(each, Reference)]
+        self._past.keep(outcome.pairs, references)
+        self.network.apply(outcome.pairs)
+
+    def publish(self) -> Page:
+        """Publish what is known."""
+        snapshot = self.network.evaluate(self._now)
+        answers = self._answerer.answers(self._now)
+        settings = {"http": {"port": 9108}}
+        page = Page(
+            self._exposition.render(snapshot),
+            snapshot,
+            dead_letters=self.letters,
+            doctor=DOCTOR,
+            details=answers.details,
+            occasions=answers.occasions,
+            settings=settings,
+            settings_hash="ab" * 32,
+        )
+        self.service.publish(page)
+        return page
+
+    def run(self, speed: float = 2.0, every: float = 0.1) -> None:
+        """Work in a thread until :meth:`stop`: ``speed`` simulated seconds each ``every``."""
+        self._thread = threading.Thread(target=self._run, args=(speed, every), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(5.0)
+
+    def _run(self, speed: float, every: float) -> None:
+        while not self._stopped.wait(every):
+            self.work(speed)
+
+    def _shifted(self, each: Observation) -> Observation:
+        """Return a reading with the offset that was injected into its sensor."""
+        if isinstance(each, Reading) and each.sensor in self.offsets:
+            return msgspec.structs.replace(each, value=each.value + self.offsets[each.sensor])
+        assert isinstance(each, Reading | Reference)
+        return each
+
+
+DOCTOR = {
+    "findings": ["mass: 0 keys in common"],
+    "text": "mass: 0 keys in common",
+    "received": 5,
+    "committed": 4,
+    "readings_held": 2,
+    "references_held": 2,
+    "expired_unpaired": 1,
+    "filters": [
+        {"filter": "a/+", "kind": "reading", "last_message": None, "delay_seconds": None},
+        {"filter": "b/+", "kind": "reference", "last_message": START, "delay_seconds": 0.5},
+    ],
+    "refusals": [{"reason": "bad_payload", "count": 1, "topic": "a/b", "detail": "not JSON"}],
+    "quantities": [],
+}
+
+
+def fleet(series: int, seed: int = 1) -> Snapshot:
+    """Return a snapshot of so many series with numbers drawn at random."""
+    random = np.random.default_rng(seed)
+    statistics = {metric.statistic: random.lognormal(size=series) for metric in METRICS.values()}
+    for share in ("calibration_coverage_ratio", "availability_ratio", "ucc_gain_ratio"):
+        statistics[share] = random.random(series)
+    states = random.choice(STATES, size=series, p=[0.1, 0.7, 0.1, 0.05, 0.05]).tolist()
+    firing = np.array([state == "firing" for state in states])
+    return Snapshot(
+        time=START,
+        names=tuple(
+            SeriesName(f"node-{row:05}", "pm25", "ug/m3", f"model-{row % 7}")
+            for row in range(series)
+        ),
+        statistics=statistics | {"calibration_coverage_stated": np.full(series, 0.9)},
+        states=tuple(states),
+        alerts={"offset": firing},
+        evidence=random.lognormal(size=series),
+        sentences=tuple(
+            "reads 6.2 ug/m3 high (4.1 to 8.3), since 2026-03-01 06:12"
+            if on
+            else "as right as it says"
+            for on in firing
+        ),
+        advice=tuple("subtract 6.2 ug/m3" if on else "" for on in firing),
+        window_pairs=random.integers(1, 500, series),
+        last_reading=START - random.random(series) * 1e5,
+        last_pair=START - random.random(series) * 1e5,
+        withdrawn=np.zeros(series, dtype=np.bool_),
+        recent_z=random.standard_normal((series, 20)),
+        intervals_only=random.random(series) < 0.2,
+    )
