@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 import orjson
-from fastapi import APIRouter, HTTPException
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from monitor.web.limits import ANSWER_SECONDS
 from monitor.web.page import Page
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = b"retry: 500\n\n"
+_TOO_MANY: Final = "too many pages are live; this one is right but stands still"
 
 
 def routes(service: Service, renderer: Renderer) -> APIRouter:
@@ -35,37 +37,62 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
     streams = Streams(service.connections_max // 2)
 
     @router.get("/fleet")
-    async def fleet(wished: WishOfPage) -> StreamingResponse:
+    async def fleet(wished: WishOfPage) -> Stream:
         return streams.open(_fleet(service, renderer, wished))
 
     @router.get("/page")
-    async def page() -> StreamingResponse:
+    async def page() -> Stream:
         return streams.open(_published(service))
 
     return router
 
 
 class Streams:
-    """Counts the streams that are open; refuses one too many."""
+    """Counts the streams that are open."""
 
     def __init__(self, most: int) -> None:
         self._most: Final = most
         self._open = 0
 
-    def open(self, events: AsyncIterator[bytes]) -> StreamingResponse:
+    def open(self, events: AsyncIterator[bytes]) -> Stream:
         """Return an answer that sends ``events`` as they come."""
-        if self._open >= self._most:
-            raise HTTPException(503, "too many pages are live", {"Retry-After": "10"})
-        return StreamingResponse(self._counted(events), media_type="text/event-stream")
+        return Stream(self, events)
 
-    async def _counted(self, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    def enter(self) -> bool:
+        """Count one more stream; return False if it is one too many."""
+        if self._open >= self._most:
+            return False
         self._open += 1
+        return True
+
+    def leave(self) -> None:
+        """Count one stream less."""
+        self._open -= 1
+
+
+class Stream(StreamingResponse):
+    """An answer that goes on; a refusal if there are too many of them."""
+
+    def __init__(self, streams: Streams, events: AsyncIterator[bytes]) -> None:
+        super().__init__(_begun(events), media_type="text/event-stream")
+        self._streams: Final = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until they end, or the reader is gone."""
+        if not self._streams.enter():
+            refusal = JSONResponse({"detail": _TOO_MANY}, 503, {"Retry-After": "10"})
+            await refusal(scope, receive, send)
+            return
         try:
-            yield _AGAIN
-            async for event in events:
-                yield event
+            await super().__call__(scope, receive, send)
         finally:
-            self._open -= 1
+            self._streams.leave()
+
+
+async def _begun(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield _AGAIN
+    async for event in events:
+        yield event
 
 
 async def _pages(service: Service) -> AsyncIterator[Page]:

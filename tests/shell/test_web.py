@@ -5,21 +5,32 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import math
+import re
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import jsonschema
 import numpy as np
 import pytest
 from harness.programs import until
+from harness.yard import Yard, fleet
 
+from monitor.config import parse, settings_hash, shown_settings
+from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.exposition import Exposition
+from monitor.files import read_pairs
 from monitor.journal import DeadLetter
-from monitor.web import Page, Service, ServiceError
+from monitor.web import Page, Service, ServiceError, documents
+from monitor.web.selection import ORDERS, WORDS, Wish, select
+from monitor.web.wishes import OCCASIONS_MAX, SERIES_MAX, WISH_SECONDS, Wishes
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -166,6 +177,337 @@ def test_a_hostile_name_is_text_and_the_policy_forbids_foreign_hosts(service):
     assert "https://" not in text
     letters = json.loads(get(service, "/api/v1/deadletters")[1])["deadletters"]
     assert letters[0]["topic"] == HOSTILE
+
+
+def published(service: Service, snapshot: Snapshot, **more) -> None:
+    service.publish(Page(Exposition().render(snapshot), snapshot, **more))
+
+
+@pytest.fixture
+def yard(service: Service) -> Iterator[Yard]:
+    """Return a fleet that is at work, and answers what is asked of it."""
+    made = Yard(service)
+    made.work(150.0)
+    made.run(0.1)
+    yield made
+    made.stop()
+
+
+def document(service: Service, path: str):
+    status, body, headers = get(service, path)
+    assert status == 200, (path, body)
+    assert headers["Content-Type"] == "application/json"
+    return json.loads(body)
+
+
+def test_series_are_filtered_sorted_and_paged_by_the_query(service):
+    snapshot = fleet(1000)
+    published(service, snapshot)
+    firing = [f"node-{row:05}" for row, state in enumerate(snapshot.states) if state == "firing"]
+    evidence = dict(zip((name.sensor for name in snapshot.names), snapshot.evidence, strict=True))
+
+    found = document(service, "/api/v1/series?state=firing&sort=-evidence&rows=10&page=2")
+    assert (found["matching"], found["page"]) == (len(firing), 2)
+    assert found["pages"] == -(-len(firing) // 10)
+    assert found["states"]["firing"] == len(firing)
+    assert [each["sensor"] for each in found["series"]] == (
+        sorted(firing, key=lambda sensor: -evidence[sensor])[10:20]
+    )
+    of_group = document(service, "/api/v1/series?group=model-3&text=NODE-000")
+    assert {each["group"] for each in of_group["series"]} == {"model-3"}
+    assert of_group["matching"] == sum(row % 7 == 3 for row in range(100))
+    assert len(document(service, "/api/v1/series")["series"]) == 1000
+
+
+@pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
+@pytest.mark.parametrize("turned", ["", "-"])
+def test_what_has_no_number_comes_last_in_every_order(order, turned):
+    snapshot = fleet(30)
+    for values in (*snapshot.statistics.values(), snapshot.evidence, snapshot.last_pair):
+        if not np.isfinite(values).all() or order not in WORDS:
+            values[::3] = np.nan
+    chosen = select(snapshot, Wish(order=order, descending=bool(turned)))
+
+    assert sorted(chosen.rows.tolist()) == list(range(30))
+    if order not in WORDS:
+        keys = ORDERS[order](snapshot)[chosen.rows]
+        known = keys[~np.isnan(keys)]
+        assert np.isnan(keys[known.size :]).all()
+        assert (np.diff(known) <= 0).all() if turned else (np.diff(known) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "query", ["sort=secret", "state=broken", "page=0", "page=x", "rows=100000", "text=" + "x" * 300]
+)
+@pytest.mark.parametrize("path", ["/", "/api/v1/series"])
+def test_a_query_that_cannot_be_is_refused_in_words(path, query, service):
+    service.publish(page())
+    status, body, headers = get(service, f"{path}?{query}")
+
+    assert status == 422
+    assert b"the address asks for what cannot be" in body
+    assert headers["Content-Type"].startswith("text/html" if path == "/" else "application/json")
+
+
+def test_the_pairs_of_a_series_are_its_window_newest_first(service, yard):
+    found = document(service, "/api/v1/series/cart-03/mass/pairs?limit=20")
+    times = [each["time"] for each in found["pairs"]]
+
+    assert found["total"] > 100
+    assert len(times) == 20
+    assert times == sorted(times, reverse=True)
+    for each in found["pairs"]:
+        assert each["error"] == pytest.approx(each["value"] - each["reference"])
+        assert each["z"] == pytest.approx(each["error"] / math.hypot(each["u"], each["u_ref"]))
+        assert each["inside"] == (each["lower"] <= each["reference"] <= each["upper"])
+        assert each["key"]
+
+
+def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
+    yard.stop()
+    yard.service.wishes.want_series(SeriesKey("cart-04", "mass"))
+    snapshot = yard.publish().snapshot
+    row = [name.sensor for name in snapshot.names].index("cart-04")
+    status, body, headers = get(service, "/api/v1/series/cart-04/mass/pairs?format=csv")
+    file = tmp_path / "pairs.csv"
+    file.write_bytes(body)
+    table = read_pairs(file)
+    error = table.value - table.reference
+    z = error / np.hypot(table.u, table.u_ref)
+
+    assert status == 200
+    assert headers["Content-Disposition"] == 'attachment; filename="cart-04_mass.csv"'
+    assert table.names == (("cart-04", "mass"),)
+    assert error.mean() == pytest.approx(snapshot.statistics["calibration_bias"][row], rel=1e-12)
+    assert (z * z).mean() == pytest.approx(snapshot.statistics["calibration_zms"][row], rel=1e-12)
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
+def test_no_key_becomes_a_formula_in_a_spreadsheet(begin):
+    assert documents.plain(f"{begin}1+1") == f"'{begin}1+1"
+    assert documents.plain("982 000") == "982 000"
+
+
+@pytest.mark.parametrize("axes", ["bandwidth-miss", "excess-deficit"])
+def test_the_curve_ends_where_the_statistics_say(axes, service, yard):
+    found = document(service, f"/api/v1/series/cart-04/mass/ucc?axes={axes}")
+    points = found["curve"]
+    x, y = ([point[axis] for point in points] for axis in "xy")
+
+    assert found["axes"] == dict(zip("xy", axes.split("-"), strict=True))
+    assert x == sorted(x)
+    assert y == sorted(y, reverse=True)
+    assert found["stated"]["scale"] == 1.0
+    assert found["optimal"]["scale"] == found["statistics"]["scale_optimal"]
+    if axes == "bandwidth-miss":
+        area = sum((b - a) * m for a, b, m in zip(x, x[1:], y, strict=False))
+        assert area == pytest.approx(found["statistics"]["auucc"], rel=1e-9)
+
+
+def test_an_event_has_every_pair_of_its_key(service, yard):
+    pair = document(service, "/api/v1/series/cart-01/mass/pairs?limit=1")["pairs"][0]
+    found = document(service, f"/api/v1/events/{pair['key']}")
+
+    assert found["key"] == pair["key"]
+    assert [(each["sensor"], each["value"]) for each in found["pairs"]] == [
+        ("cart-01", pair["value"])
+    ]
+    assert document(service, "/api/v1/events/a/key%20nobody?has")["pairs"] == []
+
+
+def test_what_nobody_has_heard_of_is_said_so_with_what_to_do(service, yard):
+    for path in ("/api/v1/series/x/y/pairs", "/api/v1/series/x/y/ucc", "/api/v1/series/x/y"):
+        status, body, _ = get(service, path)
+        assert status == 404
+        assert "/api/v1/series lists" in json.loads(body)["detail"]
+    status, body, headers = get(service, "/series/x/y")
+    assert (status, headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert b"Back to the fleet" in body
+
+
+def test_a_busy_daemon_is_said_and_waited_for_no_longer_than_a_few_seconds(service, monkeypatch):
+    monkeypatch.setattr("monitor.web.answers.WAIT_SECONDS", 0.1)
+    service.publish(page())
+    status, body, headers = get(service, "/api/v1/series/cart-01/mass/pairs")
+
+    assert (status, headers["Retry-After"]) == (503, "3")
+    assert b"ask again" in body
+
+
+def test_dead_letters_of_one_sensor_and_one_reason(service):
+    letters = [
+        DeadLetter(1.0, "wow/cart-01/reading", "bad_payload", "", b""),
+        DeadLetter(2.0, "wow/cart-02/reading", "bad_payload", "", b""),
+        DeadLetter(3.0, "wow/cart-01/reading", "future", "", b""),
+    ]
+    published(service, fleet(1), dead_letters=tuple(letters))
+
+    def received(query: str) -> list[float]:
+        found = document(service, f"/api/v1/deadletters?{query}")["deadletters"]
+        return [each["received"] for each in found]
+
+    assert received("") == [1.0, 2.0, 3.0]
+    assert received("sensor=cart-01") == [1.0, 3.0]
+    assert received("sensor=cart-01&reason=future") == [3.0]
+    assert received("sensor=cart-0") == []
+
+
+def test_the_settings_in_force_have_their_hash_and_no_credentials(service):
+    text = """
+mqtt: {host: broker.example, username: herd, password_env: SECRET_PLACE}
+groups: [{name: yard, sensors: ["cart-*"]}]
+"""
+    settings = parse(text.encode(), "settings")
+    shown = shown_settings(settings)
+    published(service, fleet(1), settings=shown, settings_hash=settings_hash(settings))
+    body = get(service, "/api/v1/settings")[1]
+    found = json.loads(body)
+
+    assert found["settings"]["mqtt"]["host"] == "broker.example"
+    assert found["settings"]["groups"][0]["name"] == "yard"
+    assert found["hash"] == settings_hash(settings)
+    for secret in (b"herd", b"SECRET_PLACE", b"password", b"username"):
+        assert secret not in body
+        assert secret not in get(service, "/about")[1].replace(b"passwords", b"")
+
+
+def test_the_description_of_the_interface_is_true(service, yard):
+    description = document(service, "/api/v1/openapi.json")
+    pair = document(service, "/api/v1/series/cart-01/mass/pairs?limit=1")["pairs"][0]
+    yard.letters = (DeadLetter(1.0, "a/b", "bad_payload", "", b"x"),)
+    yard.publish()
+    names = {"sensor": "cart-01", "quantity": "mass", "key": pair["key"]}
+
+    assert description["openapi"].startswith("3.")
+    for path, operations in description["paths"].items():
+        assert set(operations) == {"get"}, path
+        answer = document(service, path.format(**names))
+        said = operations["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        schema = {**said, "components": description["components"]}
+        jsonschema.validate(answer, schema)
+        model = description["components"]["schemas"][said["$ref"].rpartition("/")[2]]
+        if model["title"] != "Doctor":
+            assert set(answer) <= set(model["properties"]), path
+    assert len(description["paths"]) >= 9
+
+
+def stream(service: Service, path: str, wanted: int) -> list[dict]:
+    """Return the first events of a stream."""
+    connection = http.client.HTTPConnection(service.url.removeprefix("http://"), timeout=5.0)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    events: list[dict] = []
+    while len(events) < wanted:
+        line = answer.readline().decode()
+        assert line, "the stream ended early"
+        if line.startswith("data: "):
+            events.append(json.loads(line.removeprefix("data: ")))
+    connection.close()
+    return events
+
+
+def test_a_stream_begins_with_all_lines_and_goes_on_with_those_that_changed(service):
+    snapshot = fleet(30)
+    published(service, snapshot)
+
+    def change() -> None:
+        changed = [*snapshot.sentences]
+        changed[7] = "reads nothing but <b>trouble</b>"
+        published(service, replace(snapshot, sentences=tuple(changed)))
+
+    later = threading.Timer(0.5, change)
+    later.start()
+    first, second = stream(service, "/live/fleet?sort=sensor", 2)
+    later.join()
+
+    assert first["order"] == [f"node-{row:05}/pm25" for row in range(30)]
+    assert set(first["rows"]) == set(first["order"])
+    assert set(second["rows"]) == {"node-00007/pm25"}
+    assert "order" not in second
+    assert "&lt;b&gt;trouble" in second["rows"]["node-00007/pm25"]
+
+
+def test_streams_leave_connections_for_others(service):
+    service.publish(page())
+    port = int(service.url.rsplit(":", 1)[1])
+    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(service.connections_max)]
+    try:
+        for each in held[:-2]:
+            each.sendall(b"GET /live/page HTTP/1.1\r\nHost: x\r\n\r\n")
+        codes = [each.recv(64)[9:12] for each in held[:-2]]
+        assert codes.count(b"200") == service.connections_max // 2
+        assert set(codes) == {b"200", b"503"}
+        held[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert held[-1].recv(64)[9:12] == b"200"
+    finally:
+        for each in held:
+            each.close()
+
+
+def test_an_open_stream_does_not_hold_up_the_end(service):
+    service.publish(page())
+    with socket.create_connection(("127.0.0.1", int(service.url.rsplit(":", 1)[1]))) as listening:
+        listening.sendall(b"GET /live/page HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert listening.recv(64)
+        began = time.monotonic()
+        service.stop()
+
+        assert time.monotonic() - began < 3.0
+
+
+def test_wishes_are_bounded_and_forgotten():
+    now = [0.0]
+    wishes = Wishes(lambda: now[0])
+    for at in range(2 * SERIES_MAX):
+        wishes.want_series(SeriesKey(f"s{at}", "q"))
+    wishes.want_series(SeriesKey("s60", "q"))
+    for at in range(2 * OCCASIONS_MAX):
+        wishes.want_occasion(f"k{at}")
+
+    assert len(wishes.series()) == SERIES_MAX
+    assert wishes.series()[-1] == ("s60", "q")
+    assert wishes.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
+    now[0] = WISH_SECONDS + 1.0
+    assert wishes.series() == wishes.occasions() == []
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(service):
+    service.publish(page())
+    first = get(service, "/")
+    again = get(service, "/", **{"If-None-Match": first[2]["ETag"]})
+
+    assert first[0] == 200
+    assert (again[0], again[1]) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/alerts", "/doctor", "/about", "/series/cart-01/mass", "/static/monitor.js", "/nothing"],
+)
+def test_every_answer_carries_the_policy_and_no_style_or_script_of_its_own(path, service, yard):
+    status, body, headers = get(service, path)
+    text = body.decode()
+
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "'unsafe" not in headers["Content-Security-Policy"]
+    if path.endswith(".js"):
+        assert "immutable" in headers["Cache-Control"]
+    else:
+        assert headers["Cache-Control"] == "no-store"
+        assert " style=" not in text
+        assert "<style" not in text
+        assert not re.search(r"\son\w+=", text)
+    assert get(service, path, "HEAD")[:2] == (status, b"")
+
+
+def test_a_fleet_of_ten_thousand_costs_a_page_of_two_hundred(service):
+    published(service, fleet(10_000))
+    body = get(service, "/")[1]
+    packed = get(service, "/", **{"Accept-Encoding": "gzip"})[1]
+
+    assert body.count(b"data-key=") == 200
+    assert len(packed) < 60_000
 
 
 def test_slow_connections_are_dropped_and_do_not_keep_others_out(service):
