@@ -20,7 +20,7 @@ from monitor.core import curves
 from monitor.core.characteristics import Bands, bands
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
-from monitor.core.ranking import seen
+from monitor.core.ranking import Events, averaged, seen
 from monitor.core.scores import SCORES
 
 REPLICATES: Final = 9_999
@@ -56,7 +56,7 @@ class Contest(NamedTuple):
     events: int
 
 
-def one_event(c: Columns, event: Int, number: int, names: Sequence[str]) -> Sighting | None:
+def one_event(c: Columns, event: Events, number: int, names: Sequence[str]) -> Sighting | None:
     """Return each series' last pair of one event with the named scores (A-19); None if nobody's."""
     rows, events = seen(c, event)
     rows = rows[events == number]
@@ -128,9 +128,10 @@ def compare_scores(
 ) -> tuple[float, float]:
     """Return the difference of a mean score (first less second) and its two-sided p-value.
 
-    On the same events row by row; ``block``: events that swap together.
+    On the same events row by row; ``block``: events that swap together. KeyError for a score
+    without a mean.
     """
-    rows = SCORES[name].rows
+    rows = averaged(name).rows
     return curves.permutation_test(
         (rows(one),),
         (rows(other),),

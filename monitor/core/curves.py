@@ -19,6 +19,8 @@ from monitor.core.model import Float
 
 # Draws of the permutation test worked on at a time.
 PORTION: Final = 1 << 18
+# Relative error of a mean that is put down to rounding.
+ROUNDING: Final = 1e-12
 
 
 class Curve(NamedTuple):
@@ -190,6 +192,13 @@ def mean_of(means: Float) -> Float:
     return means[..., 0]
 
 
+def _rounding(of_means: Callable[[Float], Float], rows: Float) -> float:
+    """Return how much a statistic of the means of ``rows`` may owe to rounding."""
+    means = np.abs(rows).mean(axis=0)
+    moved = means * (1.0 + ROUNDING * np.eye(means.size))
+    return float(np.sum(np.abs(of_means(moved) - of_means(means))))
+
+
 def permutation_test(
     one: tuple[Float, ...],
     other: tuple[Float, ...],
@@ -204,18 +213,19 @@ def permutation_test(
     ``of_means`` makes the statistic from the means of the rows of ``one`` and of ``other``, row by
     row of the same events: AUUCC from (half-widths, critical scales) by default. Under the null
     hypothesis the labels of each event may be swapped, those of ``block`` successive events
-    together where events depend on each other.
+    together where events depend on each other. Differences equal but for rounding are ties.
     """
     a, b = np.stack(one, axis=1), np.stack(other, axis=1)
     n, total, change = a.shape[0], (a + b).sum(axis=0), b - a
     difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
     random = np.random.Generator(np.random.SFC64(seed))
     blocks = np.add.reduceat(change, np.arange(0, n, block), axis=0)
+    least = abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
     extreme, portion = 0, max(1, PORTION // blocks.shape[0])
     for begin in range(0, replicates, portion):
         size = (min(portion, replicates - begin), blocks.shape[0])
         swapped = random.integers(0, 2, size=size, dtype=np.int8).astype(np.float64)
         first = a.sum(axis=0) + swapped @ blocks
         apart = of_means(first / n) - of_means((total - first) / n)
-        extreme += int(np.sum(np.abs(apart) >= abs(difference) * (1.0 - 1e-12)))
+        extreme += int(np.sum(np.abs(apart) >= least))
     return difference, (1.0 + extreme) / (1.0 + replicates)

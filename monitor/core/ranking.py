@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtr
 
 from monitor.core.calibration import z_lag1
@@ -30,13 +31,17 @@ from monitor.core.resampling import (
     block_means,
     resampled_means,
 )
-from monitor.core.scores import SCORES, Density
+from monitor.core.scores import SCORES, Density, Score
 
+# The occasion of each pair: the reference's identity, or any number of it.
+Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 Profile = Literal["accuracy", "coverage", "balanced"]
 PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")
 REPLICATES: Final = 2_000
 # Below this many common events there are means and ranks, but no intervals.
 MIN_EVENTS: Final = 20
+# Differences of means below this share of them are put down to rounding.
+ROUNDING: Final = 1e-9
 
 
 class Ranked(NamedTuple):
@@ -57,13 +62,14 @@ class Ranked(NamedTuple):
 class Ranking(NamedTuple):
     """The table: one number a series in each array, in the order of the series handed in.
 
-    ``events`` is how many events all of them saw, ``availability`` the share of all events that
-    each saw, ``gain`` what each one's uncertainty is worth (comparable where raw curves are not,
-    C-25). ``best_first`` are the series by rank of the ``primary`` score. ``block``: events drawn
-    together.
+    ``events`` is how many events all of them saw, ``seen`` how many each saw, ``availability``
+    that as a share of all events, ``gain`` what each one's uncertainty is worth (comparable where
+    raw curves are not, C-25). ``best_first`` are the series by rank of the ``primary`` score.
+    ``block``: events drawn together.
     """
 
     events: int
+    seen: Int
     availability: Float
     primary: str
     scores: dict[str, Ranked]
@@ -98,7 +104,15 @@ def score_of(profile: Profile, density: Density) -> str:
     ]
 
 
-def seen(c: Columns, event: Int) -> tuple[Int, Int]:
+def averaged(name: str) -> Score:
+    """Return a score that has a mean; KeyError for others (log_tophat: infinite at a miss)."""
+    score = SCORES[name]
+    if score.expected is None:
+        raise KeyError(name)
+    return score
+
+
+def seen(c: Columns, event: Events) -> tuple[Int, Events]:
     """Return the last row of each series' each event, by event, and the rows' events."""
     order = np.lexsort((c.series, event))
     events, series = event[order], c.series[order]
@@ -106,7 +120,7 @@ def seen(c: Columns, event: Int) -> tuple[Int, Int]:
     return order[last], events[last]
 
 
-def on_common_events(c: Columns, event: Int) -> tuple[Columns, Int] | None:
+def on_common_events(c: Columns, event: Events) -> tuple[Columns, Events] | None:
     """Return the pairs of events that every series saw, in the same order, and those events.
 
     ``event`` numbers the occasion of each row. Events come in the order of the first series'
@@ -124,14 +138,19 @@ def on_common_events(c: Columns, event: Int) -> tuple[Columns, Int] | None:
     return c.select(table.reshape(-1), starts), event[table[0]]
 
 
-def availability(c: Columns, event: Int, offered: int | None = None) -> Float:
+def events_seen(c: Columns, event: Events) -> Int:
+    """Return how many events each series saw."""
+    rows, _ = seen(c, event)
+    return np.bincount(c.series[rows], minlength=c.starts.size)
+
+
+def availability(c: Columns, event: Events, offered: int | None = None) -> Float:
     """Return the share of events that each series saw (A-17).
 
     ``offered`` is how many events took place; by default those that any of the series saw.
     """
-    rows, events = seen(c, event)
-    took_place = np.unique(events).size if offered is None else offered
-    return np.bincount(c.series[rows], minlength=c.starts.size) / took_place
+    took_place = np.unique(event).size if offered is None else offered
+    return events_seen(c, event) / took_place
 
 
 def ranks(numbers: Float) -> Float:
@@ -143,28 +162,34 @@ def ranks(numbers: Float) -> Float:
 
 def ranking(
     c: Columns,
-    event: Int,
+    event: Events,
     *,
     seed: int,
     profile: Profile = "accuracy",
     density: Density = "normal",
+    names: Sequence[str] | None = None,
     offered: int | None = None,
     replicates: int = REPLICATES,
 ) -> Ranking | None:
-    """Return the table of series on their common events; None where there is none (A-20)."""
+    """Return the table of series on their common events; None where there is none (A-20).
+
+    It has the scores of all profiles, or those of ``names`` after the primary one; KeyError for a
+    score without a mean.
+    """
     common = on_common_events(c, event)
     if common is None:
         return None
     pairs, events = common
     length = _block(pairs)
-    names = [score_of(each, density) for each in PROFILES]
+    primary = score_of(profile, density)
+    wanted = [score_of(each, density) for each in PROFILES] if names is None else [primary, *names]
     columns = {
         name: ranked(_by_event(pairs, name), seed=seed, replicates=replicates, block=length)
-        for name in names
+        for name in dict.fromkeys(wanted)
     }
-    primary = score_of(profile, density)
     return Ranking(
         events=events.size,
+        seen=events_seen(c, event),
         availability=availability(c, event, offered),
         primary=primary,
         scores=columns,
@@ -178,7 +203,7 @@ def ranking(
 
 def _by_event(pairs: Columns, name: str) -> Float:
     """Return a score as a table (events x series)."""
-    return np.ascontiguousarray(pairs.once(SCORES[name].rows).reshape(pairs.starts.size, -1).T)
+    return np.ascontiguousarray(pairs.once(averaged(name).rows).reshape(pairs.starts.size, -1).T)
 
 
 def _block(pairs: Columns) -> int:
@@ -216,18 +241,21 @@ def rank_bounds(mean: Float, replicas: Float) -> tuple[Float, Float]:
     """Return the 95 % interval of each series' rank from resampled means (replicates x series).
 
     A series stands behind as many as are certainly better and before as many as are certainly
-    worse; certain are differences beyond the studentised bootstrap's simultaneous interval. The
-    plain percentiles of resampled ranks would not hold the rank of near ties. Five equal sensors
-    kept all five ranks in 90, 94 and 95 % of 400 simulations with 20, 60 and 1000 events.
+    worse; certain are differences beyond the studentised bootstrap's simultaneous interval and
+    beyond rounding. The plain percentiles of resampled ranks would not hold the rank of near ties.
+    Each of five equal sensors kept all five ranks in 92, 95 and 96 % of 400 simulations with 20,
+    60 and 1000 events (CRPS, normal errors, 1000 replicates).
     """
     lower, upper = np.empty(mean.size), np.empty(mean.size)
+    size = ROUNDING * np.abs(replicas).max(axis=0)
     for i in range(mean.size):
         gap = mean - mean[i]
         off = replicas - replicas[:, [i]] - gap
         spread = off.std(axis=0)
-        clear = spread > 1e-9 * np.abs(mean).max()
+        rounding = np.maximum(size, size[i])
+        clear = spread > rounding
         t = np.divide(np.abs(off), spread, out=np.zeros_like(off), where=clear)
-        margin = np.quantile(t.max(axis=1), LEVEL) * spread
+        margin = np.maximum(np.quantile(t.max(axis=1), LEVEL) * spread, rounding)
         lower[i] = 1.0 + np.sum(gap < -margin)
         upper[i] = mean.size - np.sum(gap > margin)
     return lower, upper

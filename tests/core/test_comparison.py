@@ -170,3 +170,40 @@ def test_gain_at_an_operating_point_is_the_width_saved_at_the_same_miss_rate():
         assert curves.gain_at(stated, constant, miss) == pytest.approx(1.0 - own / flat, rel=1e-9)
     never = curves.curve(np.zeros(2), np.zeros(2), np.ones(2))
     assert np.isnan(curves.gain_at(never, constant, 0.1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_count_as_ties_though_the_numbers_are_rounded(seed):
+    """Widths in tenths about 1000: many assignments of labels give the same difference exactly."""
+    tenths = np.random.default_rng(seed).integers(10_000, 10_004, (2, 8))
+    gap = [int(a - b) for a, b in tenths.T]
+    sums = [
+        sum(s * d for s, d in zip(signs, gap, strict=True))
+        for signs in itertools.product((1, -1), repeat=8)
+    ]
+    want = sum(abs(total) >= abs(sum(gap)) for total in sums) / 2**8
+
+    rows = [(each / 10.0,) for each in tenths]
+    _, got = curves.permutation_test(
+        *rows, replicates=4000, seed=1, of_means=curves.mean_of
+    )  # fmt: skip
+
+    assert got == pytest.approx(want, abs=4.0 * np.sqrt(want * (1.0 - want) / 4000) + 1e-3)
+
+
+def test_what_differs_by_rounding_alone_does_not_differ():
+    random = np.random.default_rng(2)
+    reference = random.normal(size=200)
+    near, far = (pairs(reference + s * random.normal(size=200), reference, s) for s in (1.0, 3.0))
+
+    got = comparison.compare_uncertainties(near, far, seed=1, replicates=499)
+
+    assert got.measure == "auucc_gain"
+    assert got.p == 1.0
+
+
+def test_a_score_without_a_mean_is_not_compared():
+    c = pairs([0.0, 5.0], 0.0, 1.0)
+
+    with pytest.raises(KeyError, match="log_tophat"):
+        comparison.compare_scores(c, c, "log_tophat", seed=1)

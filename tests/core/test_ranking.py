@@ -6,6 +6,8 @@ import csv
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from series import pairs
 
@@ -95,6 +97,7 @@ def test_a_sensor_that_drops_hard_events_does_not_win_but_shows_its_availability
     assert alone[1] < alone[0]
     crps = got.scores["crps"]
     assert got.availability == pytest.approx([200 / 250, kept.counts[1] / 250])
+    assert got.seen.tolist() == [200, kept.counts[1]]
     assert got.events == kept.counts[1]
     assert crps.mean[0] == pytest.approx(
         scores.crps_normal(c)[:200][np.isin(event[:200], numbers[kept.series == 1])].mean()
@@ -283,3 +286,120 @@ def test_columns_handed_in_are_left_alone():
     assert isinstance(c, Columns)
     for name, rows in before.items():
         np.testing.assert_array_equal(getattr(c, name), rows)
+
+
+LARGE = [7, 2**53, 2**53 + 1, 2**63 + 5, 2**63 + 6, 2**64 - 1]
+SEEN = st.lists(
+    st.lists(st.sampled_from(LARGE), min_size=1, max_size=9), min_size=1, max_size=4
+)  # fmt: skip
+
+
+@given(SEEN)
+@settings(max_examples=150, deadline=None)
+def test_common_events_and_availability_are_those_of_plain_python(by_series):
+    """Identities are 64-bit numbers without a sign; some are equal as floating-point numbers."""
+    numbers = [number for series in by_series for number in series]
+    c = pairs(
+        np.arange(len(numbers)), 0.0, 1.0, starts=np.cumsum([0, *map(len, by_series[:-1])])
+    )  # fmt: skip
+    event = np.array(numbers, dtype=np.uint64)
+    last = [{} for _ in by_series]
+    for row, (series, number) in enumerate(zip(c.series.tolist(), numbers, strict=True)):
+        last[series][number] = float(row)
+    shared = set.intersection(*(set(each) for each in last))
+    in_order = sorted(shared, key=lambda number: last[0][number])
+
+    common = ranking.on_common_events(c, event)
+
+    counted = ranking.events_seen(c, event)
+    assert counted.tolist() == [len(each) for each in last]
+    share = [len(each) / len(set(numbers)) for each in last]
+    assert ranking.availability(c, event) == pytest.approx(share, rel=1e-15)
+    if not shared:
+        assert common is None
+        return
+    got, events = common
+    assert events.tolist() == in_order
+    assert got.value.tolist() == [each[number] for each in last for number in in_order]
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=12))
+@settings(max_examples=200, deadline=None)
+def test_ranks_and_their_correlation_are_those_of_scipy_with_any_ties(numbers):
+    x, y = np.array(numbers, dtype=float).T
+
+    np.testing.assert_array_equal(ranking.ranks(x), stats.rankdata(x))
+    if np.ptp(x) > 0.0 and np.ptp(y) > 0.0:
+        want = stats.spearmanr(x, y)
+        got = ranking.correlation(x, y)
+        assert got.spearman == pytest.approx(want.statistic, abs=1e-12)
+        assert got.p == pytest.approx(want.pvalue, rel=1e-6, abs=1e-6)
+
+
+def plain_bounds(mean, replicas):
+    """Return the intervals of ranks by loops over replicates and sensors."""
+    count, bounds = len(mean), []
+    for i in range(count):
+        others = [j for j in range(count) if j != i]
+        gap = {j: mean[j] - mean[i] for j in others}
+        off = {j: [line[j] - line[i] - gap[j] for line in replicas] for j in others}
+        sd = {j: float(np.std(off[j])) for j in others}
+        most = [max(abs(off[j][r]) / sd[j] for j in others) for r in range(len(replicas))]
+        quantile = float(np.quantile(most, 0.95))
+        better = sum(gap[j] < -quantile * sd[j] for j in others)
+        worse = sum(gap[j] > quantile * sd[j] for j in others)
+        bounds.append((1 + better, count - worse))
+    return bounds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_of_ranks_are_those_of_plain_python(seed):
+    random = np.random.default_rng(seed)
+    mean = np.array([1.0, 1.05, 1.3, 2.0, 1.32])
+    replicas = mean + 0.1 * random.normal(size=(120, 5))
+
+    lower, upper = ranking.rank_bounds(mean, replicas)
+
+    assert list(zip(lower, upper, strict=True)) == plain_bounds(mean.tolist(), replicas.tolist())
+
+
+def test_sensors_apart_by_rounding_alone_share_their_ranks():
+    """One reads high by as much as the other reads low: intervals score the same but for 1e-15."""
+    random = np.random.default_rng(0)
+    reference, error = random.normal(500.0, 50.0, 60), random.normal(size=60)
+    c = pairs(
+        np.append(reference + error, reference - error), np.tile(reference, 2), 1.0, starts=[0, 60]
+    )
+
+    column = ranking.ranking(c, np.tile(np.arange(60), 2), seed=1).scores["interval"]
+
+    assert 0.0 < abs(column.mean[1] - column.mean[0]) < 1e-12
+    assert column.rank_lower.tolist() == [1.0, 1.0]
+    assert column.rank_upper.tolist() == [2.0, 2.0]
+
+
+def test_a_constant_difference_is_certain_and_a_broken_sensor_makes_no_near_tie_so():
+    random = np.random.default_rng(7)
+    near = 1.0 + random.normal(size=(60, 2)) ** 2
+    constant = ranking.ranked(np.stack([near[:, 0], near[:, 0] + 0.01], axis=1), seed=1)
+    assert constant.rank_upper[0] == 1.0
+
+    two = ranking.ranked(near, seed=1)
+    three = ranking.ranked(np.column_stack([near, np.full(60, 1e12)]), seed=1)
+
+    assert two.rank_lower.tolist() == [1.0, 1.0]
+    assert three.rank_lower.tolist() == [1.0, 1.0, 3.0]
+    assert three.rank_upper.tolist() == [2.0, 2.0, 3.0]
+
+
+def test_any_score_with_a_mean_may_be_ranked():
+    c, event = fleet([1.0, 3.0], 40)
+
+    got = ranking.ranking(c, event, seed=1, profile="balanced", names=["norm", "log"])
+
+    assert list(got.scores) == ["interval", "norm", "log"]
+    for name in ("norm", "log"):
+        want = c.mean(scores.SCORES[name].rows(c))
+        np.testing.assert_allclose(got.scores[name].mean, want, rtol=1e-12)
+    with pytest.raises(KeyError, match="log_tophat"):
+        ranking.ranking(c, event, seed=1, names=["log_tophat"])
