@@ -175,7 +175,7 @@ def process(messages: Iterable) -> set[Pair]:
             continue
         sensor = last["tag"].split(".")[0]
         sampled = seconds(last["sampled_at"])
-        passed = [time for time in readings[sensor] if time - 90.0 <= sampled]
+        passed = [time for time in readings.get(sensor, ()) if time - 90.0 <= sampled]
         time = max(passed, default=-math.inf)
         if sampled - (time - 90.0) <= 120.0:
             value, u = readings[sensor][time]

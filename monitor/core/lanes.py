@@ -175,10 +175,12 @@ class Lane:
     """Readings of one series in event order; of one key where keys must agree.
 
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
+    ``is_local`` is the mode's.
     """
 
     __slots__ = (
         "digest",
+        "is_local",
         "lag_seconds",
         "links",
         "readings",
@@ -188,9 +190,12 @@ class Lane:
         "times",
     )
 
-    def __init__(self, series: int, sensor: str, lag_seconds: float) -> None:
+    def __init__(
+        self, series: int, sensor: str, lag_seconds: float, *, is_local: bool = False
+    ) -> None:
         self.series = series
         self.lag_seconds = lag_seconds
+        self.is_local = is_local
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []
@@ -198,14 +203,16 @@ class Lane:
         self.received: list[float] = []
         self.slots: dict[Identity, Slot] = {}
 
-    def insert(self, reading: Reading, received: float) -> int:
+    def append(self, time: float, reading: Reading, received: float) -> int:
+        """Put a reading behind all others and return its place."""
+        self.times.append(time)
+        self.readings.append(reading)
+        self.received.append(received)
+        return len(self.times) - 1
+
+    def insert(self, time: float, reading: Reading, received: float) -> int:
         """Put a reading in its place and return the place; -1 if it is here already."""
-        time, times = reading.time - self.lag_seconds, self.times
-        if not times or time > times[-1]:
-            times.append(time)
-            self.readings.append(reading)
-            self.received.append(received)
-            return len(times) - 1
+        times = self.times
         first = place = bisect_left(times, time)
         last = bisect_right(times, time, lo=first)
         if first < last:

@@ -305,6 +305,19 @@ def _between(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> range:
     return _spanning(bucket, low, high)
 
 
+def _between_nearer(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> list[int]:
+    """Of those, the references that have no reading, or one that is not nearer than this one."""
+    touched = []
+    for place in _between(lane, bucket, at, rules):
+        slot = lane.slots.get(bucket.identities[place])
+        if slot is not None:
+            reference, taken = bucket.times[place], slot.rows[0][2] - lane.lag_seconds
+            if abs(taken - reference) < abs(lane.times[at] - reference):
+                continue
+        touched.append(place)
+    return touched
+
+
 def _near(lane: Lane, bucket: Bucket, at: int, rules: Rules) -> range:
     """References within tolerance of a reading."""
     time = lane.times[at]
@@ -329,7 +342,7 @@ def _spanning(bucket: Bucket, low: float, high: float) -> range:
 
 
 MODES: Final[dict[str, Mode]] = {
-    "nearest": Mode(_mutually_nearest, _between, _losers, is_local=True),
+    "nearest": Mode(_mutually_nearest, _between_nearer, _losers, is_local=True),
     "first": Mode(_first, _near, _beside),
     "reject": Mode(_only, _near, _beside),
     "all": Mode(_every, _its_nearest, _beside),

@@ -9,6 +9,7 @@ observation is held.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -102,22 +103,33 @@ class Pairing:
 
     def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
         """Take one reading into its lane."""
-        at = lane.insert(reading, received)
-        if at < 0:
-            return "duplicate"
+        times = lane.times
+        time = reading.time - lane.lag_seconds
+        newest = times[-1] if times else -inf
+        if time > newest:
+            at = lane.append(time, reading, received)
+            # Most readings come after one that is newer than all references.
+            if lane.is_local:
+                newest -= MARGIN_SECONDS
+            else:
+                newest = -inf
+        else:
+            at = lane.insert(time, reading, received)
+            if at < 0:
+                return "duplicate"
+            newest = -inf
         self.readings += 1
-        mode, times = self._modes[lane.series], lane.times
         for link in lane.links:
             references = link.bucket.times
-            if not references:
-                continue
-            # Most readings come after one that is newer than all references.
-            if mode.is_local and at and references[-1] + MARGIN_SECONDS < times[at - 1] < times[at]:
-                continue
-            touched = mode.touched_by_reading(lane, link.bucket, at, self._rules[lane.series])
-            self._settle(lane, link.bucket, touched)
-            self._note()
+            if references and references[-1] >= newest:
+                self._settle_by_reading(lane, link.bucket, at)
         return "accepted"
+
+    def _settle_by_reading(self, lane: Lane, bucket: Bucket, at: int) -> None:
+        """Settle the references that the reading at a place of a lane may touch."""
+        mode, rules = self._modes[lane.series], self._rules[lane.series]
+        self._settle(lane, bucket, mode.touched_by_reading(lane, bucket, at, rules))
+        self._note()
 
     def add_reference(
         self, reference: Reference, received: float, *, recalled: bool = False
@@ -269,7 +281,9 @@ class Pairing:
         sensor, quantity, key = name
         self._names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
-        lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds)
+        lane = self.lanes[name] = Lane(
+            series, sensor, rules.lag_seconds, is_local=MODES[rules.mode].is_local
+        )
         self._lanes_of.setdefault(series, []).append(lane)
         self._rules[series], self._modes[series] = rules, MODES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
@@ -336,7 +350,12 @@ class Pairing:
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)
-        before = {row[1]: row for row in slot.rows} if slot is not None else {}
+        if slot is None:
+            if rows:
+                lane.slots[identity] = Slot(rows)
+                self._added += rows
+            return
+        before = {row[1]: row for row in slot.rows}
         for row in rows:
             old = before.pop(row[1], None)
             if old is not None and old[2] != row[2]:
@@ -344,12 +363,10 @@ class Pairing:
             if not _same(old, row):
                 self._added.append(row)
         self._removed.extend((*row[:REMOVED], True) for row in before.values())
-        if not rows:
-            lane.slots.pop(identity, None)
-        elif slot is None:
-            lane.slots[identity] = Slot(rows)
-        else:
+        if rows:
             slot.rows = rows
+        else:
+            del lane.slots[identity]
 
     def _note(self) -> None:
         """Note the changes of one arrival: a pair that moved between references stays."""
@@ -358,13 +375,14 @@ class Pairing:
         self._removed.clear()
         self._added.clear()
 
-    def _stand(self, identity: Identity, held: Held, made: Iterable[Row] = ()) -> None:
+    def _stand(self, identity: Identity, held: Held, made: Sequence[Row] = ()) -> None:
         """Let a reference stand with the pairs it made before; pair it if it is not void."""
         self.references.keep(identity, held)
         if not held.reference.void:
             self._touched.add(held.bucket.scope)
             at = held.bucket.insert(held.reference, identity)
-            self._give_back(identity, held, made)
+            if made:
+                self._give_back(identity, held, made)
             self._settle_near(held.bucket, at)
 
     def _revise(self, identity: Identity, held: Held) -> None:

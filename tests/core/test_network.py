@@ -217,3 +217,16 @@ def test_an_epoch_of_a_sensor_that_has_no_pairs_yet_is_nothing_to_replay():
     shell.take(stream("s", 30, 1))
 
     assert shell.network.evaluate(0.0).window_pairs.tolist() == [25]
+
+
+def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counted():
+    plan = Plan(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
+    network = Network(plan, Memory())
+    for minute in range(60):
+        flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
+        network.observe(flood, 60.0 * minute)
+        network.expire(60.0 * minute)
+        assert network.pairing.readings <= 1000
+
+    assert network.pairing.readings + network.pairing.expired_unpaired == 60 * 50
+    assert network.pairing.expired_unpaired >= 2000
