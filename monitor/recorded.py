@@ -23,6 +23,10 @@ from monitor.core.watch import Change
 from monitor.files import PairTable, detect, read_pairs, read_stream
 
 _BATCH: Final = 4096
+_BARE: Final = (
+    "sigma and an interval without its alpha in one row: sigma counts, the interval does not; "
+    "add a column alpha if it should"
+)
 _SERIES_MAX: Final = 100_000
 
 Progress = Callable[[Iterable[Observation]], Iterable[Observation]]
@@ -102,12 +106,14 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     pairs = np.zeros(table.series.size, dtype=PAIR)
     pairs["id"] = np.arange(table.series.size)
     pairs["series"] = table.series
-    stated = (table.time, table.value, table.u, table.lower, table.upper, table.p)
+    bare = ~np.isnan(table.u) & ~np.isnan(table.lower) & np.isnan(table.p)
+    lower, upper = (np.where(bare, np.nan, end) for end in (table.lower, table.upper))
+    stated = (table.time, table.value, table.u, lower, upper, table.p)
     for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
     memory.apply(pairs)
-    return memory.recorded(table.notes)
+    return memory.recorded((*table.notes, *([_BARE] if bare.any() else [])))
 
 
 def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
