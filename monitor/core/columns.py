@@ -176,6 +176,17 @@ class Columns:
         )
 
 
+def in_blocks(one: Columns, number: int) -> Columns:
+    """Return the only series of ``one`` cut into ``number`` successive ones of nearly equal count.
+
+    A statistic of them shows how far it holds along a series (C-32); at most one block a pair.
+    """
+    count = min(number, one.value.size)
+    size, longer = divmod(one.value.size, count)
+    place = np.arange(count)
+    return one.select(slice(None), place * size + np.minimum(place, longer))
+
+
 def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
     """Return ``function(rows)``, elementwise, evaluated once for each run of equal rows.
 

@@ -352,3 +352,16 @@ def test_normalised_curve_is_in_units_of_the_references_spread_and_thinned_keeps
     np.testing.assert_array_equal(scaled.miss, points.miss)
     assert few.scale.size == 64
     assert (few.scale[0], few.scale[-1]) == (points.scale[0], points.scale[-1])
+
+
+def test_curve_of_a_constant_band_is_the_error_tolerance_curve():
+    """C's relation to the REC curve: the share within a tolerance, the area over it the MAE."""
+    error = np.random.default_rng(4).normal(size=300)
+    ones = np.ones(300)
+
+    points = curves.curve(ones, ones, error)
+
+    within = np.mean(np.abs(error) <= points.bandwidth[:, None] * (1.0 + 1e-12), axis=1)
+    np.testing.assert_allclose(1.0 - points.miss, within, atol=1e-12)
+    area = curves.step_area(points.bandwidth, points.miss)
+    assert area == pytest.approx(np.mean(np.abs(error)), rel=1e-12)

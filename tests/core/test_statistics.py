@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from series import drawn, pairs
 
-from monitor.core.columns import Columns, parts
+from monitor.core.columns import Columns, in_blocks, parts
 from monitor.core.statistics import STATISTICS, compute, live_statistics
 
 NAMES = tuple(STATISTICS)
@@ -262,3 +262,16 @@ def test_numbers_beyond_the_range_are_absent_without_a_warning():
     got = compute(pairs([1e200, 0.0], [0.0, 0.0], [1e-200, 1.0]), NAMES)
 
     assert np.isnan(got["zms"][0])
+
+
+@pytest.mark.parametrize(("n", "number"), [(1, 5), (5, 5), (23, 5), (200, 10)])
+def test_blocks_of_a_series_hold_every_pair_once_in_order(n, number):
+    c = drawn(3, (n,))
+
+    cut = in_blocks(c, number)
+
+    want = np.array_split(np.arange(n), min(n, number))
+    assert cut.counts.tolist() == [part.size for part in want]
+    np.testing.assert_array_equal(cut.value, c.value)
+    means = compute(cut, ["zms"])["zms"]
+    np.testing.assert_allclose(means, [np.mean(c.z[part] ** 2) for part in want], rtol=1e-12)
