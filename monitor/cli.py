@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
     "doctor": "say why there are no pairs",
     "score": "statistics of a file of pairs or of a stream",
+    "report": "write a page on a file of pairs or of a stream",
     "replay": "publish a recorded stream to the broker, as if it were live",
     "event": "tell the daemon that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish what a simulated fleet sends",

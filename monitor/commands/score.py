@@ -7,20 +7,18 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from monitor.core.columns import Columns
 from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
-from monitor.core.judgements import judge, pairs_around
 from monitor.core.model import Observation
 from monitor.core.resampling import bca_rce, bca_zms
 from monitor.core.rules import SeriesRules
 from monitor.core.statistics import STATISTICS, compute
-from monitor.core.watch import Change
 from monitor.errors import USAGE, MonitorError
 from monitor.recorded import Recorded, read
+from monitor.scoring import alerts, number
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000
@@ -104,7 +102,7 @@ def _document(
                 "quantity": name.quantity,
                 "unit": name.unit,
                 "n": int(windows.counts[row]),
-                "statistics": {key: _number(each[row]) for key, each in statistics.items()},
+                "statistics": {key: number(each[row]) for key, each in statistics.items()},
                 "intervals": {
                     key: entry
                     for key, each in intervals.items()
@@ -120,53 +118,16 @@ def _document(
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
     if not math.isfinite(interval.lower[row]):
         return None
-    zeta = _number(interval.zeta[row])
+    zeta = number(interval.zeta[row])
     return {
         "method": interval.method,
         "level": interval.level,
-        "lower": _number(interval.lower[row]),
-        "upper": _number(interval.upper[row]),
+        "lower": number(interval.lower[row]),
+        "upper": number(interval.upper[row]),
         "zeta": zeta,
         "verdict": verdict(float(interval.zeta[row])),
         "replicates": interval.replicates,
         "seed": interval.seed,
-    }
-
-
-def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
-    """Return what the daemon would have raised over the file, in event order."""
-    firing: dict[int, Change] = {}
-    found: list[tuple[Change, Change | None]] = []
-    for change in sorted(recorded.changes, key=lambda each: each.time):
-        if change.before == "firing" and change.series in firing:
-            found.append((firing.pop(change.series), change))
-        if change.after == "firing":
-            firing[change.series] = change
-    found += [(began, None) for began in firing.values()]
-    found.sort(key=lambda each: each[0].time)
-    return [_alert(recorded, windows, *each) for each in found]
-
-
-def _alert(
-    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
-) -> dict[str, Any]:
-    """Return one alert with the figures of the pairs until it ended."""
-    name = recorded.names[began.series]
-    until = math.inf if ended is None else ended.time
-    pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    judgement = judge(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
-    return {
-        "sensor": name.sensor,
-        "quantity": name.quantity,
-        "alert": judgement.alert,
-        "since": _instant(began.time),
-        "until": None if ended is None else _instant(ended.time),
-        "estimate": _number(judgement.estimate.value),
-        "lower": _number(judgement.estimate.lower),
-        "upper": _number(judgement.estimate.upper),
-        "unit": name.unit if judgement.alert in ("offset", "stuck") else "",
-        "sentence": f"{name.sensor} {judgement.sentence}",
-        "advice": judgement.advice,
     }
 
 
@@ -206,11 +167,3 @@ def _print_table(
 
 def _text(number: float) -> str:
     return f"{number:.4g}" if math.isfinite(number) else "-"
-
-
-def _number(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
-
-
-def _instant(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")

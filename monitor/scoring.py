@@ -1,0 +1,59 @@
+"""What the daemon would have raised over recorded pairs, as plain values."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+from monitor.core.columns import Columns
+from monitor.core.judgements import judge, pairs_around
+from monitor.core.watch import Change
+from monitor.recorded import Recorded
+
+
+def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
+    """Return what the daemon would have raised over the file, in event order."""
+    firing: dict[int, Change] = {}
+    found: list[tuple[Change, Change | None]] = []
+    for change in sorted(recorded.changes, key=lambda each: each.time):
+        if change.before == "firing" and change.series in firing:
+            found.append((firing.pop(change.series), change))
+        if change.after == "firing":
+            firing[change.series] = change
+    found += [(began, None) for began in firing.values()]
+    found.sort(key=lambda each: each[0].time)
+    return [_alert(recorded, windows, *each) for each in found]
+
+
+def _alert(
+    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
+) -> dict[str, Any]:
+    """Return one alert with the figures of the pairs until it ended."""
+    name = recorded.names[began.series]
+    until = math.inf if ended is None else ended.time
+    pairs, alarm = pairs_around(windows, began.series, began.time, until)
+    judgement = judge(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
+    return {
+        "sensor": name.sensor,
+        "quantity": name.quantity,
+        "alert": judgement.alert,
+        "since": instant(began.time),
+        "until": None if ended is None else instant(ended.time),
+        "estimate": number(judgement.estimate.value),
+        "lower": number(judgement.estimate.lower),
+        "upper": number(judgement.estimate.upper),
+        "unit": name.unit if judgement.alert in ("offset", "stuck") else "",
+        "sentence": f"{name.sensor} {judgement.sentence}",
+        "advice": judgement.advice,
+    }
+
+
+def number(value: float) -> float | None:
+    """Return a number for JSON, null where it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def instant(time: float) -> str:
+    """Return a time in RFC 3339."""
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
