@@ -8,7 +8,7 @@ is a function of the pairs and of what is held, so that a journal need not keep 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
@@ -28,15 +28,15 @@ def expire_lane(
     if not lane.received or min(lane.received) >= received_before:
         return 0, 0
     kept = [at for at, time in enumerate(lane.received) if time >= received_before]
-    gone = sorted(set(range(len(lane.times))).difference(kept))
+    gone = [at for at, time in enumerate(lane.received) if time < received_before]
     ranges = _used_ranges(lane, rules)
-    unpaired = sum(
-        not any(low <= lane.times[at] <= high for low, high in ranges.values()) for at in gone
-    )
+    used = _covered(lane.times, ranges.values())
+    unpaired = sum(not used[at] for at in gone)
+    leaving = [lane.times[at] for at in gone]
     touched = [
         identity
         for identity, (low, high) in ranges.items()
-        if any(low <= lane.times[at] <= high for at in gone)
+        if bisect_left(leaving, low) < bisect_right(leaving, high)
     ]
     lane.times = [lane.times[at] for at in kept]
     lane.readings = [lane.readings[at] for at in kept]
@@ -45,6 +45,16 @@ def expire_lane(
         slot = lane.slots[identity]
         slot.frozen = slot.frozen or is_frozen(lane, identity, slot, rules, same)
     return len(gone), unpaired
+
+
+def _covered(times: list[float], ranges: Iterable[tuple[float, float]]) -> bytearray:
+    """Return 1 for each of sorted ``times`` that lies in any of ``ranges``, else 0."""
+    marks = bytearray(len(times))
+    for low, high in ranges:
+        first = bisect_left(times, low)
+        count = bisect_right(times, high, lo=first) - first
+        marks[first : first + count] = b"\1" * count
+    return marks
 
 
 def is_frozen(

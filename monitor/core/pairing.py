@@ -73,7 +73,7 @@ class Pairing:
         self.references: Final = References(past if past is not None else Memory())
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._touched: set[Scope] = set()
-        self._lanes_of: dict[int, list[Lane]] = {}
+        self._lanes_of: dict[int, dict[Lane, None]] = {}
         self._rules: dict[int, Rules] = {}
         self._modes: dict[int, Mode] = {}
         self._names: dict[int, tuple[str, str]] = {}
@@ -255,7 +255,7 @@ class Pairing:
         if not lanes:
             return NAN
         paired = sum(len(lane.slots) for lane in lanes)
-        due = covered(lanes[0].links, first - self._rules[series].lag_seconds)
+        due = covered(next(iter(lanes)).links, first - self._rules[series].lag_seconds)
         return paired / max(due, paired) if due or paired else NAN
 
     def made_in(self, series: int) -> Iterator[tuple[Reference, Row]]:
@@ -284,7 +284,7 @@ class Pairing:
         lane = self.lanes[name] = Lane(
             series, sensor, rules.lag_seconds, is_local=MODES[rules.mode].is_local
         )
-        self._lanes_of.setdefault(series, []).append(lane)
+        self._lanes_of.setdefault(series, {})[lane] = None
         self._rules[series], self._modes[series] = rules, MODES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
             bucket = self._bucket(concern.subject, quantity, key)
@@ -304,7 +304,7 @@ class Pairing:
             if lane in link.bucket.lanes:
                 link.bucket.lanes.remove(lane)
         del self.lanes[name]
-        self._lanes_of[lane.series].remove(lane)
+        del self._lanes_of[lane.series][lane]
 
     def _bucket_of(self, reference: Reference) -> Bucket:
         return self._bucket(reference.subject, reference.quantity, reference.key)
