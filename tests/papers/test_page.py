@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from monitor.cli import COMMANDS
 from monitor.core.statistics import STATISTICS
 from monitor.exposition import METRICS
 
@@ -80,7 +81,9 @@ def test_where_a_row_is_seen_exists(row):
             assert name in METRICS or name in BY_HAND, name
         elif name.startswith("python "):
             assert (PROJECT / name.split()[1]).exists(), name
-        elif not name.startswith("monitor "):
+        elif name.startswith("monitor "):
+            assert name.split()[1] in COMMANDS, name
+        else:
             assert name in STATISTICS, name
 
 
