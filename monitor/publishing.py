@@ -101,6 +101,7 @@ class Publisher:
             doctor=self._examined(connection, began),
             details=answers.details,
             occasions=answers.occasions,
+            contenders=answers.contenders,
             settings=self._settings,
             settings_hash=self._hash,
         )

@@ -20,6 +20,7 @@ from monitor.core.scores import Density
 from monitor.core.snapshot import SeriesName
 
 PAIRS_MAX: Final = 5_000
+CONTENDERS_MAX: Final = 200
 # The last z of each series that the snapshot carries, for a line of the fleet.
 RECENT: Final = 20
 
@@ -69,6 +70,39 @@ class Occasion:
     names: tuple[SeriesName, ...]
     origins: tuple[Origin, ...]
     pairs: Columns | None
+
+
+class Contest(NamedTuple):
+    """Which series are to be ranked: of one quantity, a group (None: all) or some sensors."""
+
+    quantity: str
+    group: str | None = None
+    sensors: tuple[str, ...] = ()
+
+    def invites(self, name: SeriesName) -> bool:
+        """Return whether a series is meant."""
+        return (
+            name.quantity == self.quantity
+            and self.group in (None, name.group)
+            and (not self.sensors or name.sensor in self.sensors)
+        )
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """The windows of series that are to be ranked; ``event`` says whose reference a pair has.
+
+    One entry a series in ``names``, one a pair in ``event``. ``left_out`` were too many: of those
+    invited the ones with most pairs are here. ``pairs`` is None where nobody has any.
+    """
+
+    time: float
+    contest: Contest
+    names: tuple[SeriesName, ...]
+    pairs: Columns | None
+    event: Int
+    density: Density
+    left_out: int
 
 
 def origin(reference: Reference) -> Origin:

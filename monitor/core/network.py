@@ -15,8 +15,11 @@ import numpy as np
 from monitor.core.bets import COVERAGE
 from monitor.core.columns import Columns, columns
 from monitor.core.details import (
+    CONTENDERS_MAX,
     PAIRS_MAX,
     RECENT,
+    Contenders,
+    Contest,
     Detail,
     Occasion,
     Origin,
@@ -292,6 +295,29 @@ class Network:
             density=self._densities(one)[0],
             level=rules.level,
             patience=rules.patience,
+        )
+
+    def contenders(self, contest: Contest, now: float) -> Contenders:
+        """Return the windows of the series that a contest invites, if they have any pair."""
+        invited = [row for row, name in enumerate(self._names) if contest.invites(name)]
+        every = np.array(invited, dtype=np.int64)
+        every = every[self.windows.counts(every) > 0]
+        most = every[np.argsort(-self.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
+        series, pairs, event = np.sort(most), None, np.zeros(0, dtype=np.int64)
+        if series.size:
+            sizes = np.array([self.rules[row].window_pairs for row in series])
+            ages = np.array([self.rules[row].window_seconds for row in series])
+            starts, rows = self.windows.gather(series, sizes, ages)
+            pairs, event = self._columns(series, starts, rows), rows["reference_id"].view(np.int64)
+        bare = self.detector.path[series] == COVERAGE
+        return Contenders(
+            time=now,
+            contest=contest,
+            names=tuple(self._names[row] for row in series.tolist()),
+            pairs=pairs,
+            event=event,
+            density="tophat" if bare.size and bare.all() else "normal",
+            left_out=every.size - series.size,
         )
 
     def occasion(self, name: str, now: float) -> Occasion:

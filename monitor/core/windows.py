@@ -25,6 +25,7 @@ WINDOW: Final = np.dtype(
         ("p", np.float64),
         ("reference", np.float64),
         ("u_ref", np.float64),
+        ("reference_id", np.uint64),
     ]
 )
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal.
@@ -36,7 +37,7 @@ History = Callable[[int], Records]
 def window_rows(pairs: Records) -> Records:
     """Return ``pairs`` (``PAIR``) as rows of a window."""
     rows = np.empty(pairs.size, dtype=WINDOW)
-    for name in ("id", "time", "value", "u", "lower", "upper", "p", "reference"):
+    for name in ("id", "time", "value", "u", "lower", "upper", "p", "reference", "reference_id"):
         rows[name] = pairs[name]
     rows["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
     return rows

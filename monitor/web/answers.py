@@ -15,7 +15,7 @@ import orjson
 from fastapi import HTTPException, Request
 from fastapi.responses import Response
 
-from monitor.core.details import Detail, Occasion
+from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.registry import SeriesKey
 from monitor.web.page import Page
 
@@ -59,6 +59,13 @@ async def occasion(service: Service, key: str) -> Occasion:
     published(service)
     service.wishes.want_occasion(key)
     return await _granted(service, lambda page: page.occasions.get(key))
+
+
+async def contenders(service: Service, contest: Contest) -> Contenders:
+    """Return the series of a contest; raises HTTPException if they are not gathered in time."""
+    published(service)
+    service.wishes.want_contest(contest)
+    return await _granted(service, lambda page: page.contenders.get(contest))
 
 
 async def _granted(service: Service, look: Callable[[Page], T | None]) -> T:

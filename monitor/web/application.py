@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from monitor import __version__
 from monitor.web import interface, live, operations, pages
 from monitor.web.answers import HTML
+from monitor.web.league import League
 from monitor.web.rendering import Renderer
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def application(service: Service) -> FastAPI:
     )
     renderer = Renderer()
     app.include_router(operations.routes(service))
-    app.include_router(interface.routes(service))
-    app.include_router(pages.routes(service, renderer))
+    league = League()
+    app.include_router(interface.routes(service, league))
+    app.include_router(pages.routes(service, renderer, league))
     app.include_router(live.routes(service, renderer))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)

@@ -13,9 +13,12 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from monitor import __version__
+from monitor.core.details import Contest
+from monitor.core.ranking import Profile
 from monitor.core.registry import SeriesKey
 from monitor.web import answers, documents, schema
 from monitor.web.answers import document, published
+from monitor.web.league import League, usual_quantity
 from monitor.web.selection import ORDERS, STATES, WORDS, Wish, select
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ WordsText = Annotated[
 SortText = Annotated[
     str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
 ]
+ProfileText = Annotated[Profile, Query(description="What counts: it chooses the score.")]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
@@ -47,12 +51,13 @@ def wish(state: str, group: str | None, text: str, sort: str, page: int, rows: i
     return Wish(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
-def routes(service: Service) -> APIRouter:
+def routes(service: Service, league: League) -> APIRouter:
     """Return all routes of the interface."""
     router = APIRouter(prefix="/api/v1")
     _add_series(router, service)
     _add_detail(router, service)
     _add_fleet(router, service)
+    _add_ranking(router, service, league)
     _add_troubles(router, service)
     return router
 
@@ -143,6 +148,26 @@ def _add_fleet(router: APIRouter, service: Service) -> None:
     async def alerts(request: Request) -> Response:
         """The alerts that fire now."""
         return document(request, {"alerts": documents.alerts(published(service).snapshot)})
+
+
+def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
+    @router.get("/ranking", responses=described(schema.RankingTable))
+    async def ranked(
+        request: Request,
+        quantity: Annotated[
+            str, Query(max_length=128, description="By default the one most series have.")
+        ] = "",
+        group: GroupText = None,
+        sensor: Annotated[
+            list[str] | None, Query(max_length=100, description="Some sensors; may be repeated.")
+        ] = None,
+        profile: ProfileText = "balanced",
+    ) -> Response:
+        """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
+        names = published(service).snapshot.names
+        contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
+        found = await answers.contenders(service, contest)
+        return document(request, await league.table(found, profile))
 
 
 def _add_troubles(router: APIRouter, service: Service) -> None:

@@ -146,6 +146,11 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.0f} %".replace("-0 %", "0 %").replace("-", MINUS)
 
 
+def share(value: float | None) -> str:
+    """Return a share in per cent, a dash for none."""
+    return NONE if value is None else percent(value)
+
+
 def counted(value: float) -> str:
     """Return evidence: one digit behind the point below ten, none above, a power if it is long."""
     if not math.isfinite(value):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from monitor.core.details import Detail, Occasion
+from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.journal import DeadLetter
@@ -18,8 +18,8 @@ from monitor.journal import DeadLetter
 class Page:
     """One publication. ``not_ready`` says in a sentence why the daemon cannot work, if so.
 
-    ``details`` and ``occasions`` are those that somebody looks at; ``settings`` are in force and
-    hold no credentials, ``settings_hash`` names them.
+    ``details``, ``occasions`` and ``contenders`` are those that somebody looks at; ``settings``
+    are in force and hold no credentials, ``settings_hash`` names them.
     """
 
     metrics: bytes
@@ -29,6 +29,7 @@ class Page:
     doctor: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[SeriesKey, Detail] = field(default_factory=dict)
     occasions: Mapping[str, Occasion] = field(default_factory=dict)
+    contenders: Mapping[Contest, Contenders] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     settings_hash: str = ""
 

@@ -16,14 +16,23 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from monitor import __version__
-from monitor.core.details import PAIRS_MAX, Occasion
+from monitor.core.details import PAIRS_MAX, Contest, Occasion
+from monitor.core.ranking import PROFILES, score_of
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.exposition import METRICS
 from monitor.web import answers, documents, plots
 from monitor.web.answers import published, unless_known
 from monitor.web.figures import figures
-from monitor.web.interface import Name, PageNumber, SortText, StateText, WordsText
+from monitor.web.interface import (
+    Name,
+    PageNumber,
+    ProfileText,
+    SortText,
+    StateText,
+    WordsText,
+)
+from monitor.web.league import League, usual_quantity
 from monitor.web.lines import counted, href, lines
 from monitor.web.rendering import Renderer
 from monitor.web.selection import ROWS, STATES, Selection, Wish
@@ -71,11 +80,12 @@ WishOfPage = Annotated[Wish, Depends(wish)]
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
-def routes(service: Service, renderer: Renderer) -> APIRouter:
+def routes(service: Service, renderer: Renderer, league: League) -> APIRouter:
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
     _add_fleet(router, service, renderer)
     _add_series(router, service, renderer)
+    _add_ranking(router, service, renderer, league)
     _add_troubles(router, service, renderer)
     _add_static(router, renderer)
     return router
@@ -142,6 +152,34 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
             each["href"] = href(each["sensor"], each["quantity"])
         values = {"key": key, "pairs": listed, "drawings": _drawings(found), "time": found.time}
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
+
+
+def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league: League) -> None:
+    @router.get("/ranking")
+    async def ranking(
+        request: Request,
+        quantity: GroupName = "",
+        group: GroupName = "",
+        profile: ProfileText = "balanced",
+    ) -> Response:
+        names = published(service).snapshot.names
+        contest = Contest(quantity or usual_quantity(names), group or None)
+        found = await answers.contenders(service, contest)
+        table = await league.table(found, profile)
+        for each in table["series"]:
+            each["href"] = href(each["sensor"], each["quantity"])
+        values = {
+            "here": "/ranking",
+            "table": table,
+            "contest": contest,
+            "quantities": sorted({name.quantity for name in names}),
+            "groups": sorted({name.group for name in names if name.group}),
+            "profiles": PROFILES,
+            "scatter": _scatter(table),
+            "time": found.time,
+        }
+        text = renderer.text("ranking.html", values)
+        return answers.packed(request, text.encode(), answers.HTML)
 
 
 def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> None:
@@ -231,6 +269,21 @@ def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
             drawn = plots.occasion(part, names, found.names[rows[0]].unit)
             drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
     return drawings
+
+
+def _scatter(table: dict[str, Any]) -> Markup:
+    """Return the scores of accuracy and coverage against each other, nothing for two sensors."""
+    listed = table["series"]
+    if len(listed) < 3:
+        return Markup()
+    accuracy, coverage = (score_of(profile, table["density"]) for profile in PROFILES[:2])
+    x, y = (
+        np.array([each["scores"][score]["mean"] for each in listed], dtype=np.float64)
+        for score in (accuracy, coverage)
+    )
+    labels = ("mean CRPS", "mean quadratic score")
+    drawn = plots.scatter(x, y, labels, [each["sensor"] for each in listed])
+    return Markup(drawn)  # noqa: S704 - it escapes its words
 
 
 def _without_time(text: str) -> str:

@@ -18,6 +18,7 @@ from monitor.core.columns import Columns
 from monitor.core.curves import Curve, curve
 from monitor.core.intervals import zms_interval
 from monitor.core.model import Event, Float
+from monitor.core.ranking import correlation
 from monitor.core.scores import SCORES
 from monitor.web import svg
 from monitor.web.svg import Chart
@@ -25,6 +26,7 @@ from monitor.web.svg import Chart
 ROLLING: Final = 20
 LEVELS: Final = np.array([0.05 * n for n in range(1, 20)] + [0.99])
 BINS_MAX: Final = 10
+NAMED_MAX: Final = 20
 PAIRS_A_BIN: Final = 20
 _Z_SHOWN: Final = 5.0
 _TAILS: Final = (0.025, 0.975)
@@ -222,6 +224,20 @@ def occasion(c: Columns, names: Sequence[str], unit: str) -> str:
         chart.note(x.low, float(place[at]) + 0.2, name)
     for reference in np.unique(c.reference):
         chart.moment(float(reference), "reference")
+    return chart.render()
+
+
+def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -> str:
+    """Return one score against another, a dot a sensor, with the line through them."""
+    across, up = _robust(x, labels[0]), _robust(y, labels[1])
+    chart = Chart(f"{labels[1]} against {labels[0]}", across, up, 320.0)
+    line = correlation(x, y)
+    ends = np.array([float(x.min()), float(x.max())])
+    chart.line(ends, line.intercept + line.slope * ends, "expected")
+    chart.dots(x, y, "seen")
+    if len(names) <= NAMED_MAX:
+        for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
+            chart.note(at_x, at_y, name)
     return chart.render()
 
 

@@ -16,12 +16,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor import __version__
 from monitor.web import svg
-from monitor.web.lines import lines, placed
+from monitor.web.lines import lines, placed, share
 from monitor.web.page import Page
 from monitor.web.selection import ROWS, Selection, Wish, select
 
 HERE: Final = Path(__file__).parent
 _KEPT: Final = 32
+SCORE_WORDS: Final = {
+    "crps": "CRPS",
+    "crps_tophat": "CRPS",
+    "quadratic": "quadratic score",
+    "quadratic_tophat": "quadratic score",
+    "interval": "interval score",
+}
 
 
 class Rendered(NamedTuple):
@@ -66,7 +73,13 @@ class Renderer:
             for name, body in self.static.items()
         }
         self._templates.globals.update(
-            version=__version__, marks=marks, address=address, moment=svg.moment, placed=placed
+            percent=share,
+            words=SCORE_WORDS,
+            version=__version__,
+            marks=marks,
+            address=address,
+            moment=svg.moment,
+            placed=placed,
         )
         self._page: Page | None = None
         self._fleets: dict[Wish, Rendered] = {}

@@ -109,6 +109,48 @@ class Occasion(BaseModel):
     pairs: list[NamedPair]
 
 
+class RankedScore(BaseModel):
+    """A mean score and the rank by it with 95 % intervals, null for fewer than 20 events."""
+
+    mean: Number
+    lower: Number
+    upper: Number
+    rank: Number
+    rank_lower: Number
+    rank_upper: Number
+
+
+class RankedSeries(BaseModel):
+    """A line of the table."""
+
+    sensor: str
+    quantity: str
+    unit: str
+    group: str
+    availability: Number = Field(description="Share of the events that it saw.")
+    gain: Number = Field(description="What its uncertainty is worth, on the common events.")
+    scores: dict[str, RankedScore]
+
+
+class RankingTable(BaseModel):
+    """Sensors ranked on the events that all of them saw, the best first."""
+
+    quantity: str
+    unit: str
+    profile: str
+    density: str
+    time: float
+    primary: str = Field(description="The score that leads.")
+    events: int = Field(description="How many all of them saw; none, and there is no table.")
+    left_out: int = Field(description="Series that were too many; those with most pairs are here.")
+    block: int = Field(description="Events drawn together by the bootstrap.")
+    replicates: int
+    seed: int = Field(description="Of the bootstrap, derived from the pairs.")
+    level: float
+    series: list[RankedSeries]
+    without: list[str] = Field(description="Sensors invited while there is no common event.")
+
+
 class Alert(BaseModel):
     """An alert that fires."""
 

@@ -11,23 +11,26 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from monitor.core.details import Contest
 from monitor.core.registry import SeriesKey
 
 WISH_SECONDS: Final = 60.0
 SERIES_MAX: Final = 50
 OCCASIONS_MAX: Final = 8
+CONTESTS_MAX: Final = 4
 
 T = TypeVar("T")
 
 
 class Wishes:
-    """The series and the occasions (keys) that somebody wants to see in full."""
+    """The series, the occasions (keys) and the rankings that somebody wants to see in full."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic: Final = monotonic
         self._lock: Final = threading.Lock()
         self._series: dict[SeriesKey, float] = {}
         self._occasions: dict[str, float] = {}
+        self._contests: dict[Contest, float] = {}
 
     def want_series(self, key: SeriesKey) -> None:
         """Note that somebody looks at a series."""
@@ -37,6 +40,10 @@ class Wishes:
         """Note that somebody looks at what shares a key."""
         self._note(self._occasions, key, OCCASIONS_MAX)
 
+    def want_contest(self, contest: Contest) -> None:
+        """Note that somebody looks at a ranking."""
+        self._note(self._contests, contest, CONTESTS_MAX)
+
     def series(self) -> list[SeriesKey]:
         """Return the series that are looked at."""
         return self._standing(self._series)
@@ -44,6 +51,10 @@ class Wishes:
     def occasions(self) -> list[str]:
         """Return the keys that are looked at."""
         return self._standing(self._occasions)
+
+    def contests(self) -> list[Contest]:
+        """Return the rankings that are looked at."""
+        return self._standing(self._contests)
 
     def _note(self, wishes: dict[T, float], key: T, most: int) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from browser.conftest import shoot
-from harness.yard import START, fleet
+from harness.yard import START, Yard, fleet
 from playwright.sync_api import expect
 
 from monitor.core.model import Event, Reading, Reference
@@ -17,6 +17,7 @@ from monitor.web import Page
 HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
 PATHS = [
     "/",
+    "/ranking",
     "/series/cart-03/mass",
     "/alerts",
     "/doctor",
@@ -168,6 +169,20 @@ def test_ten_thousand_series_are_shown_a_page_at_a_time_and_found_by_name(visit,
     tab.get_by_label("Group").select_option("model-3")
     expect(tab.locator("#rows tr").first).to_contain_text("model-3")
     shoot(tab, "ten-thousand", whole=False)
+
+
+def test_the_ranking_compares_who_saw_the_same(visit, service):
+    race = Yard(service, carts=(), match_on=frozenset({"key"}))
+    race.race({"p01": 9.0, "p02": 2.0, "p03": 5.0, "p04": 5.2}, 60)
+    race.run(0.0)
+    tab = visit.open("/ranking")
+
+    expect(tab.locator("tbody th a").first).to_have_text("p02")
+    expect(tab.locator("svg.plot")).to_be_visible()
+    tab.get_by_label("What counts").select_option("accuracy")
+    expect(tab.get_by_text("ranked by the mean CRPS")).to_be_visible()
+    shoot(tab, "ranking")
+    race.stop()
 
 
 def test_hostile_names_keys_and_payloads_are_text_on_every_page(visit, yard):

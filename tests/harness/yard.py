@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -28,7 +28,13 @@ RULES = SeriesRules(group="yard", unit="kg", window_pairs=300, pairing=Rules("al
 class Yard:
     """Animals cross the carts as fast as the thread goes; ``service`` shows what comes of it."""
 
-    def __init__(self, service: Service, carts: Sequence[Cart] = CARTS, seed: int = 1) -> None:
+    def __init__(
+        self,
+        service: Service,
+        carts: Sequence[Cart] = CARTS,
+        seed: int = 1,
+        match_on: frozenset[str] = frozenset({"subject", "key"}),
+    ) -> None:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
         self.offsets: dict[str, float] = {}
@@ -36,7 +42,7 @@ class Yard:
         self.network = Network(
             Plan(
                 lambda _s, _q: RULES,
-                match_on=frozenset({"subject", "key"}),
+                match_on=match_on,
                 limits=Limits(100, 1000),
                 window_pairs_max=300,
             ),
@@ -63,6 +69,22 @@ class Yard:
         self._past.keep(outcome.pairs, references)
         self.network.apply(outcome.pairs)
 
+    def race(self, spreads: Mapping[str, float], animals: int, seed: int = 1) -> None:
+        """Let animals cross all platforms of one race: each has one reference for all."""
+        chance = np.random.default_rng(seed)
+        for animal in range(animals):
+            mass, time = float(chance.normal(500.0, 60.0)), START + 10.0 * animal
+            key, seen = f"tag {animal}", chance.normal(size=len(spreads)).tolist()
+            self.take(
+                [
+                    Reading(name, "mass", time + at, mass + spread * each, u=5.0, key=key)
+                    for at, ((name, spread), each) in enumerate(
+                        zip(spreads.items(), seen, strict=True)
+                    )
+                ]
+            )
+            self.take([Reference("crush", "mass", time + 60.0, mass, 0.6, key, f"W{animal}")])
+
     def publish(self) -> Page:
         """Publish what is known."""
         snapshot = self.network.evaluate(self._now)
@@ -75,6 +97,7 @@ class Yard:
             doctor=DOCTOR,
             details=answers.details,
             occasions=answers.occasions,
+            contenders=answers.contenders,
             settings=settings,
             settings_hash="ab" * 32,
         )

@@ -20,9 +20,11 @@ import jsonschema
 import numpy as np
 import pytest
 from harness.programs import until
-from harness.yard import Yard, fleet
+from harness.yard import START, Yard, fleet
 
 from monitor.config import parse, settings_hash, shown_settings
+from monitor.core.details import Contest
+from monitor.core.model import Reading
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.exposition import Exposition
@@ -30,7 +32,7 @@ from monitor.files import read_pairs
 from monitor.journal import DeadLetter
 from monitor.web import Page, Service, ServiceError, documents
 from monitor.web.selection import ORDERS, WORDS, Wish, select
-from monitor.web.wishes import OCCASIONS_MAX, SERIES_MAX, WISH_SECONDS, Wishes
+from monitor.web.wishes import CONTESTS_MAX, OCCASIONS_MAX, SERIES_MAX, WISH_SECONDS, Wishes
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -315,6 +317,55 @@ def test_an_event_has_every_pair_of_its_key(service, yard):
     assert document(service, "/api/v1/events/a/key%20nobody?has")["pairs"] == []
 
 
+SPREADS = {"coarse": 9.0, "fine": 2.0, "middle": 5.0}
+
+
+@pytest.fixture
+def race(service: Service) -> Iterator[Yard]:
+    """Return three platforms of one race that weighed sixty animals."""
+    made = Yard(service, carts=(), match_on=frozenset({"key"}))
+    made.race(SPREADS, 60)
+    made.run(0.0)
+    yield made
+    made.stop()
+
+
+def test_the_ranking_is_on_common_events_and_says_how_sure_it_is(service, race):
+    race.take([Reading("fine", "mass", START, 1.0, u=1.0, key="never weighed")])
+    until("the race is published", lambda: service.page() is not None)
+    found = document(service, "/api/v1/ranking?profile=accuracy")
+    error = {name: [] for name in SPREADS}
+    for name in SPREADS:
+        pairs = document(service, f"/api/v1/series/{name}/mass/pairs")["pairs"]
+        error[name] = [abs(each["error"]) for each in pairs]
+
+    assert (found["events"], found["primary"], found["quantity"]) == (60, "crps", "mass")
+    assert [each["sensor"] for each in found["series"]] == sorted(
+        SPREADS, key=lambda name: sum(error[name])
+    )
+    best = found["series"][0]["scores"]["crps"]
+    assert best["lower"] < best["mean"] < best["upper"]
+    assert (best["rank"], best["rank_upper"]) == (1.0, 1.0)
+    again = document(service, "/api/v1/ranking?profile=accuracy")
+    assert (again["seed"], again["series"]) == (found["seed"], found["series"])
+    two = document(service, "/api/v1/ranking?sensor=fine&sensor=coarse")
+    assert [each["sensor"] for each in two["series"]] == ["fine", "coarse"]
+
+
+def test_without_common_events_the_ranking_says_what_to_do(service, yard):
+    found = document(service, "/api/v1/ranking")
+    body = get(service, "/ranking")[1]
+
+    assert (found["events"], found["series"]) == (0, [])
+    assert len(found["without"]) == 12
+    assert b"pairing.match_on" in body
+
+
+def test_a_ranking_of_nothing_is_empty(service, yard):
+    assert document(service, "/api/v1/ranking?quantity=nothing")["without"] == []
+    assert b"needs two sensors" in get(service, "/ranking?quantity=nothing")[1]
+
+
 def test_what_nobody_has_heard_of_is_said_so_with_what_to_do(service, yard):
     for path in ("/api/v1/series/x/y/pairs", "/api/v1/series/x/y/ucc", "/api/v1/series/x/y"):
         status, body, _ = get(service, path)
@@ -464,12 +515,14 @@ def test_wishes_are_bounded_and_forgotten():
     wishes.want_series(SeriesKey("s60", "q"))
     for at in range(2 * OCCASIONS_MAX):
         wishes.want_occasion(f"k{at}")
+        wishes.want_contest(Contest(f"q{at}"))
 
     assert len(wishes.series()) == SERIES_MAX
     assert wishes.series()[-1] == ("s60", "q")
+    assert len(wishes.contests()) == CONTESTS_MAX
     assert wishes.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
     now[0] = WISH_SECONDS + 1.0
-    assert wishes.series() == wishes.occasions() == []
+    assert wishes.series() == wishes.occasions() == wishes.contests() == []
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(service):
@@ -483,7 +536,16 @@ def test_a_page_that_did_not_change_is_not_sent_again(service):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/alerts", "/doctor", "/about", "/series/cart-01/mass", "/static/monitor.js", "/nothing"],
+    [
+        "/",
+        "/alerts",
+        "/doctor",
+        "/about",
+        "/ranking",
+        "/series/cart-01/mass",
+        "/static/monitor.js",
+        "/nothing",
+    ],
 )
 def test_every_answer_carries_the_policy_and_no_style_or_script_of_its_own(path, service, yard):
     status, body, headers = get(service, path)

@@ -160,7 +160,7 @@
     const query = new URLSearchParams();
     for (const [name, value] of new FormData(form)) if (value) query.append(name, value);
     const told = query.toString();
-    return new URL(told ? `/?${told}` : "/", location.href).href;
+    return new URL(form.getAttribute("action") + (told ? `?${told}` : ""), location.href).href;
   }
 
   document.addEventListener("click", (event) => {

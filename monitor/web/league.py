@@ -1,0 +1,109 @@
+"""The ranking of sensors, worked out beside the event loop and kept while it holds.
+
+Rules of this file: one table at a time, in a thread of its own, for the bootstrap takes its time; a
+table is kept as long as its contenders are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from monitor.core.details import Contenders, Contest
+from monitor.core.intervals import LEVEL
+from monitor.core.ranking import Profile, Ranked, Ranking, ranking, score_of
+from monitor.core.snapshot import SeriesName
+from monitor.web.documents import number
+
+_KEPT: Final = 8
+# The bootstrap draws fewer replicates where there are many sensors.
+_DRAWN: Final = 100_000
+_REPLICATES: Final = (500, 2_000)
+
+
+def usual_quantity(names: Sequence[SeriesName]) -> str:
+    """Return the quantity that most series have, empty if there are none."""
+    counts = Counter(name.quantity for name in names)
+    return min(counts, key=lambda quantity: (-counts[quantity], quantity), default="")
+
+
+def table(found: Contenders, profile: Profile) -> dict[str, Any]:
+    """Return the ranking of contenders as a document."""
+    units = {name.unit for name in found.names}
+    document: dict[str, Any] = {
+        "quantity": found.contest.quantity,
+        "unit": units.pop() if len(units) == 1 else "",
+        "profile": profile,
+        "density": found.density,
+        "time": found.time,
+        "primary": score_of(profile, found.density),
+        "left_out": found.left_out,
+        "level": LEVEL,
+    }
+    ranked = _ranked(found, profile)
+    if ranked is None:
+        nothing = {"events": 0, "block": 1, "replicates": 0, "seed": 0, "series": []}
+        return document | nothing | {"without": [name.sensor for name in found.names]}
+    return document | {
+        "events": ranked.events,
+        "block": ranked.block,
+        "replicates": ranked.replicates,
+        "seed": ranked.seed,
+        "series": [_line(found.names[row], ranked, row) for row in ranked.best_first.tolist()],
+        "without": [],
+    }
+
+
+def _ranked(found: Contenders, profile: Profile) -> Ranking | None:
+    if found.pairs is None or len(found.names) < 2:
+        return None
+    content = blake2b(found.event.tobytes(), digest_size=4)
+    content.update(found.pairs.value.tobytes())
+    few, many = _REPLICATES
+    return ranking(
+        found.pairs,
+        found.event,
+        seed=int.from_bytes(content.digest(), "little"),
+        profile=profile,
+        density=found.density,
+        replicates=min(many, max(few, _DRAWN // len(found.names))),
+    )
+
+
+def _line(name: SeriesName, ranked: Ranking, row: int) -> dict[str, Any]:
+    return {
+        "sensor": name.sensor,
+        "quantity": name.quantity,
+        "unit": name.unit,
+        "group": name.group,
+        "availability": number(ranked.availability[row]),
+        "gain": number(ranked.gain[row]),
+        "scores": {score: _score(column, row) for score, column in ranked.scores.items()},
+    }
+
+
+def _score(column: Ranked, row: int) -> dict[str, float | None]:
+    return {key: number(values[row]) for key, values in zip(Ranked._fields, column, strict=True)}
+
+
+class League:
+    """State: the tables that were made last."""
+
+    def __init__(self) -> None:
+        self._lock: Final = asyncio.Lock()
+        self._made: dict[tuple[Contest, Profile], dict[str, Any]] = {}
+
+    async def table(self, found: Contenders, profile: Profile) -> dict[str, Any]:
+        """Return the ranking of contenders, from what was made if it still holds."""
+        async with self._lock:
+            key = (found.contest, profile)
+            made = self._made.pop(key, None)
+            if made is None or made["time"] != found.time:
+                made = await asyncio.to_thread(table, found, profile)
+            self._made[key] = made
+            while len(self._made) > _KEPT:
+                del self._made[next(iter(self._made))]
+            return {**made, "series": [{**each} for each in made["series"]]}
