@@ -203,13 +203,6 @@ class Lane:
         self.received: list[float] = []
         self.slots: dict[Identity, Slot] = {}
 
-    def append(self, time: float, reading: Reading, received: float) -> int:
-        """Put a reading behind all others and return its place."""
-        self.times.append(time)
-        self.readings.append(reading)
-        self.received.append(received)
-        return len(self.times) - 1
-
     def insert(self, time: float, reading: Reading, received: float) -> int:
         """Put a reading in its place and return the place; -1 if it is here already."""
         times = self.times

@@ -6,6 +6,7 @@ only after the shell has made them durable; no clock, the time of arrival is han
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -141,6 +142,7 @@ class Network:
 
     def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
         """Take a batch that arrived at ``received`` (s since 1970 UTC); say what it came to."""
+        self._make_room()
         accepted, duplicates, refused = self._take(observations, received, recalled=False)
         changes = self.pairing.take_changes()
         return Outcome(accepted, duplicates, refused, changes, self._take_told())
@@ -219,6 +221,7 @@ class Network:
 
     def restore(self, received: float, observations: Sequence[Observation]) -> None:
         """Hold again what a journal kept; its pairs are in the journal and come by recall."""
+        self._make_room()
         self._take(observations, received, recalled=True)
         self.pairing.take_changes()
 
@@ -230,8 +233,7 @@ class Network:
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""
         self.pairing.expire(now - self.plan.max_wait_seconds)
-        if self.pairing.readings + len(self.pairing.references) > self.plan.max_pending:
-            self.pairing.expire(self.pairing.oldest(0.1))
+        self._make_room()
 
     # -- what comes out ---------------------------------------------------------------------
 
@@ -338,6 +340,12 @@ class Network:
         )
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _make_room(self) -> None:
+        """Let go of the tenth that came first, if more is held than may be."""
+        pairing = self.pairing
+        if pairing.readings + len(pairing.references) > self.plan.max_pending:
+            pairing.expire(math.nextafter(pairing.oldest(0.1), math.inf))
 
     def _columns(self, series: Int, starts: Int, rows: Records) -> Columns:
         counts = np.diff(starts, append=rows.size)

@@ -107,12 +107,12 @@ class Pairing:
         time = reading.time - lane.lag_seconds
         newest = times[-1] if times else -inf
         if time > newest:
-            at = lane.append(time, reading, received)
+            at = len(times)
+            times.append(time)
+            lane.readings.append(reading)
+            lane.received.append(received)
             # Most readings come after one that is newer than all references.
-            if lane.is_local:
-                newest -= MARGIN_SECONDS
-            else:
-                newest = -inf
+            newest = newest - MARGIN_SECONDS if lane.is_local else -inf
         else:
             at = lane.insert(time, reading, received)
             if at < 0:
