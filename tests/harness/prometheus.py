@@ -19,11 +19,12 @@ scrape_configs:
 
 
 class Prometheus:
-    """A running Prometheus; ``query`` asks it."""
+    """A running Prometheus; ``query`` asks it. It may have settings of its own."""
 
-    def __init__(self, folder: Path, target: str) -> None:
+    def __init__(self, folder: Path, target: str, settings: str = "") -> None:
         self._port = free_port()
-        settings = written(folder, "prometheus.yml", SETTINGS.format(target=target))
+        text = settings or SETTINGS.format(target=target)
+        settings = str(written(folder, "prometheus.yml", text))
         command = [need("prometheus"), f"--config.file={settings}"]
         command += [f"--storage.tsdb.path={folder}/tsdb"]
         command += [f"--web.listen-address=127.0.0.1:{self._port}"]

@@ -1,0 +1,150 @@
+"""The alerts: promtool and amtool accept them, each is tested and is in the runbook."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import promql_parser
+import pytest
+import yaml
+from harness.programs import need
+from installation import DEPLOY, PROJECT, changed, run
+from test_dashboards import TARGET, metrics
+
+PROMETHEUS = DEPLOY / "prometheus"
+ALERTS = PROMETHEUS / "alerts.yml"
+TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
+RUNBOOK = PROJECT / "docs" / "runbook.md"
+GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
+rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+def alertmanager() -> dict:
+    return yaml.safe_load((DEPLOY / "alertmanager" / "alertmanager.yml").read_text())
+
+
+def parsed(file: Path) -> list[dict]:
+    return yaml.safe_load(file.read_text(encoding="utf-8"))["tests"]
+
+
+def names_of(matchers: list[str]) -> set[str]:
+    """Return the alerts' names that a matcher of Alertmanager lists."""
+    text = " ".join(matchers)
+    return set(re.findall(r"\b(?:Sensor|Monitor)[A-Z]\w+", text))
+
+
+def test_promtool_accepts_configuration_and_rules():
+    done = run(need("promtool"), "check", "config", "prometheus.yml", cwd=PROMETHEUS)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{len(RULES)} rules found" in done.stdout
+
+
+def test_promtool_finds_that_every_alert_fires_when_it_should_and_not_else():
+    done = run(need("promtool"), "test", "rules", *TESTS, cwd=PROMETHEUS)
+
+    assert (done.returncode, done.stdout.count("SUCCESS")) == (0, 2), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "test"),
+    [
+        ("monitor_journal_writable == 0", "monitor_journal_writable == 1", "alerts_test.yml"),
+        ("> 0.05", "> 0.5", "alerts_test.yml"),
+        ("sgn(monitor_calibration_bias)", "monitor_calibration_bias", "alerts_test.yml"),
+        ("/(reference|event)", "/(reference)", "alerts_days_test.yml"),
+    ],
+)
+def test_promtool_would_find_a_wrong_rule(tmp_path, rule, wrong, test):
+    text = changed(ALERTS.read_text(encoding="utf-8"), (rule, wrong))
+    (tmp_path / "alerts.yml").write_text(text, encoding="utf-8")
+    (tmp_path / test).write_text((PROMETHEUS / test).read_text())
+    done = run(need("promtool"), "test", "rules", test, cwd=tmp_path)
+
+    assert "FAILED" in done.stdout + done.stderr
+    assert done.returncode != 0
+
+
+def test_every_alert_is_seen_to_fire_and_not_to():
+    fired, quiet = set(), False
+    for test in (test for file in TESTS for test in parsed(file)):
+        for case in test.get("alert_rule_test", []):
+            fired |= {case["alertname"]} if case["exp_alerts"] else set()
+        for case in test.get("promql_expr_test", []):
+            expected = case.get("exp_samples", [])
+            fired |= {re.search(r'alertname="(\w+)"', each["labels"])[1] for each in expected}
+            quiet |= not expected
+
+    assert fired == set(RULES)
+    assert quiet
+
+
+@rules
+def test_an_alert_says_whom_what_and_where_to_read_on(rule):
+    annotations = rule["annotations"]
+
+    assert set(annotations) == {"summary", "description", "runbook_url"}
+    assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert "{{" in annotations["summary"] or rule["alert"] == "MonitorAbsent"
+    assert annotations["description"].endswith(".")
+    assert annotations["runbook_url"] == f"docs/runbook.md#{rule['alert'].lower()}"
+
+
+@rules
+def test_an_alert_asks_for_metrics_that_the_daemon_has(rule):
+    promql_parser.parse(rule["expr"])
+    known = metrics()
+    for name in re.findall(r"\b((?:monitor|process|up)\w*)\b(?=[\s{)\[]|$)", rule["expr"]):
+        assert name in known or name.removesuffix("_total") in known or TARGET.fullmatch(name)
+
+
+def test_the_runbook_has_a_section_for_every_alert_that_says_what_and_what_to_do():
+    sections = re.findall(
+        r"^### (\w+)\n(.*?)(?=^##|\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL
+    )
+
+    assert [name for name, _ in sections] == list(RULES)
+    for _, text in sections:
+        assert re.search(r"^\*\*What it means\*\* \S", text, re.MULTILINE)
+        assert re.search(r"^\*\*What to do\*\* \S", text, re.MULTILINE)
+
+
+def test_amtool_accepts_the_configuration_and_would_not_accept_another(tmp_path):
+    shipped = DEPLOY / "alertmanager" / "alertmanager.yml"
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(changed(shipped.read_text(), ("receiver: people", "receiver: nobody")))
+
+    assert run(need("amtool"), "check-config", shipped).returncode == 0
+    assert run(need("amtool"), "check-config", wrong).returncode != 0
+
+
+def test_inhibition_names_alerts_that_exist_and_labels_that_both_have():
+    for rule in alertmanager()["inhibit_rules"]:
+        sources, targets = names_of(rule["source_matchers"]), names_of(rule["target_matchers"])
+
+        assert sources
+        assert targets
+        assert sources | targets <= set(RULES)
+        assert not sources & targets
+        for name in sources | targets:
+            assert "by (" not in RULES[name]["expr"] or {*rule["equal"]} <= labels_of(name)
+
+
+def labels_of(name: str) -> set[str]:
+    """Return the labels that aggregation leaves to an alert."""
+    kept = re.findall(r"by \(([a-z, ]+)\)", RULES[name]["expr"])
+    return set.intersection(*({*each.split(", ")} for each in kept))
+
+
+@pytest.mark.parametrize(
+    ("labels", "receiver"),
+    [("alertname=SensorOffset severity=warning", "people"), ("severity=critical", "people")],
+)
+def test_amtool_routes_everything_to_somebody(labels, receiver):
+    shipped = DEPLOY / "alertmanager" / "alertmanager.yml"
+    command = ["config", "routes", "test", f"--config.file={shipped}", *labels.split()]
+    done = run(need("amtool"), *command)
+
+    assert done.stdout.strip() == receiver

@@ -1,0 +1,176 @@
+"""The dashboards' files: what the script makes, and what every panel owes its reader."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import promql_parser
+import pytest
+import yaml
+from installation import DEPLOY, run
+
+from monitor.exposition import METRICS, OTHERS, STATES
+from monitor.telemetry import Figures, Telemetry
+
+GRAFANA = DEPLOY / "grafana"
+FILES = sorted((GRAFANA / "dashboards").glob("*.json"))
+TARGET = re.compile(r"up|process_[a-z_]+")
+
+
+def document(file: Path) -> dict:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def panels(file: Path) -> Iterator[dict]:
+    yield from (panel for panel in document(file)["panels"] if panel["type"] != "row")
+
+
+def expressions(file: Path) -> Iterator[str]:
+    yield from (target["expr"] for panel in panels(file) for target in panel["targets"])
+
+
+PANELS = [
+    pytest.param(panel, id=f"{file.stem}: {panel['title']}")
+    for file in FILES
+    for panel in panels(file)
+]
+dashboards = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+
+def metrics() -> set[str]:
+    """Return the names on the metrics page of a daemon that has everything to show."""
+    figures = Figures(tls_not_after=1.0)
+    page = Telemetry(lambda: figures).render().decode()
+    return {*METRICS, *OTHERS, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
+
+
+def test_the_files_are_what_the_script_makes_of_them(tmp_path):
+    """Else: python deploy/grafana/build.py."""
+    made = run(sys.executable, GRAFANA / "build.py", tmp_path)
+
+    assert (made.returncode, made.stderr) == (0, "")
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        file.name: file.read_text() for file in FILES
+    }
+    assert len(FILES) == 4
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_says_what_it_shows_in_which_unit_and_asks_the_chosen_source(panel):
+    assert re.fullmatch(r"\S.{1,60}\S", panel["title"])
+    assert re.fullmatch(r"[A-Z0-9].{10,}[.]", panel["description"])
+    assert panel["fieldConfig"]["defaults"]["unit"]
+    sources = [panel["datasource"], *(target["datasource"] for target in panel["targets"])]
+    assert {source["uid"] for source in sources} == {"${datasource}"}
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_lines_have_names_and_queries_have_letters(panel):
+    letters = [target["refId"] for target in panel["targets"]]
+    names = [target["legendFormat"] for target in panel["targets"]]
+
+    assert letters == [chr(ord("A") + at) for at in range(len(letters))]
+    assert len(names) == 1 or (all(names) and len(set(names)) == len(names))
+
+
+@pytest.mark.parametrize("panel", [panel for panel in PANELS if panel.values[0]["type"] == "table"])
+def test_the_columns_of_a_table_can_be_merged_into_rows(panel):
+    """Rows with different names of metrics would stay apart."""
+    for target in panel["targets"]:
+        parsed = promql_parser.parse(target["expr"].replace("$", ""))
+        assert isinstance(parsed, promql_parser.AggregateExpr)
+        assert {"sensor", "quantity"} <= set(parsed.modifier.labels)
+
+
+@dashboards
+def test_every_metric_exists_and_is_of_the_chosen_daemons(file):
+    known = metrics()
+    for expression in expressions(file):
+        selected = re.findall(r"\b((?:monitor|process|up)\w*)(\{[^}]*\})?", expression)
+        assert selected
+        for name, matchers in selected:
+            assert name.removesuffix("_total") in known or name in known or TARGET.fullmatch(name)
+            assert 'job=~"$job"' in matchers
+            assert 'instance=~"$instance"' in matchers
+
+
+@dashboards
+def test_counters_are_looked_at_over_the_interval_that_grafana_knows(file):
+    for expression in expressions(file):
+        ranges = re.findall(r"\[([^\]]*)\]", expression)
+        assert set(ranges) <= {"$__rate_interval"}
+        assert len(ranges) == len(re.findall(r"\brate\(", expression))
+
+
+@dashboards
+def test_variables_that_are_used_can_be_chosen_in_order(file):
+    defined = [variable["name"] for variable in document(file)["templating"]["list"]]
+    wanted = {
+        name
+        for expression in expressions(file)
+        for name in re.findall(r"\$(\w+)", expression)
+        if not name.startswith("__")
+    }
+    queries = [each["query"] for each in document(file)["templating"]["list"]]
+
+    assert defined[:3] == ["datasource", "job", "instance"]
+    assert wanted == {*defined[1:]}
+    for at, query in enumerate(queries):
+        assert {*re.findall(r"\$(\w+)", query)} <= {*defined[:at]}
+
+
+@dashboards
+def test_a_dashboard_is_read_only_refreshes_and_is_found(file):
+    one = document(file)
+
+    assert one["uid"] == file.stem
+    assert one["editable"] is False
+    assert one["refresh"] == "30s"
+    assert one["tags"] == ["monitor"]
+    assert one["schemaVersion"] >= 39
+    numbers = Counter(panel["id"] for panel in one["panels"])
+    assert set(numbers.values()) == {1}
+
+
+@dashboards
+def test_panels_do_not_overlap(file):
+    taken: set[tuple[int, int]] = set()
+    for panel in document(file)["panels"]:
+        at = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert max(x for x, _ in cells) < 24
+        assert not cells & taken
+        taken |= cells
+
+
+def test_every_state_has_its_colour():
+    (panel,) = (
+        each
+        for each in panels(GRAFANA / "dashboards" / "monitor-fleet.json")
+        if each["title"] == "Series by state"
+    )
+    coloured = [each["matcher"]["options"] for each in panel["fieldConfig"]["overrides"]]
+
+    assert sorted(coloured) == sorted(STATES)
+
+
+def test_provisioning_finds_the_files_where_compose_puts_them():
+    provider = yaml.safe_load((GRAFANA / "provisioning/dashboards/monitor.yaml").read_text())
+    source = yaml.safe_load((GRAFANA / "provisioning/datasources/prometheus.yaml").read_text())
+    stack = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    mounted = dict(
+        volume.removesuffix(":ro").split(":") for volume in stack["services"]["grafana"]["volumes"]
+    )
+
+    assert mounted["./grafana/dashboards"] == provider["providers"][0]["options"]["path"]
+    assert mounted["./grafana/provisioning"] == "/etc/grafana/provisioning"
+    assert source["datasources"][0]["url"] == "http://prometheus:9090"
