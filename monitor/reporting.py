@@ -23,7 +23,8 @@ from monitor.core.details import Detail
 from monitor.core.intervals import Interval, verdict
 from monitor.core.model import Float
 from monitor.core.prequential import Trial, prequential
-from monitor.core.ranking import Ranking, ranking
+from monitor.core.ranking import Ranking, correlation, ranking
+from monitor.core.remarks import remarks
 from monitor.core.resampling import REPLICATES, bca_rce, bca_zms
 from monitor.core.scores import Density
 from monitor.core.statistics import STATISTICS, compute
@@ -56,6 +57,7 @@ class Chapter(NamedTuple):
     unit: str
     pairs: int
     sentences: tuple[str, ...]
+    remarks: tuple[str, ...]
     intervals: tuple[tuple[str, str], ...]
     statistics: tuple[tuple[str, str, str, str], ...]
     remedies: tuple[tuple[str, str], ...]
@@ -106,6 +108,7 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         notes=recorded.notes,
         total=int(windows.counts.sum()),
         text=_text,
+        together=_together,
     )
 
 
@@ -141,6 +144,7 @@ def _chapter(
         unit=name.unit,
         pairs=one.value.size,
         sentences=tuple(_said(each) for each in mine) or ("no alert",),
+        remarks=tuple(remarks(one, np.random.default_rng(SEED))),
         intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
         statistics=tuple(
             (key, _text(float(statistics[key][row])), each.help, each.source)
@@ -187,6 +191,21 @@ def _ranked(recorded: Recorded, windows: Columns, source: Source) -> Ranking | N
         both = np.stack([rows["time"], rows["reference"]])
         events = np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
     return ranking(windows, events, seed=SEED, profile="balanced", density=source.density)
+
+
+def _together(table: Ranking) -> list[str]:
+    """Return how the other scores go together with the primary one, over the series."""
+    first = table.scores[table.primary].mean
+    found = {
+        name: correlation(first, each.mean)
+        for name, each in table.scores.items()
+        if name != table.primary
+    }
+    return [
+        f"{table.primary} and {name}: rank correlation {each.spearman:.2f}, p = {each.p:.2g}"
+        for name, each in found.items()
+        if math.isfinite(each.spearman)
+    ]
 
 
 def _text(number: float) -> str:
