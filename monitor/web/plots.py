@@ -135,13 +135,15 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
         return None
     below, above, error = below[banded], above[banded], c.error[banded]
     half = np.full(error.size, float(np.mean(0.5 * (below + above))))
-    return Characteristics(
-        curve(below, above, error),
-        curve(half, half, error),
-        _operating_point(below, above, error, 1.0),
-        _operating_point(below, above, error, scale),
-        scale,
-    )
+    # A band of all but no width needs a scale beyond all numbers.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Characteristics(
+            curve(below, above, error),
+            curve(half, half, error),
+            _operating_point(below, above, error, 1.0),
+            _operating_point(below, above, error, scale),
+            scale,
+        )
 
 
 def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:

@@ -18,7 +18,7 @@ from monitor.core.model import Bool, Float
 
 WIDTH: Final = 640.0
 LEFT: Final = 58.0
-RIGHT: Final = 12.0
+RIGHT: Final = 28.0
 TOP: Final = 10.0
 BOTTOM: Final = 40.0
 _TICKS: Final = 6
@@ -96,8 +96,12 @@ def tick(place: float, step: float) -> str:
     """Return the label of a tick: as many digits as the ``step`` between ticks asks for."""
     if place == 0.0 or abs(place) < step * 1e-6:
         return "0"
-    digits = max(1, min(12, math.floor(math.log10(abs(place))) - math.floor(math.log10(step)) + 2))
-    return f"{place:.{digits}g}".replace("-", "−")  # noqa: RUF001 - a minus sign
+    finest = math.floor(math.log10(step) + 1e-9)
+    if step > 1e-6 and abs(place) < 1e6:
+        text = f"{place:.{max(0, -finest)}f}"
+    else:
+        text = f"{place:.{max(1, math.floor(math.log10(abs(place))) - finest + 1)}g}"
+    return text.replace("-", "−")  # noqa: RUF001 - a minus sign
 
 
 def _apart(low: float, high: float) -> tuple[float, float]:
