@@ -18,6 +18,8 @@ Pair = tuple[str, str, float, tuple[float, ...]]
 K90 = NormalDist().inv_cdf(0.95)
 K95 = NormalDist().inv_cdf(0.975)
 NONE = math.nan
+TIMES = ("t", "ts", "end", "from", "sampled_at", "at")
+KG_M3_A_UNIT = {"g/cm3": 1000.0, "kg/m3": 1.0}
 # Degrees north and east.
 S3 = (-45.870, 170.500)
 PLACES = {
@@ -48,10 +50,10 @@ def weighing(messages: Iterable) -> set[Pair]:
         key = body["eid"].replace(" ", "")
         if kind == "static":
             references.add((seconds(body["ts"]), body["kg"], body["u"], key))
-        elif kind == "kalman":
+        elif kind == "kalman" and "sd" in body:
             stated = (body["mean"], body["sd"], NONE, NONE, NONE)
             readings.add((f"otago.north.{platform}.kalman", body["ts"], key, stated))
-        else:
+        elif kind == "reading":
             stated = (body["kg"], NONE, body["lo"], body["hi"], body.get("level", 0.9))
             readings.add((f"otago.north.{platform}.vendor", seconds(body["ts"]), key, stated))
     pairs = set()
@@ -113,6 +115,8 @@ def distance(node: str, station: str, time: float, visits: list) -> float | None
             return 0.002
     if station == "S4":
         return 0.5 if node in ("n0404", "n0407") else None
+    if station == "S5":
+        return 1.5 if node == "n0408" else None
     if node not in PLACES:
         return None
     chord = math.dist(*map(on_the_sphere, (S3, PLACES[node])))
@@ -171,7 +175,7 @@ def process(messages: Iterable) -> set[Pair]:
     order = ("prelim", "final", "void")
     for bodies in results.values():
         last = max(bodies, key=lambda body: order.index(body["status"]))
-        if last["status"] == "void":
+        if last["status"] == "void" or last["unit"] not in KG_M3_A_UNIT:
             continue
         sensor = last["tag"].split(".")[0]
         sampled = seconds(last["sampled_at"])
@@ -179,7 +183,8 @@ def process(messages: Iterable) -> set[Pair]:
         time = max(passed, default=-math.inf)
         if sampled - (time - 90.0) <= 120.0:
             value, u = readings[sensor][time]
-            reference, u_ref = last["value"] * 1000.0, last["U"] / last["k"] * 1000.0
+            scale = KG_M3_A_UNIT[last["unit"]]
+            reference, u_ref = last["value"] * scale, last["U"] / last["k"] * scale
             pairs.add(
                 (sensor, "density", time, (value, u, NONE, NONE, NONE, reference, u_ref, 0.0))
             )
@@ -187,3 +192,23 @@ def process(messages: Iterable) -> set[Pair]:
 
 
 ORACLES = {"weighing": weighing, "air": air, "process": process}
+
+
+def in_event_time(messages: Iterable) -> list:
+    """The messages by when what they say was so; a void that names a sample alone with it."""
+    sampled: dict[str | None, float] = {}
+    timed = []
+    for message in messages:
+        time = message.time
+        if message.topic.startswith("spBv1.0"):
+            time = Payload.FromString(message.payload).timestamp / 1000.0
+        elif message.payload.startswith(b"{"):
+            body = json.loads(message.payload)
+            told = [body[name] for name in TIMES if name in body]
+            if told:
+                time = told[0] if isinstance(told[0], int | float) else seconds(told[0])
+                sampled[body.get("sample")] = time
+            else:
+                time = sampled.get(body.get("sample"), time)
+        timed.append((time, message))
+    return [message for _, message in sorted(timed, key=lambda each: each[0])]

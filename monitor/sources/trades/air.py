@@ -1,7 +1,8 @@
 """Air quality: low-cost nodes every ten minutes, stations that publish hours two hours later.
 
 The traps: two quantities in a message, one with u and one with an interval; gaps; hours that are
-revised or taken back days later; a node between two stations; a node that visits a station.
+revised or taken back days later; a node between two stations; a node that visits a station; a
+node near none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from monitor.sources.trades.sent import Recording, Sent, instant, recording, sta
 
 START: Final = 1_772_064_000.0  # 2026-02-26 00:00 UTC
 HOURS: Final = 60
-NODES: Final = tuple(f"n04{number:02}" for number in range(1, 9))
+NODES: Final = tuple(f"n04{number:02}" for number in range(1, 10))
+STATIONS: Final = ("S3", "S4", "S5")
 VISITOR: Final = "n0990"
 VISIT: Final = (START + 20 * 3600.0, START + 40 * 3600.0)
 LEVEL: Final = 0.95
@@ -27,7 +29,7 @@ _K95: Final = 1.959963984540054
 
 
 def air(chance: np.random.Generator) -> Recording:
-    """Return sixty hours of eight nodes beside two stations, and a ninth that visits one."""
+    """Return sixty hours of nine nodes and three stations, and a tenth node that visits one."""
     hours = np.arange(HOURS * 6) / 6.0
     pm25 = (
         16.0
@@ -42,7 +44,7 @@ def air(chance: np.random.Generator) -> Recording:
     made: list[Sent] = []
     for node in (*NODES, VISITOR):
         made += _observed(chance, node, pm25, no2)
-    for station in ("S3", "S4"):
+    for station in STATIONS:
         made += _hours(chance, station, pm25, no2)
     made.append(
         stated(

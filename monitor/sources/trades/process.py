@@ -2,7 +2,8 @@
 
 The traps: metrics known by alias only, a burst of history after an outage, bad quality,
 maintenance, transport between sampling point and analyser, prelim then final then void, and a
-void that names the sample alone; an adjustment that begins a new epoch.
+void that names the sample alone; results in two units and in a wrong one; an adjustment that
+begins a new epoch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ ADJUSTED: Final = START + 40 * 3600.0
 OUTAGE: Final = (START + 30 * 3600.0, START + 33 * 3600.0)
 FAULTS: Final = {"AT-4013": "reads 1.5 kg/m3 high until it is adjusted"}
 _METRICS: Final = ("density/value", "density/U95", "quality")
+# Of each ten samples seven are in g/cm3; one is reported in what is no density.
+_UNITS: Final = (*("g/cm3",) * 7, "kg/m3", "kg/m3", "mPa.s")
+_KG_M3_A_UNIT: Final = {"g/cm3": 1000.0, "kg/m3": 1.0}
 _DOUBLE: Final = 10
 _STRING: Final = 12
 _STEP: Final = 60.0
@@ -104,7 +108,9 @@ def _sampled(
     for hour in range(HOURS):
         sampled = START + hour * 3600.0 + 1800.0 + float(chance.integers(0, 900))
         true = density[int((sampled - START) / _STEP)]
-        value = float(round((true + 0.1 * chance.normal()) / 1000.0, 5))
+        unit = _UNITS[hour % len(_UNITS)]
+        scale = _KG_M3_A_UNIT.get(unit, 1.0)
+        value = float(round((true + 0.1 * chance.normal()) / scale, 5))
         sample = f"S-{analyser[-1]}{1000 + hour}"
         body = {
             "sample": sample,
@@ -112,16 +118,16 @@ def _sampled(
             "sampled_at": instant(sampled),
             "reported_at": instant(sampled + 8 * 3600.0),
             "value": value,
-            "U": 0.0002,
+            "U": 0.2 / scale,
             "k": 2,
-            "unit": "g/cm3",
+            "unit": unit,
             "method": "D4052",
             "status": "prelim",
         }
         made.append(_result(sampled + 8 * 3600.0, body))
         fate = chance.random()
         if fate < 0.3:
-            final = {**body, "value": round(value + 0.0004, 5), "status": "final"}
+            final = {**body, "value": round(value + 0.4 / scale, 5), "status": "final"}
             made.append(_result(sampled + 14 * 3600.0, final))
         elif fate < 0.4:
             made.append(_result(sampled + 20 * 3600.0, {**body, "status": "void"}))
