@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1
-_AGAIN: Final = b"retry: 500\n\n"
+SeenMark = Annotated[str, Query(max_length=64)]
+_HELLO: Final = b": hello\n\n"
 _TOO_MANY: Final = "too many pages are live; this one is right but stands still"
 
 
@@ -37,8 +38,8 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
     streams = Streams(service.connections_max // 2)
 
     @router.get("/fleet")
-    async def fleet(wished: WishOfPage) -> Stream:
-        return streams.open(_fleet(service, renderer, wished))
+    async def fleet(wished: WishOfPage, seen: SeenMark = "") -> Stream:
+        return streams.open(_fleet(service, renderer, wished, seen))
 
     @router.get("/page")
     async def page() -> Stream:
@@ -90,7 +91,7 @@ class Stream(StreamingResponse):
 
 
 async def _begun(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield _AGAIN
+    yield _HELLO
     async for event in events:
         yield event
 
@@ -113,14 +114,22 @@ async def _published(service: Service) -> AsyncIterator[bytes]:
         yield _event("published", {"time": _told(page)})
 
 
-async def _fleet(service: Service, renderer: Renderer, wish: Wish) -> AsyncIterator[bytes]:
-    """Yield the lines that changed, the order if it did, and what stands above them."""
+async def _fleet(
+    service: Service, renderer: Renderer, wish: Wish, seen: str
+) -> AsyncIterator[bytes]:
+    """Yield the lines that changed, the order if it did, and what stands above them.
+
+    The reader has the lines of the mark ``seen`` already.
+    """
     sent: dict[str, str] = {}
     async for page in _pages(service):
         shown = renderer.fleet(page, wish)
+        if not sent and shown.mark == seen:
+            sent = shown.rows
         changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}
         content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
         content["rows"] = changed
+        content["mark"] = shown.mark
         content["firing"] = shown.selection.states["firing"]
         if list(sent) != list(shown.rows):
             content["order"] = list(shown.rows)

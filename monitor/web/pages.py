@@ -114,9 +114,10 @@ def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
             # Rendered by templates that escape.
             "summary": Markup(shown.summary),  # noqa: S704
             "rows": Markup(rows),  # noqa: S704
+            "mark": shown.mark,
         }
         text = renderer.text("fleet.html", values)
-        return unless_known(request, text, f"{request.url.query} {shown.summary} {rows}")
+        return unless_known(request, text, f"{request.url.query} {shown.summary} {shown.mark}")
 
 
 def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None:

@@ -253,9 +253,7 @@ def sparkline(z: Float) -> str:
     points = " ".join(f"{a},{b}" for a, b in zip(across.tolist(), up.tolist(), strict=True))
     far = " far" if abs(float(z[sound[-1]])) > 3.0 else ""
     return (
-        '<svg class="spark" viewBox="0 0 100 24" aria-hidden="true">'
-        '<path class="inside" d="M0 5.4H100V18.6H0Z"/><path class="axis" d="M0 12H100"/>'
-        f'<polyline points="{points}"/>'
+        f'<svg class="spark" viewBox="0 0 100 24" aria-hidden="true"><polyline points="{points}"/>'
         f'<circle class="last{far}" cx="{across[-1]}" cy="{up[-1]}" r="2"/></svg>'
     )
 

@@ -32,11 +32,15 @@ SCORE_WORDS: Final = {
 
 
 class Rendered(NamedTuple):
-    """A part of the fleet: lines by key in their order, and what stands above them."""
+    """A part of the fleet: lines by key in their order, and what stands above them.
+
+    ``mark`` names the lines: the same mark, the same lines.
+    """
 
     rows: dict[str, str]
     summary: str
     selection: Selection
+    mark: str
 
 
 def address(wish: Wish) -> str:
@@ -105,8 +109,6 @@ class Renderer:
         template = self._templates.get_template("line.html")
         found = lines(page.snapshot, chosen.rows.tolist())
         above = {"selection": chosen, "wish": wish, "not_ready": page.not_ready}
-        return Rendered(
-            {each.key: template.render(each=each) for each in found},
-            self.text("summary.html", above),
-            chosen,
-        )
+        rows = {each.key: template.render(each=each) for each in found}
+        mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
+        return Rendered(rows, self.text("summary.html", above), chosen, mark)

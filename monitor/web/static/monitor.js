@@ -6,6 +6,7 @@
   const TYPING_MS = 200;
   const LOST_MS = 4000; // a stream ends now and then; one that does not come back is lost
   let stream = null;
+  let listening = ""; // whose stream it is
   let mark = ""; // what the server calls the content that is shown
   let asked = Date.now();
   let waiting = 0;
@@ -64,6 +65,7 @@
         if (row && body.rows[at] !== row) body.insertBefore(row, body.rows[at] || null);
       });
     }
+    body.dataset.mark = change.mark;
     const summary = document.getElementById("summary");
     if (summary.innerHTML !== change.summary) {
       const fresh = summary.cloneNode(false);
@@ -129,22 +131,26 @@
 
   function listen() {
     const wanted = kind() === "fleet" ? `/live/fleet${location.search}` : "/live/page";
-    const address = kind() && !document.hidden ? new URL(wanted, location.href).href : "";
-    if (stream && stream.url === address && stream.readyState !== EventSource.CLOSED) return;
+    const address = kind() && !document.hidden ? wanted : "";
+    if (stream && listening === address && stream.readyState === EventSource.OPEN) return;
     if (stream) stream.close();
     stream = null;
+    listening = address;
     if (!address) return;
-    stream = new EventSource(address);
+    const rows = document.getElementById("rows");
+    const seen = rows ? `${address.includes("?") ? "&" : "?"}seen=${rows.dataset.mark}` : "";
+    stream = new EventSource(address + seen);
     stream.addEventListener("fleet", (event) => applyFleet(JSON.parse(event.data)));
     stream.addEventListener("published", (event) => applyPublished(JSON.parse(event.data)));
     const mine = stream;
     stream.onopen = () => { clearTimeout(losing); losing = 0; };
+    // A new stream is told what is shown by now, which the browser's own repetition is not.
     stream.onerror = () => {
+      mine.close();
       if (mine !== stream) return;
-      if (!losing) losing = setTimeout(() => say("", true), LOST_MS);
-      if (mine.readyState !== EventSource.CLOSED) return;
-      say("", true);
-      setTimeout(() => { if (mine === stream) reload(location.href, false).then(listen); }, 2 * AGAIN_MS);
+      stream = null;
+      if (!losing) losing = setTimeout(() => { say("", true); reload(location.href, false); }, LOST_MS);
+      setTimeout(() => { if (!stream) listen(); }, AGAIN_MS / 5);
     };
   }
 
@@ -182,5 +188,5 @@
   });
   addEventListener("popstate", () => reload(location.href, false));
 
-  listen();
+  requestAnimationFrame(() => setTimeout(listen)); // what is there is painted first
 })();
