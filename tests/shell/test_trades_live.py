@@ -1,10 +1,16 @@
-"""The trades' streams through a real broker into a daemon that is killed: the same bits."""
+"""The trades' streams through a real broker into a daemon, in any order and killed: the same bits.
+
+What the pairs must be is said by the oracle of tests/test_trades.py, bit for bit the same as here.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +23,7 @@ from monitor.core.model import Records, in_event_order
 from monitor.decode import DECODERS
 from monitor.journal import Journal
 from monitor.sources.publish import BrokerPublisher
+from monitor.sources.replay import RawMessage
 from monitor.sources.trades import TRADES
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -26,6 +33,24 @@ journal: {{path: "{folder}/journal.sqlite"}}
 http: {{port: 0}}
 publish: {{interval_seconds: 0.2}}
 """
+# A message that is refused: when it has been, all before it were taken.
+LAST = {
+    "weighing": "wow/otago/last/static",
+    "air": "ref/last/hourly",
+    "process": "lims/last/result",
+}
+
+Numbers = dict[tuple[str, str], tuple]
+
+
+class Known(NamedTuple):
+    """A trade's stream and what must come of it, in whatever order it comes."""
+
+    trade: str
+    births: list[RawMessage]
+    rest: list[RawMessage]
+    pairs: bytes
+    numbers: Numbers
 
 
 def by_name(journal: Journal) -> Records:
@@ -37,70 +62,112 @@ def by_name(journal: Journal) -> Records:
     return np.sort(rows, order=["series", "time", "id"])
 
 
-def numbers(series: list[dict]) -> dict[tuple[str, str], tuple]:
+def kept(folder: Path) -> bytes:
+    journal = Journal(folder / "journal.sqlite")
+    found = by_name(journal)
+    journal.close()
+    return found.tobytes()
+
+
+def numbers(daemon: Daemon) -> Numbers:
     """What the interface says of each series, but for when it was heard."""
+    status, body = daemon.get("/api/v1/series")
+    told = ("statistics", "evidence", "pairs", "advice", "last_pair")
     return {
-        (each["sensor"], each["quantity"]): (
-            each["statistics"],
-            each["evidence"],
-            each["pairs"],
-            each["advice"],
-            each["last_pair"],
-        )
-        for each in series
+        (each["sensor"], each["quantity"]): tuple(each[name] for name in told)
+        for each in (json.loads(body)["series"] if status == 200 else ())
     }
 
 
-def settled(daemon: Daemon, messages: int) -> bool:
-    """Whether all came and nothing more does: some come again after each kill."""
-    before = daemon.value("monitor_messages_received_total")
-    time.sleep(1.0)
-    return before >= messages and daemon.value("monitor_messages_received_total") == before
+def daemon_of(trade: str, folder: Path, port: int) -> Daemon:
+    daemon = Daemon(folder, port)
+    text = (CONFIGS / f"{trade}.yaml").read_text(encoding="utf-8")
+    daemon.settings.write_text(text + OWN.format(port=port, folder=folder))
+    return daemon
+
+
+def is_revision(message: RawMessage) -> bool:
+    if not message.payload.startswith(b"{"):
+        return False
+    body = json.loads(message.payload)
+    return body.get("rev", 1) > 1 or body.get("status") in ("final", "void")
+
+
+@pytest.fixture(scope="module", params=list(TRADES))
+def known(request, tmp_path_factory) -> Known:
+    """The stream taken in one piece by one process; its numbers as a daemon publishes them."""
+    trade, folder = request.param, tmp_path_factory.mktemp(request.param)
+    messages = TRADES[trade](np.random.default_rng(1)).messages
+    daemon, now = daemon_of(trade, folder, 1), time.time()
+    parts = assemble(load(daemon.settings, decoders=DECODERS), now)
+    parts.intake.commit(parts.intake.prepare(messages, now))
+    parts.network.evaluate(now)
+    found = by_name(parts.journal)
+    parts.journal.close()
+    assert found.size > 80
+    daemon.start(ready=False)
+    until("it publishes", lambda: numbers(daemon))
+    told = numbers(daemon)
+    daemon.kill()
+    births = [each for each in messages if "BIRTH" in each.topic]
+    rest = [each for each in messages if "BIRTH" not in each.topic]
+    return Known(trade, births, rest, found.tobytes(), told)
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, mosquitto):
-    running = Daemon(tmp_path, mosquitto.port)
+def daemon(known: Known, tmp_path: Path, mosquitto) -> Iterator[Daemon]:
+    running = daemon_of(known.trade, tmp_path, mosquitto.port)
+    running.start()
     yield running
     running.kill()
 
 
-@pytest.mark.parametrize("trade", TRADES)
-def test_a_killed_daemon_and_one_process_agree_bit_for_bit(trade, daemon, tmp_path, mosquitto):
-    messages = TRADES[trade](np.random.default_rng(1)).messages
-    text = (CONFIGS / f"{trade}.yaml").read_text(encoding="utf-8")
-    daemon.settings.write_text(text + OWN.format(port=mosquitto.port, folder=tmp_path))
-    daemon.start()
-    chance = random.Random(trade)
-    cuts = sorted(chance.sample(range(len(messages)), 3))
-    for first, last in zip([0, *cuts], [*cuts, len(messages)], strict=True):
-        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
-            for message in messages[first:last]:
-                out.publish(message.topic, message.payload)
-        if last < len(messages):
-            daemon.kill()
-            daemon.start()
-    until("all messages are accounted for", lambda: settled(daemon, len(messages)))
-    told = numbers(daemon.json("/api/v1/series")["series"])
-    assert daemon.stop() == 0
-    journal = Journal(tmp_path / "journal.sqlite")
-    found = by_name(journal)
-    journal.close()
+def publish(port: int, messages: Sequence[RawMessage]) -> None:
+    with BrokerPublisher("127.0.0.1", port) as out:
+        for message in messages:
+            out.publish(message.topic, message.payload)
 
-    settings, now = load(daemon.settings, decoders=DECODERS), time.time()
-    elsewhere = settings.journal.model_copy(update={"path": str(tmp_path / "one.sqlite")})
-    parts = assemble(settings.model_copy(update={"journal": elsewhere}), now)
-    parts.intake.commit(parts.intake.prepare(messages, now))
-    parts.network.evaluate(now)
-    wanted = by_name(parts.journal)
-    parts.journal.close()
 
-    assert found.tobytes() == wanted.tobytes()
-    assert found.size > 80
-    daemon.settings.write_text(
-        daemon.settings.read_text().replace(f"{tmp_path}/journal.sqlite", f"{tmp_path}/one.sqlite")
+def assert_it_knows(daemon: Daemon, known: Known, folder: Path, port: int) -> None:
+    """The daemon publishes the numbers, and keeps the pairs, once all that was sent is taken."""
+    last = RawMessage(0.0, LAST[known.trade], b"the last")
+    publish(port, [last])
+    until(
+        "the last message is refused",
+        lambda: b"the last" in daemon.get("/api/v1/deadletters")[1],
     )
-    daemon.start()
-    until("it is published", lambda: daemon.get("/api/v1/series")[0] == 200)
-    assert numbers(daemon.json("/api/v1/series")["series"]) == told
-    daemon.stop()
+    found = numbers(daemon)
+    assert daemon.stop() == 0
+    assert kept(folder) == known.pairs
+    assert found == known.numbers
+
+
+def test_shuffled_and_doubled(known, daemon, tmp_path, mosquitto):
+    chance = random.Random(known.trade)
+    rest = known.rest + chance.sample(known.rest, len(known.rest) // 3)
+    chance.shuffle(rest)
+    publish(mosquitto.port, known.births + rest)
+
+    assert_it_knows(daemon, known, tmp_path, mosquitto.port)
+
+
+def test_every_revision_after_the_fact(known, daemon, tmp_path, mosquitto):
+    revisions = [each for each in known.rest if is_revision(each)]
+    rest = [each for each in known.rest if not is_revision(each)]
+    assert known.trade == "weighing" or len(revisions) > 20
+    publish(mosquitto.port, known.births + rest + revisions)
+
+    assert_it_knows(daemon, known, tmp_path, mosquitto.port)
+
+
+def test_in_order_and_killed_at_random_places(known, daemon, tmp_path, mosquitto):
+    messages = known.births + known.rest
+    kills = random.Random(known.trade).sample(range(1, len(messages)), 3)
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+        for at, message in enumerate(messages):
+            if at in kills:
+                daemon.kill()
+                daemon.start()
+            out.publish(message.topic, message.payload)
+
+    assert_it_knows(daemon, known, tmp_path, mosquitto.port)
