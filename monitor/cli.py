@@ -7,6 +7,7 @@ when it is asked for, so that no command pays for another's libraries.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +17,7 @@ from monitor.errors import MonitorError
 
 COMMANDS: Final = {
     "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
+    "init": "write a settings file to start from",
     "run": "the daemon: read from a broker until told to stop",
     "check-config": "say every mistake in a settings file",
     "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
@@ -25,12 +27,15 @@ COMMANDS: Final = {
     "replay": "publish a recorded stream to the broker, as if it were live",
     "event": "tell the daemon that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish what a simulated fleet sends",
+    "completion": "print what makes bash, zsh or fish complete commands with Tab",
     "version": "print the version",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if "_ARGCOMPLETE" in os.environ:
+        _complete(os.environ.get("COMP_LINE", "").split())
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser(given[0] if given else "").parse_args(given)
     command = import_module(_module(options.command))
@@ -44,6 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone: nothing is left to say
         return 0
+
+
+def _complete(line: list[str]) -> None:
+    """Tell the shell that asks what may follow ``line``, and end."""
+    from argcomplete import autocomplete  # noqa: PLC0415 - only for a shell that asks
+
+    autocomplete(_parser(line[1] if len(line) > 1 else ""))
 
 
 def _parser(wanted: str) -> argparse.ArgumentParser:

@@ -119,7 +119,7 @@ def test_the_image_runs_without_root_from_sources_that_exist():
     kept = {
         line[1:] for line in shipped("Containerfile.dockerignore").splitlines() if line[0] == "!"
     }
-    assert kept == {"pyproject.toml", "uv.lock", "README.md", "LICENSE", "monitor"}
+    assert kept == {"pyproject.toml", "uv.lock", "README.md", "LICENSE", "monitor", "configs"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,109 @@
+"""``monitor init``: a commented settings file to start from, one for each of three trades.
+
+The trade's part is ``configs/TRADE.yaml``, which an installed package has with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from monitor.errors import CANNOT_CREATE, MonitorError
+
+TRADES: Final = {
+    "weighing": "walk-over weighing; references are static weighings, paired by ear tag",
+    "air": "air quality; references are the hours of reference stations",
+    "process": "analysers in a plant; references are laboratory samples",
+}
+_BROKER: Final = """\
+# Settings of monitor: {trade}.
+# What to change first is marked with EDIT. Every key stands in docs/settings.md.
+
+# EDIT: your broker. Passwords stand in a file of their own.
+mqtt:
+  host: 127.0.0.1
+  port: 1883
+#  username: monitor
+#  password_file: mqtt-password
+#  tls: {{}}
+
+# Accepted messages are kept here; the folder is made.
+journal:
+  path: state/journal.sqlite
+
+# Page and metrics: http://127.0.0.1:9108
+http:
+  port: 9108
+
+# EDIT: your topics, and what stands where in a message. docs/formats.md has all formats.
+"""
+_NEXT: Final = """\
+{out}: settings for {trade}
+
+edit   mqtt.host, and user name and password if your broker asks for them
+       sources: your topics and fields; above each stands a message that it reads
+
+then   monitor check-config {out}                      says every mistake
+       monitor explain --config {out} TOPIC PAYLOAD    what becomes of one of your messages
+       monitor run --config {out}                      page: http://127.0.0.1:9108/
+       monitor doctor --config {out}                   why there are no pairs
+
+to try it without sensors, while it runs: monitor simulate --trade {name} --broker 127.0.0.1:1883
+step by step: docs/quickstart-{name}.md
+"""
+
+
+class InitError(MonitorError):
+    """The file cannot be written; the message says why and what to do."""
+
+    exit_code = CANNOT_CREATE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the trade, and where to write."""
+    parser.add_argument("trade", choices=tuple(TRADES), help="whose settings to start from")
+    parser.add_argument(
+        "--out",
+        default="monitor.yaml",
+        metavar="FILE",
+        help="settings file to write, - for stdout (default monitor.yaml); none is overwritten",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the settings, and say what to edit and what to run next."""
+    text = starter(options.trade)
+    if options.out == "-":
+        sys.stdout.write(text)
+        return 0
+    try:
+        with Path(options.out).open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        raise InitError(
+            f"{options.out}: is there already and stays as it is; give another name with --out"
+        ) from error
+    except OSError as error:
+        raise InitError(f"{options.out}: cannot be written: {error.strerror}") from error
+    told = {"out": options.out, "name": options.trade, "trade": TRADES[options.trade]}
+    print(_NEXT.format(**told), end="")
+    return 0
+
+
+def starter(trade: str) -> str:
+    """Return the settings to start from: broker, journal and page, and the trade's own part."""
+    _, _, own = _shipped(trade).partition("\nsources:\n")
+    head = _BROKER.format(trade=TRADES[trade])
+    return f"{head}sources:\n{own}"
+
+
+def _shipped(trade: str) -> str:
+    """Return ``configs/TRADE.yaml`` of the installed package, or of the checkout."""
+    installed = files("monitor") / "starters" / f"{trade}.yaml"
+    if installed.is_file():
+        return installed.read_text(encoding="utf-8")
+    checkout = Path(__file__).parents[2] / "configs" / f"{trade}.yaml"
+    return checkout.read_text(encoding="utf-8")

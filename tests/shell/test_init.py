@@ -1,0 +1,166 @@
+"""``monitor init`` and ``monitor completion``: what a new user is handed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from harness.programs import need
+
+from monitor.cli import COMMANDS, main
+from monitor.commands.completion import SHELLS
+from monitor.commands.init import TRADES, starter
+from monitor.config import load, parse
+from monitor.decode import DECODERS
+from monitor.sources import trades
+
+PROJECT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
+ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "TERM": "dumb"}
+OWN = {"mqtt", "journal", "http"}
+
+
+@pytest.mark.parametrize("trade", TRADES)
+def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tmp_path, capsys):
+    out = tmp_path / "mine.yaml"
+
+    assert main(["init", trade, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert main(["check-config", str(out)]) == 0
+
+    mine = load(out, decoders=DECODERS)
+    shipped = load(PROJECT / "configs" / f"{trade}.yaml", decoders=DECODERS)
+    assert mine == shipped
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [line[:-1] for line in lines if line[:-1] in OWN] == ["mqtt", "journal", "http"]
+    assert sum("EDIT" in line for line in lines) >= 3
+    for step in ("check-config", "explain", "run", "doctor", "simulate"):
+        assert f"monitor {step} " in said
+    assert f"docs/quickstart-{trade}.md" in said
+    assert (PROJECT / "docs" / f"quickstart-{trade}.md").exists()
+
+
+def test_there_is_a_starter_for_each_trade_that_can_be_simulated():
+    assert set(TRADES) == set(trades.TRADES)
+
+
+def test_what_is_there_is_not_overwritten_and_stdout_can_be_asked_for(tmp_path, capsys):
+    out = tmp_path / "mine.yaml"
+    out.write_text("mine", encoding="utf-8")
+
+    assert main(["init", "air", "--out", str(out)]) == 73
+    assert "is there already" in capsys.readouterr().err
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert main(["init", "air", "--out", "-"]) == 0
+    assert capsys.readouterr().out == starter("air")
+    assert main(["init", "air", "--out", str(tmp_path / "no" / "mine.yaml")]) == 73
+    assert "cannot be written: No such file" in capsys.readouterr().err
+
+
+def test_the_commented_keys_of_a_starter_are_settings_too():
+    text = starter("weighing").replace("\n#  ", "\n  ")
+
+    assert parse(text.encode(), "starter").mqtt.tls is not None
+
+
+# -- completion -----------------------------------------------------------------------------------
+
+
+def offered_by_bash(line: str, folder: Path) -> str:
+    words = line.split(" ")
+    ask = f"""
+source {folder}/script
+COMP_LINE={line!r} COMP_POINT={len(line)} COMP_TYPE=9 COMP_CWORD={len(words) - 1}
+COMP_WORDS=({line})
+_python_argcomplete monitor
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    return output([need("bash"), "--norc", "-c", ask], folder)
+
+
+def offered_by_fish(line: str, folder: Path) -> str:
+    return output(
+        [need("fish"), "--no-config", "-c", f"source script; complete -C {line!r}"], folder
+    )
+
+
+def offered_by_zsh(line: str, folder: Path) -> str:
+    """Return what an interactive zsh shows after Tab, typed into a terminal."""
+    (folder / "_monitor").write_bytes((folder / "script").read_bytes())
+    begin = f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; PS1='ready> '\n"
+    (folder / ".zshrc").write_text(begin, encoding="utf-8")
+    ours, its = pty.openpty()
+    shell = subprocess.Popen(
+        [need("zsh"), "-i"],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), its),
+        cwd=folder,
+        env={**ENVIRONMENT, "ZDOTDIR": str(folder)},
+        start_new_session=True,
+    )
+    try:
+        typed(ours, "", "ready> ")
+        return typed(ours, f"{line}\t\t", "replay" if line.endswith(" re") else "--config")
+    finally:
+        shell.kill()
+        shell.wait(10.0)
+        os.close(ours)
+        os.close(its)
+
+
+def typed(terminal: int, keys: str, wanted: str) -> str:
+    """Type into a terminal, and return what it shows once ``wanted`` is there."""
+    os.write(terminal, keys.encode())
+    shown = ""
+    deadline = time.monotonic() + 30.0
+    while wanted not in shown.replace("\r", ""):
+        ready, _, _ = select.select([terminal], [], [], deadline - time.monotonic())
+        assert ready, shown
+        shown += os.read(terminal, 4096).decode()
+    return shown
+
+
+def output(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+OFFERED = {"bash": offered_by_bash, "zsh": offered_by_zsh, "fish": offered_by_fish}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_real_shell_completes_commands_and_options(shell, tmp_path, capsys):
+    assert main(["completion", shell]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
+    offered = OFFERED[shell]
+
+    commands = offered("monitor re", tmp_path)
+    assert "replay" in commands
+    assert "report" in commands
+    assert "doctor" not in commands
+    options = offered("monitor run --c", tmp_path)
+    assert "--config" in options
+
+
+def test_completion_knows_each_commands_own_choices():
+    line = "monitor init "
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_STDOUT_FILENAME": "/dev/stdout",
+    }
+    done = subprocess.run(
+        [PROGRAMS / "monitor"], env={**ENVIRONMENT, **asked}, check=True, capture_output=True
+    )
+
+    offered = done.stdout.decode().split("\013")
+    assert {"weighing", "air", "process"} <= set(offered)
+    assert set(COMMANDS).isdisjoint(offered)
