@@ -242,8 +242,8 @@ def test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted(part
 
 
 def limit_pages(parts: Parts, more: int) -> None:
-    (used,) = parts.journal._db.execute("pragma page_count").fetchone()
-    parts.journal._db.execute(f"pragma max_page_count = {used + more}")
+    (used,) = parts.journal._database.connection.execute("pragma page_count").fetchone()
+    parts.journal._database.connection.execute(f"pragma max_page_count = {used + more}")
 
 
 def test_without_space_memory_takes_no_pairs_and_the_same_batch_is_committed_later(parts):

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor import journal as module
 from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import PAIR, Collocation, Event, Reading, Records, Reference
 from monitor.core.network import KnownSeries
@@ -28,6 +27,7 @@ from monitor.journal import (
     JournalError,
     JournalFullError,
 )
+from monitor.journal import housekeeping as module
 
 READINGS = [
     Reading("a", "x", float(at), at + 0.5, u=1.0, key="k", sequence=str(at)) for at in range(3)
@@ -199,7 +199,7 @@ from test_journal import FIRST, SECOND
 from monitor.journal import Journal
 journal = Journal(Path(sys.argv[2]))
 journal.commit(FIRST)
-journal._db.set_trace_callback(lambda text: os._exit(9) if text.startswith(sys.argv[3]) else None)
+journal._database.connection.set_trace_callback(lambda text: os._exit(9) if text.startswith(sys.argv[3]) else None)
 journal.commit(SECOND)
 os._exit(3)
 """
@@ -434,8 +434,8 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
 
 
 def limit_pages(journal: Journal, more: int) -> None:
-    (used,) = journal._db.execute("pragma page_count").fetchone()
-    journal._db.execute(f"pragma max_page_count = {used + more}")
+    (used,) = journal._database.connection.execute("pragma page_count").fetchone()
+    journal._database.connection.execute(f"pragma max_page_count = {used + more}")
 
 
 @pytest.mark.parametrize("room", [0, 1, 5])
