@@ -1,0 +1,101 @@
+"""Six mistakes that programs of this kind make, planted to show that the simulation finds them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.assembly import Parts
+from monitor.core.network import Outcome
+
+from .source import ModelSource
+from .world import Plant, Wrong, simulate
+
+
+def acknowledge_before_commit(parts: Parts, source: ModelSource) -> None:
+    """Tell the broker that messages are safe before they are."""
+    receive = source.receive
+
+    def hasty(timeout: float) -> list:
+        messages = receive(timeout)
+        source.acknowledge(messages)
+        return messages
+
+    source.receive = hasty
+
+
+def no_removal_of_duplicates(parts: Parts, source: ModelSource) -> None:
+    """Count what comes again as if it were new."""
+    _judge_anew(parts, lambda outcome, _numbers: outcome.duplicates)
+
+
+def last_number_only(parts: Parts, source: ModelSource) -> None:
+    """Take for new whatever is not the very last message that came."""
+    last: list[object] = [None]
+
+    def fresh(outcome: Outcome, observations: list) -> list[int]:
+        found = [at for at in outcome.duplicates if observations[at] != last[0]]
+        if observations:
+            last[0] = observations[-1]
+        return found
+
+    _judge_anew(parts, fresh)
+
+
+def stale_acknowledgement(parts: Parts, source: ModelSource) -> None:
+    """Acknowledge on a new connection what came on a former one."""
+    acknowledge = source.acknowledge
+
+    def careless(messages: list) -> int:
+        for message in messages:
+            message.generation = source._client.generation
+        return acknowledge(messages)
+
+    source.acknowledge = careless
+
+
+def leaked_permit(parts: Parts, source: ModelSource) -> None:
+    """Never acknowledge what cannot be read: it holds its place for ever."""
+    acknowledge = source.acknowledge
+    source.acknowledge = lambda messages: acknowledge(
+        [message for message in messages if message.payload.startswith(b'{"time"')]
+    )
+
+
+def poison_loop(parts: Parts, source: ModelSource) -> None:
+    """Die of a message that cannot be read, and be sent it again."""
+    decode = parts.intake._router.decode
+
+    def brittle(topic: str, payload: bytes, received: float):
+        if payload == b"{":
+            raise RuntimeError(payload)
+        return decode(topic, payload, received)
+
+    parts.intake._router.decode = brittle
+
+
+def _judge_anew(parts: Parts, fresh) -> None:
+    """Let ``fresh`` say which duplicates are taken for new."""
+    observe = parts.network.observe
+
+    def wrong(observations: list, received: float) -> Outcome:
+        outcome = observe(observations, received)
+        again = fresh(outcome, observations)
+        kept = [at for at in outcome.duplicates if at not in again]
+        return outcome._replace(accepted=sorted([*outcome.accepted, *again]), duplicates=kept)
+
+    parts.network.observe = wrong
+
+
+PLANTS: Final[dict[str, Plant]] = {
+    "acknowledge before commit": acknowledge_before_commit,
+    "no removal of duplicates": no_removal_of_duplicates,
+    "last number only": last_number_only,
+    "stale acknowledgement": stale_acknowledgement,
+    "leaked permit": leaked_permit,
+    "poison loop": poison_loop,
+}
+
+
+def simulate_with(seed: int, steps: int, plant: str | None) -> Wrong | None:
+    """Return what is wrong after one seed with a mistake planted, or with none."""
+    return simulate(seed, steps, PLANTS[plant] if plant else None)
