@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import logging
 import random
+import sqlite3
 import tempfile
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -27,7 +28,7 @@ from monitor.assembly import Parts, assemble
 from monitor.config import Settings, parse
 from monitor.core.model import in_event_order
 from monitor.daemon import Daemon
-from monitor.journal import JournalError
+from monitor.journal import JournalError, database
 
 from .broker import Broker, Sent
 from .disk import Disk, KilledError
@@ -197,14 +198,13 @@ class World:
 
     @contextmanager
     def _models(self) -> Iterator[None]:
-        module = _module_that_connects()
-        sqlite = types.SimpleNamespace(**vars(module.sqlite3))
+        sqlite = types.SimpleNamespace(**vars(sqlite3))
         sqlite.connect = self._disk.connect
         time = types.SimpleNamespace(sleep=self._sleep)
         logging.disable(logging.CRITICAL)
         try:
             with (
-                mock.patch.object(module, "sqlite3", sqlite),
+                mock.patch.object(database, "sqlite3", sqlite),
                 mock.patch.object(monitor.daemon, "time", time),
             ):
                 yield
@@ -280,9 +280,3 @@ def _difference(left: Left, wanted: Left) -> str:
     if left.committed != wanted.committed:
         return f"{left.committed} messages counted as committed, {wanted.committed} were sent"
     return ""
-
-
-def _module_that_connects() -> Any:
-    import monitor.journal.database as module
-
-    return module
