@@ -37,6 +37,7 @@ class Slab:
         earlier: Float,
         patience: Float,
         path: Int,
+        kept: float,
     ) -> None:
         self.positions = positions
         self.z = z
@@ -53,7 +54,9 @@ class Slab:
         self.refining = records["refining"].copy()
         self.state = records["state"].copy()
         self.family = records["family"].astype(np.int64)
-        self.total = np.zeros(self.size)
+        self.total = bets.total_of(bets.families_of(self.evidence))
+        self.discounted = records["discounted"].copy()
+        self.kept = kept
         self.changes: list[Change] = []
         self._learn(records, earlier)
         self.bets = self._bets()
@@ -133,6 +136,7 @@ class Slab:
             self.total[gone] = 0.0
             self.note(rank, gone, np.full(gone.size, OK), self.family[gone])
             self.evidence[:, gone] = 0.0
+            self.discounted[gone] = 0.0
             self.moments[:, gone] = 0.0
             self.reverse[gone] = 0.0
             self.refining[gone] = 0
@@ -157,7 +161,7 @@ class Slab:
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, 512)
         records["moments"] = self.moments.T
-        for name in ("alarm", "reverse", "refining", "state", "family"):
+        for name in ("alarm", "reverse", "refining", "state", "family", "discounted"):
             records[name] = getattr(self, name)
 
 
@@ -165,11 +169,29 @@ def climb(slab: Slab, rank: int) -> int:
     """Take the bets from ``rank`` on; return the rank after which the states must be looked at."""
     if slab.size == 1:
         return _wait_one(slab, rank) if slab.state[0] == FIRING else _climb_one(slab, rank)
-    grown = np.minimum((slab.evidence + slab.weights) * slab.bets[:, rank], CAP)
     firing = slab.state == FIRING
-    slab.evidence = np.where(firing, slab.evidence, grown) if firing.any() else grown
-    slab.total = bets.total_of(bets.families_of(slab.evidence))
+    if firing.any():
+        before = np.where(firing, slab.evidence, slab.evidence + slab.weights)
+        grown = np.minimum(before * slab.bets[:, rank], CAP)
+        slab.evidence = np.where(firing, slab.evidence, grown)
+        standing = np.where(firing, slab.total, slab.total + 1.0)
+        slab.total = np.where(firing, slab.total, _sum(grown))
+        slab.discounted = _discounted(slab, slab.discounted, _sum(grown) / standing)
+        return rank
+    slab.evidence = np.minimum((slab.evidence + slab.weights) * slab.bets[:, rank], CAP)
+    total = _sum(slab.evidence)
+    slab.discounted = _discounted(slab, slab.discounted, total / (slab.total + 1.0))
+    slab.total = total
     return rank
+
+
+def _sum(evidence: Float) -> Float:
+    return bets.total_of(bets.families_of(evidence))
+
+
+def _discounted(slab: Slab, before: Float, mixed: Float) -> Float:
+    """Return the discounted totals after one pair whose mixed bet is ``mixed``."""
+    return np.minimum((slab.kept * before + 1.0) * mixed, CAP)
 
 
 def _climb_one(slab: Slab, rank: int) -> int:
@@ -178,37 +200,56 @@ def _climb_one(slab: Slab, rank: int) -> int:
     weights: list[float] = slab.weights[:, 0].tolist()
     pending_at = lifecycle.PENDING_SHARE * float(slab.patience[0])
     pending = bool(slab.state[0] == PENDING)
-    total = 0.0
+    total, discounted = float(slab.total[0]), float(slab.discounted[0])
     for row in slab.rows()[rank:]:
+        before = total + 1.0
         held = [(m + w) * e for m, w, e in zip(held, weights, row, strict=True)]
         total = _total(held)
         if total > CAP:
             held = [min(m, CAP) for m in held]
             total = _total(held)
+        discounted = min((slab.kept * discounted + 1.0) * (total / before), CAP)
         if (total >= pending_at) != pending or total >= slab.patience[0]:
             break
         rank += 1
     slab.evidence[:, 0] = held
-    slab.total[0] = total
+    slab.total[0], slab.discounted[0] = total, discounted
     return rank if rank < slab.ranks else slab.ranks - 1
 
 
 def _wait_one(slab: Slab, rank: int) -> int:
     """Return the rank before which one firing series' fault is surely not gone."""
+    mixed = _mixed_while_firing(slab, rank)
+    discounted = _one_discounted(slab, float(slab.discounted[0]), mixed[0])
     if slab.refining[0] > 0:
+        slab.discounted[0] = discounted
         return rank
     z = slab.z[rank:, 0]
     relieved = lifecycle.relief(slab.path, slab.family, slab.moments, z)
     rho = bets.whitening(*(part[rank + 1 :, 0] for part in slab.sums)).rho
     reverse = float(slab.reverse[0])
-    for step in lifecycle.worth(rho, relieved)[:-1].tolist():
+    steps = lifecycle.worth(rho, relieved)[:-1].tolist()
+    for step, following in zip(steps, mixed[1:], strict=True):
         after = max(0.0, reverse + step)
         if after >= lifecycle.RESOLVED_AT:
             break
         reverse = after
+        discounted = _one_discounted(slab, discounted, following)
         rank += 1
-    slab.reverse[0] = reverse
+    slab.reverse[0], slab.discounted[0] = reverse, discounted
     return rank
+
+
+def _mixed_while_firing(slab: Slab, rank: int) -> list[float]:
+    """Return the mixed bet of each pair from ``rank`` on, by the evidence that stands still."""
+    last = rank + 1 if slab.refining[0] > 0 else slab.ranks
+    grown = np.minimum(slab.evidence * slab.bets[:, rank:last, 0], CAP)
+    mixed: list[float] = (_sum(grown) / slab.total[0]).tolist()
+    return mixed
+
+
+def _one_discounted(slab: Slab, before: float, mixed: float) -> float:
+    return min((slab.kept * before + 1.0) * mixed, CAP)
 
 
 def _total(m: list[float]) -> float:

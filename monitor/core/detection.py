@@ -8,6 +8,11 @@ batches, nor on the neighbours. Sums are added in a fixed order for that.
 E-detector (Shin, Ramdas, Rinaldo, arXiv 2203.03532): each bet's evidence is M <- (M + 1) e, the
 Shiryaev-Roberts sum; S is their weighted sum. S - t is a supermartingale for an honest sensor, so
 the mean number of pairs to a false alarm at S >= A is at least A. The state holds weight * M.
+
+Beside S each series has one discounted total, D <- (D (1 - 1/H) + 1) e, where e is the mean of the
+bets weighted by the evidence before the pair: S <- (S + 1) e. As e is a mixture chosen from the past
+its mean is <= 1 for an honest sensor, so E D <= H at every time, however long the sensor has run:
+D / H is what a fleet compares (core/fleet). While an alert fires S stands still and D goes on.
 """
 
 from __future__ import annotations
@@ -25,10 +30,12 @@ from monitor.core.model import Bool, Float, Int, Records
 RING: Final = 512
 FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
 SLAB_PAIRS: Final = 1 << 15
+HORIZON: Final = 1000.0
 
 STATE: Final = np.dtype(
     [
         ("evidence", np.float64, bets.BETS),  # weight * M of each bet
+        ("discounted", np.float64),  # D: what a fleet is judged by
         ("d1", np.float64),  # sums of squared differences of clipped z at lag 1 and 2
         ("d2", np.float64),
         ("n", np.float64),  # how many differences
@@ -55,10 +62,14 @@ class Detector:
     ``patience`` is A of each series: pairs an honest sensor goes, on average, between two false
     alarms. ``coverage`` marks series that state intervals only: their z are codes made by
     :func:`monitor.core.bets.coverage_code`. Both may be changed in place between batches.
+    ``horizon`` is H, in pairs: what is older hardly counts in the discounted evidence.
     """
 
-    def __init__(self, patience: Float, coverage: Bool | None = None) -> None:
+    def __init__(
+        self, patience: Float, coverage: Bool | None = None, horizon: float = HORIZON
+    ) -> None:
         self.patience = patience
+        self._kept: Final = 1.0 - 1.0 / horizon
         self.path = np.zeros(patience.size, np.int8)
         if coverage is not None:
             self.path[coverage] = bets.COVERAGE
@@ -92,6 +103,7 @@ class Detector:
             self._ring[series, (records["seen"] + far) % RING],
             self.patience[series],
             self.path[series].astype(int),
+            self._kept,
         )
         rank = 0
         while rank < slab.ranks:
@@ -173,6 +185,11 @@ class Detector:
     def evidence(self, series: Int) -> Float:
         """Return S of each series: it fires at its patience."""
         return bets.total_of(self._families(series))
+
+    def discounted(self, series: Int) -> Float:
+        """Return D of each series: its mean is at most the horizon while the sensor is honest."""
+        discounted: Float = self._state["discounted"][series]
+        return discounted
 
     def families(self, series: Int) -> Float:
         """Return the evidence of each series by family, [k, 4], in the order of FAMILIES."""
