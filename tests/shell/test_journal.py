@@ -199,7 +199,8 @@ from test_journal import FIRST, SECOND
 from monitor.journal import Journal
 journal = Journal(Path(sys.argv[2]))
 journal.commit(FIRST)
-journal._database.connection.set_trace_callback(lambda text: os._exit(9) if text.startswith(sys.argv[3]) else None)
+die = lambda text: os._exit(9) if text.startswith(sys.argv[3]) else None
+journal._database.connection.set_trace_callback(die)
 journal.commit(SECOND)
 os._exit(3)
 """
