@@ -13,11 +13,11 @@ import numpy as np
 
 from monitor.core.calibration import z_square
 from monitor.core.columns import Columns
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 
 BINS: Final = 10
-# Longest window whose places are packed into the sort keys: 8192 pairs.
-PLACE_BITS: Final = 13
+# The bits of a sort key that hold the place, in windows of up to 8191 pairs.
+PLACES: Final = (1 << 13) - 1
 
 
 def order_within(c: Columns, rows: Float) -> Int:
@@ -27,7 +27,7 @@ def order_within(c: Columns, rows: Float) -> Int:
     as fast as an indirect sort; lines where that lost an order of near neighbours are sorted again.
     """
     longest = int(c.counts.max())
-    if longest > 1 << PLACE_BITS or rows.min() < 0.0:
+    if longest > PLACES or rows.min() < 0.0:
         order = np.argsort(c.grid(rows, np.nan), axis=1, kind="stable")
     else:
         order = _packed_order(c, rows)
@@ -39,18 +39,50 @@ def order_within(c: Columns, rows: Float) -> Int:
 def _packed_order(c: Columns, rows: Float) -> Int:
     """Stable order within the lines of the grid of ``rows``, which are not negative."""
     matrix = c.grid(rows + 0.0)  # no negative zero
-    places = (1 << PLACE_BITS) - 1
-    packed = matrix.view(np.int64) & ~places
+    packed = _packed(matrix)
+    packed &= PLACES
+    return _mended(matrix, packed, np.zeros(matrix.shape[0], dtype=np.bool_))
+
+
+def _packed(matrix: Float) -> Int:
+    """Sort the lines of ``matrix`` as integers whose last bits are the number's place."""
+    packed: Int = matrix.view(np.int64) & ~PLACES
     packed |= np.arange(matrix.shape[1])
     packed.sort(axis=1)
-    order: Int = packed & places
-    lines = np.arange(0, matrix.size, matrix.shape[1])[:, None]
-    ordered = matrix.reshape(-1).take(order + lines, mode="clip")
-    descends = ordered[:, 1:] < ordered[:, :-1]
-    if descends.any():
-        again = np.flatnonzero(descends.any(axis=1))
-        order[again] = np.argsort(matrix[again], axis=1, kind="stable")
+    return packed
+
+
+def _mended(matrix: Float, order: Int, wrong: Bool) -> Int:
+    """Return the last columns of the stable order of ``matrix``, sorting again what is not so."""
+    ordered = in_lines(matrix, order)
+    wrong |= (ordered[:, 1:] < ordered[:, :-1]).any(axis=1)
+    if wrong.any():
+        again = np.flatnonzero(wrong)
+        order[again] = np.argsort(matrix[again], axis=1, kind="stable")[:, -order.shape[1] :]
     return order
+
+
+def in_lines(matrix: Float, places: Int) -> Float:
+    """Return the numbers of ``matrix`` at ``places`` of its lines."""
+    first = np.arange(0, matrix.size, matrix.shape[1])[:, None]
+    taken: Float = matrix.reshape(-1).take(places + first, mode="clip")
+    return taken
+
+
+def last_in_order(matrix: Float, kept: int) -> Int:
+    """Return the places of the ``kept`` largest numbers of each line, ascending, ties stable.
+
+    The end of what a stable sort gives; negative numbers come first in any order.
+    """
+    length = matrix.shape[1]
+    if length > PLACES:
+        return np.argsort(matrix, axis=1, kind="stable")[:, -kept:]
+    packed = _packed(matrix)
+    near = np.zeros(matrix.shape[0], dtype=np.bool_)
+    if kept < length:
+        # What was cut off may be the larger one where the keys agree but for the places.
+        near = packed[:, -kept] - packed[:, -kept - 1] <= PLACES
+    return _mended(matrix, packed[:, -kept:] & PLACES, near)
 
 
 def order_by_u(c: Columns) -> Int:

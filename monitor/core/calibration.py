@@ -113,7 +113,7 @@ def u_ref_ratio(c: Columns) -> Float:
     Above about 1/3 the reference takes part in the verdict (the rule of the test uncertainty ratio:
     a reference a third as uncertain adds 5 % to the error's uncertainty).
     """
-    return np.sqrt(ratio(c.sum(c.u_ref * c.u_ref), c.sum(c.u * c.u)))
+    return np.sqrt(ratio(c.sum(c.u_ref_square), c.sum(c.u_square)))
 
 
 def n_effective(c: Columns) -> Float:
@@ -121,7 +121,7 @@ def n_effective(c: Columns) -> Float:
 
     The variance inflation of the mean of an AR(1) series; n where the correlation is not defined.
     """
-    lag = np.clip(np.nan_to_num(c.once(z_lag1)), 0.0, 1.0)
+    lag = np.fmax(c.once(z_lag1), 0.0)
     return np.maximum(c.counts * (1.0 - lag) / (1.0 + lag), 1.0)
 
 
@@ -142,7 +142,7 @@ def nll(c: Columns) -> Float:
 
 def coverage(c: Columns) -> Float:
     """Share of the stated intervals that hold the reference, ends included (PICP)."""
-    return c.mean(c.inside.astype(np.float64))
+    return c.mean(c.hits)
 
 
 def miss_rate(c: Columns) -> Float:
@@ -160,7 +160,7 @@ def binomial_interval(hits: Float, n: Int, level: float = 0.95) -> tuple[Float, 
 
 def coverage_bounds(c: Columns) -> tuple[Float, Float]:
     """Exact 95 % interval of the coverage (A-12)."""
-    return binomial_interval(c.sum(c.inside.astype(np.float64)), c.counts)
+    return binomial_interval(c.sum(c.hits), c.counts)
 
 
 def coverage_lower(c: Columns) -> Float:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.bins import order_within
+from monitor.core.bins import in_lines, last_in_order
 from monitor.core.columns import Columns, ratio
 from monitor.core.model import Bool, Float
 
@@ -149,20 +149,20 @@ def scale_optimal(c: Columns) -> Float:
     """
     b = c.once(bands)
     weight = c.once(cost_weight)
-    allowed = (weight / (1.0 - weight) * c.sum(b.half))[:, None]
-    largest_first = c.grid(order_within(c, b.scale), -1)[:, ::-1]
-    length = largest_first.shape[1]
-    for kept in (length // 3 + 1, length):
-        rows = largest_first[:, :kept]
-        widths = b.active.take(rows, mode="clip")
-        if not c.equal_counts:
-            widths[rows < 0] = 0.0
-        beyond = np.cumsum(widths, axis=1)
+    share = weight / (1.0 - weight)
+    allowed = (share * c.sum(b.half))[:, None]
+    scales, widths = c.grid(b.scale, -1.0), c.grid(b.active, 0.0)
+    length = scales.shape[1]
+    # About that share of pairs lies beyond the optimum: most often the largest scales tell.
+    for kept in (min(int(2.0 * share.max() * length) + 1, length), length):
+        largest = last_in_order(scales, kept)[:, ::-1]
+        beyond = np.cumsum(in_lines(widths, largest), axis=1)
         if (beyond[:, -1:] > allowed).all():
             break
-    passed = np.sum(beyond <= allowed, axis=1)
-    at = largest_first[np.arange(passed.size), np.minimum(passed, length - 1)]
-    found = np.where(passed < length, b.scale[at], 0.0)
+    passed = np.count_nonzero(beyond <= allowed, axis=1)
+    line = np.arange(passed.size)
+    at = largest[line, np.minimum(passed, largest.shape[1] - 1)]
+    found = np.where(passed < length, scales[line, at], 0.0)
     return np.where(c.once(banded_count) > 0.0, found, np.nan)
 
 

@@ -24,7 +24,7 @@ from monitor.core.calibration import (
     zms,
 )
 from monitor.core.columns import Columns, ratio
-from monitor.core.model import Float
+from monitor.core.model import Float, Int
 
 LEVEL: Final = 0.95
 # Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
@@ -32,15 +32,16 @@ MIN_PAIRS: Final = 20
 APPROXIMATE: Final = 500
 # |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
 UNDECIDED: Final = 0.05
-# The saddlepoint's root search: two points suffice where the second is NEAR in units of normal
-# quantiles (the cubic is then right to 1e-4 of the interval's width), else at most STEPS with a
-# bracket until FOUND.
+# The saddlepoint's root search: a point suffices where it is NEAR in units of normal quantiles (the
+# line, and the cubic through two, is then right to 1e-4 of the interval's width); else at most
+# STEPS with a bracket until FOUND.
 NEAR: Final = 0.05
 FOUND: Final = 1e-3
 STEPS: Final = 24
 LARGEST_TILT: Final = 16.0
 TINY: Final = 1e-300
-Point = tuple[Float, Float, Float]
+# Least share of the normal's cumulant function that the first four cumulants may leave.
+LEAST_SHARE: Final = 0.05
 
 
 class Interval(NamedTuple):
@@ -103,7 +104,7 @@ def _tails() -> tuple[float, float]:
     return 0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)
 
 
-def zms_moments(c: Columns) -> Point:
+def zms_moments(c: Columns) -> tuple[Float, Float, Float]:
     """Return ZMS, its standard error and its acceleration, from the moments of z^2."""
     _, second, a = _central(c, c.once(z_square))
     return c.once(zms), np.sqrt(second) / c.counts, a
@@ -170,50 +171,112 @@ def abc_rce(c: Columns) -> Interval:
     return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
 
 
-def _tilted(c: Columns, scaled: Float, tilt: Float) -> tuple[Float, Float, Float, Float]:
-    """Return (r*, r, mean, variance) of the resampled mean under exponential tilts (2 x series).
+class _Rows(NamedTuple):
+    """One number a pair of some series, laid end to end."""
+
+    rows: Float
+    starts: Int
+    counts: Int
+
+    def of(self, which: Int) -> _Rows:
+        """Return the rows of the series numbered ``which``."""
+        counts = self.counts[which]
+        starts = np.cumsum(counts) - counts
+        places = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
+        return _Rows(self.rows[places], starts, counts)
+
+
+class _Point(NamedTuple):
+    """A point of the resampled mean's quantile function, for both ends (2 x series).
+
+    ``place`` is the normal quantile, ``mean`` the mean there, ``slope`` that of the mean along
+    ``place``, ``variance`` that of the tilted rows.
+    """
+
+    place: Float
+    mean: Float
+    slope: Float
+    variance: Float
+
+
+def _tilted(scaled: _Rows, tilt: Float) -> _Point:
+    """Return the points that exponential tilts of the rows reach (2 x series).
 
     ``scaled`` has mean 0 and sum of squares 1, so that no exponent exceeds |tilt|. With K the
     cumulant function, r^2/2 = n (t K' - K) and v = t sqrt(n K''), r* = r + ln(v/r)/r is the normal
     quantile of the probability below the mean (Lugannani, Rice; Barndorff-Nielsen).
     """
-    n = c.counts
+    rows, starts, n = scaled
     sums = np.empty((3, *tilt.shape))
     for end, one in enumerate(tilt):
-        weights = c.times(scaled, one)
+        weights = np.repeat(one, n)
+        weights *= rows
         np.exp(weights, out=weights)
         for power in range(3):
-            sums[power, end] = c.sum(weights)
-            weights *= scaled
+            np.add.reduceat(weights, starts, out=sums[power, end])
+            if power < 2:
+                weights *= rows
     total, mean, square = sums[0] / n, sums[1] / sums[0], sums[2] / sums[0]
     variance = np.maximum(square - mean * mean, TINY)
     r = np.sign(tilt) * np.sqrt(2.0 * n * np.maximum(tilt * mean - np.log(total), TINY))
-    return r + np.log(tilt * np.sqrt(n * variance) / r) / r, r, mean, variance
+    place = r + np.log(tilt * np.sqrt(n * variance) / r) / r
+    return _Point(place, mean, r / (n * tilt), variance)
 
 
-def _saddlepoint_ends(c: Columns, scaled: Float, a: Float) -> Float:
-    """Return the means of ``scaled`` (2 x series) whose normal quantiles are BCa's.
+def _first_tilt(a: Float, fourth: Float, target: Float) -> Float:
+    """Return about the tilts at ``target``, from the cumulants up to the ``fourth`` (6 a: third).
 
-    One step of Newton's method from the ABC ends, then the cubic through both points; series whose
-    second point is not near (a few pairs rule their mean) are searched with a bracket.
+    Two steps of Newton's method on r* of those cumulants alone, from the tilt of the ABC end.
+    """
+    off = target - a
+    start = off * (1.0 + a * off)
+    tilt = 2.0 * start / (1.0 + np.sqrt(np.maximum(1.0 + 12.0 * a * start, 0.0)))
+    for _ in range(2):
+        bend = fourth * tilt * tilt
+        share = np.maximum(1.0 + 4.0 * a * tilt + 0.25 * bend, LEAST_SHARE)
+        spread = np.maximum(1.0 + 6.0 * a * tilt + 0.5 * bend, LEAST_SHARE)
+        r = tilt * np.sqrt(share)
+        place = r + 0.5 * np.log(spread / share) / r
+        tilt = np.clip(tilt + (target - place) * r / (tilt * spread), *_bracket(target))
+    return tilt
+
+
+def _saddlepoint_ends(scaled: _Rows, a: Float, fourth: Float) -> Float:
+    """Return the means of the rows (2 x series) whose normal quantiles are BCa's.
+
+    The line through the point at a good first tilt, where that is near; else the cubic through it
+    and the next of Newton's method; series where that is not near either (a few pairs rule their
+    mean) are searched with a bracket. Each series goes its own way, whatever the others do.
     """
     w = a + ndtri(np.array(_tails()))[:, None]
     target = a + w / (1.0 - a * w)
-    start = w / np.square(1.0 - a * w)
-    # The tilt whose cumulants up to the third give the ABC end.
-    tilt = 2.0 * start / (1.0 + np.sqrt(np.maximum(1.0 + 12.0 * a * start, 0.0)))
-    points = []
-    for _ in range(2):
-        tilt = np.clip(tilt, *_bracket(target))
-        root, r, mean, variance = _tilted(c, scaled, tilt)
-        points.append((root, mean, r / (c.counts * tilt)))
-        tilt = tilt + (target - root) * r / (c.counts * tilt * variance)
-    ends = _hermite(points[0], points[1], target)
-    far = np.flatnonzero((np.abs(target - points[1][0]) > NEAR).any(axis=0))
+    tilt = _first_tilt(a, fourth, target)
+    one = _tilted(scaled, tilt)
+    off = target - one.place
+    ends = one.mean + off * one.slope
+    far = _far(off)
     if far.size:
-        rows = np.isin(c.series, far)
-        ends[:, far] = _searched_ends(c.take(far), scaled[rows], target[:, far], tilt[:, far])
+        rest = scaled.of(far)
+        one, target = _Point(*(axis[:, far] for axis in one)), target[:, far]
+        tilt = np.clip(_newton(tilt[:, far], one, target), *_bracket(target))
+        two = _tilted(rest, tilt)
+        ends[:, far] = _hermite(one, two, target)
+        again = _far(target - two.place)
+        if again.size:
+            two, target = _Point(*(axis[:, again] for axis in two)), target[:, again]
+            tilt = _newton(tilt[:, again], two, target)
+            ends[:, far[again]] = _searched_ends(rest.of(again), target, tilt)
     return ends
+
+
+def _far(off: Float) -> Int:
+    """Return the series one of whose ends is not near."""
+    return np.flatnonzero((np.abs(off) > NEAR).any(axis=0))
+
+
+def _newton(tilt: Float, at: _Point, target: Float) -> Float:
+    """Return the next tilt of Newton's method."""
+    return tilt + (target - at.place) * at.slope / at.variance
 
 
 def _bracket(target: Float) -> tuple[Float, Float]:
@@ -222,7 +285,7 @@ def _bracket(target: Float) -> tuple[Float, Float]:
     return np.where(up, 1e-3, -LARGEST_TILT), np.where(up, LARGEST_TILT, -1e-3)
 
 
-def _searched_ends(c: Columns, scaled: Float, target: Float, tilt: Float) -> Float:
+def _searched_ends(scaled: _Rows, target: Float, tilt: Float) -> Float:
     """Return the same ends by Newton's method within a bracket that narrows at every step.
 
     An end that is found stays as it is, so that no series' number hangs on its neighbours.
@@ -231,31 +294,30 @@ def _searched_ends(c: Columns, scaled: Float, target: Float, tilt: Float) -> Flo
     tilt = np.clip(tilt, below, above)
     ends, found = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
     for _ in range(STEPS):
-        root, r, mean, variance = _tilted(c, scaled, tilt)
-        off = target - root
-        ends = np.where(found, ends, mean + off * r / (c.counts * tilt))
+        at = _tilted(scaled, tilt)
+        off = target - at.place
+        ends = np.where(found, ends, at.mean + off * at.slope)
         found |= np.abs(off) < FOUND
         if found.all():
             break
         below, above = np.where(off > 0.0, tilt, below), np.where(off > 0.0, above, tilt)
-        newton = tilt + off * r / (c.counts * tilt * variance)
+        newton = _newton(tilt, at, target)
         inside = (newton > below) & (newton < above)
         tilt = np.where(inside, newton, 0.5 * (below + above))
     # Where one pair rules the mean the equation may have no root: then the mean at the bracket.
-    return np.where(found, ends, mean)
+    return np.where(found, ends, at.mean)
 
 
-def _hermite(one: Point, two: Point, at: Float) -> Float:
-    """Return the cubic through two points (place, value, slope) at ``at``; line where they meet."""
-    (x1, y1, s1), (x2, y2, s2) = one, two
-    gap = x2 - x1
-    line = y2 + (at - x2) * s2
+def _hermite(one: _Point, two: _Point, at: Float) -> Float:
+    """Return the cubic through two points at the places ``at``; the line where they meet."""
+    gap = two.place - one.place
+    line = two.mean + (at - two.place) * two.slope
     apart = np.abs(gap) > 1e-7
     h = np.where(apart, gap, 1.0)
-    t = (at - x1) / h
-    chord = (y2 - y1) / h
-    bend = (1.0 - t) * (s1 - chord) + t * (chord - s2)
-    cubic = (1.0 - t) * y1 + t * y2 + t * (1.0 - t) * h * bend
+    t = (at - one.place) / h
+    chord = (two.mean - one.mean) / h
+    bend = (1.0 - t) * (one.slope - chord) + t * (chord - two.slope)
+    cubic = (1.0 - t) * one.mean + t * two.mean + t * (1.0 - t) * h * bend
     return np.where(apart, cubic, line)
 
 
@@ -270,7 +332,10 @@ def saddlepoint_zms(c: Columns) -> Interval:
     size = np.sqrt(second)
     # A series without spread has no interval; zeros keep its arithmetic quiet.
     scaled = c.times(off, np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, size)))
-    ends = c.once(zms) + size * _saddlepoint_ends(c, scaled, np.where(flat, 0.0, a))
+    square = scaled * scaled
+    fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
+    rows = _Rows(scaled, c.starts, c.counts)
+    ends = c.once(zms) + size * _saddlepoint_ends(rows, np.where(flat, 0.0, a), fourth)
     lower, upper = np.where(flat, np.nan, ends)
     return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
 

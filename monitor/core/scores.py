@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy.special import erf, ndtr, ndtri
+from scipy.special import ndtri
 
 from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
+from monitor.core.normal import LAST, SQRT_2PI, density, upper_tail
 
 Density = Literal["normal", "tophat"]
 # How a number changes when the series is given in another unit.
@@ -28,7 +29,8 @@ Unit = Literal["quantity", "1/quantity", "log", "none"]
 Rows = Callable[[Columns], Float]
 
 SQRT_PI: Final = math.sqrt(math.pi)
-SQRT_2PI: Final = math.sqrt(2.0 * math.pi)
+# An interval of fewer of the reference's spreads is a point beside it.
+NARROW: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -52,19 +54,18 @@ def stated_z(c: Columns) -> Float:
 
 def normal_density(c: Columns) -> Float:
     """Density of the standard normal at the stated z."""
-    z = c.once(stated_z)
-    return np.exp(-0.5 * z * z) / SQRT_2PI
+    return density(c.once(stated_z))
 
 
 def crps_normal(c: Columns) -> Float:
     """CRPS of N(value, u): u (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)). Unit: quantity."""
-    z = c.once(stated_z)
-    return c.u * (z * erf(z / math.sqrt(2.0)) + 2.0 * c.once(normal_density) - 1.0 / SQRT_PI)
+    z, phi = np.abs(c.once(stated_z)), c.once(normal_density)
+    return c.u * (z * (1.0 - 2.0 * upper_tail(z, phi)) + 2.0 * phi - 1.0 / SQRT_PI)
 
 
 def _both(c: Columns) -> Float:
     """Standard deviation of the reference about a value drawn from the claim."""
-    return np.sqrt(c.u * c.u + c.variance)
+    return np.sqrt(c.u_square + c.variance)
 
 
 def crps_normal_expected(c: Columns) -> Float:
@@ -120,9 +121,10 @@ def crps_tophat(c: Columns) -> Float:
     return c.outside_by + within * within / c.width + c.width / 12.0
 
 
-def _noisy(c: Columns) -> Int:
+def _noisy(c: Columns) -> Int | slice:
     """Rows whose reference is uncertain; the others take a shorter way to the same number."""
-    return np.flatnonzero(c.u_ref)
+    uncertain = c.u_ref != 0.0
+    return slice(None) if uncertain.all() else np.flatnonzero(uncertain)
 
 
 def crps_tophat_expected(c: Columns) -> Float:
@@ -135,34 +137,45 @@ def crps_tophat_expected(c: Columns) -> Float:
     noisy = c.once(_noisy)
     w, s = c.width[noisy], c.u_ref[noisy]
     t = w / s
-    phi = np.exp(-0.5 * t * t) / SQRT_2PI
-    cubes = (t**3 + 3.0 * t) * erf(t / math.sqrt(2.0)) + 2.0 * (
-        (t * t + 2.0) * phi - 2.0 / SQRT_2PI
-    )
-    near = s * cubes / (3.0 * t * t)
+    square = t * t
+    cubes = (square + 3.0) * t
+    cubes -= 4.0 / SQRT_2PI
+    # Beyond LAST spreads the normal's tails do not count.
+    blurred = np.flatnonzero(t < LAST)
+    if blurred.size:
+        near, near_square = t[blurred], square[blurred]
+        phi = density(near)
+        tails = (near_square + 3.0) * near * upper_tail(near, phi)
+        cubes[blurred] += 2.0 * ((near_square + 2.0) * phi - tails)
+    cubes *= s
+    cubes /= 3.0 * square
     # The difference of cubes cancels when the interval is far narrower than the reference's noise.
-    far = s * (2.0 + t * t / 6.0) / SQRT_2PI
-    rows[noisy] = np.where(t > 0.01, near, far) - w / 6.0
+    narrow = np.flatnonzero(t <= NARROW)
+    cubes[narrow] = s[narrow] * (2.0 + square[narrow] / 6.0) / SQRT_2PI
+    rows[noisy] = cubes - w / 6.0
     return rows
 
 
 def quadratic_tophat(c: Columns) -> Float:
     """Quadratic score (A: Brier) of the top hat: -1/w inside, +1/w outside (A eq. 9)."""
-    return np.where(c.inside, -1.0, 1.0) / c.width
+    return (1.0 - 2.0 * c.hits) / c.width
 
 
-def _noisy_tail(c: Columns) -> tuple[Float, Float, Float]:
+def _noisy_tail(c: Columns) -> tuple[Float, Float, Float, Float]:
     """Return, for rows of an uncertain reference, what lies beyond an end of the interval.
 
     Read through the normal about the middle: half-width over the reference's spread, that spread,
-    and the probability beyond one end.
+    and the density at one end and the probability beyond it.
     """
     noisy = c.once(_noisy)
-    half, u_ref = 0.5 * c.width[noisy], c.u_ref[noisy]
-    u = half / coverage_factor(c.p[noisy])
-    spread = np.sqrt(u * u + u_ref * u_ref)
+    half = 0.5 * c.width[noisy]
+    spread = half / coverage_factor(c.p[noisy])
+    spread *= spread
+    spread += c.u_ref_square[noisy]
+    np.sqrt(spread, out=spread)
     t = half / spread
-    return t, spread, np.asarray(ndtr(-t))
+    phi = density(t)
+    return t, spread, phi, upper_tail(t, phi)
 
 
 def miss_expected(c: Columns) -> Float:
@@ -171,7 +184,7 @@ def miss_expected(c: Columns) -> Float:
     The interval is read through the normal at its coverage probability, about its middle.
     """
     rows = c.alpha.copy()
-    rows[c.once(_noisy)] = 2.0 * c.once(_noisy_tail)[2]
+    rows[c.once(_noisy)] = 2.0 * c.once(_noisy_tail)[3]
     return rows
 
 
@@ -196,11 +209,18 @@ def interval_expected(c: Columns) -> Float:
 
     Both densities use it: a top hat says nothing about how far out its misses lie.
     """
-    rows = c.width * by_runs(_exact_reference_factor, c.p)
     noisy = c.once(_noisy)
-    t, s, beyond = c.once(_noisy_tail)
-    overshoot = s * (np.exp(-0.5 * t * t) / SQRT_2PI - t * beyond)
-    rows[noisy] = c.width[noisy] + 4.0 * overshoot / c.alpha[noisy]
+    t, s, phi, beyond = c.once(_noisy_tail)
+    blurred = t * beyond
+    np.subtract(phi, blurred, out=blurred)
+    blurred *= s
+    blurred *= 4.0
+    blurred /= c.alpha[noisy]
+    blurred += c.width[noisy]
+    if isinstance(noisy, slice):
+        return blurred
+    rows = c.width * by_runs(_exact_reference_factor, c.p)
+    rows[noisy] = blurred
     return rows
 
 

@@ -184,6 +184,26 @@ def test_order_within_a_series_is_the_stable_one(rows, cut):
     np.testing.assert_array_equal(got, want)
 
 
+@settings(max_examples=200)
+@given(
+    matrix=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 4), st.integers(1, 40)),
+        elements=st.floats(0.0, 1e15) | st.sampled_from([-1.0, 0.0, 1.0, 1.0 + 2.0**-45, np.inf]),
+    ),
+    kept=st.integers(1, 40),
+)
+def test_last_in_order_is_the_end_of_the_stable_order(matrix, kept):
+    kept = min(kept, matrix.shape[1])
+
+    got = bins.last_in_order(matrix, kept)
+
+    want = np.argsort(matrix, axis=1, kind="stable")[:, -kept:]
+    named = bins.in_lines(matrix, got) >= 0.0  # fills come first, in whatever order
+    np.testing.assert_array_equal(got[named], want[named])
+    np.testing.assert_array_equal(bins.in_lines(matrix, got), np.sort(matrix, axis=1)[:, -kept:])
+
+
 # Skewness.
 
 
