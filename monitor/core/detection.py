@@ -9,10 +9,10 @@ E-detector (Shin, Ramdas, Rinaldo, arXiv 2203.03532): each bet's evidence is M <
 Shiryaev-Roberts sum; S is their weighted sum. S - t is a supermartingale for an honest sensor, so
 the mean number of pairs to a false alarm at S >= A is at least A. The state holds weight * M.
 
-Beside S each series has one discounted total, D <- (D (1 - 1/H) + 1) e, where e is the mean of the
-bets weighted by the evidence before the pair: S <- (S + 1) e. As e is a mixture chosen from the past
-its mean is <= 1 for an honest sensor, so E D <= H at every time, however long the sensor has run:
-D / H is what a fleet compares (core/fleet). While an alert fires S stands still and D goes on.
+Beside S each series has one discounted total, D <- (D (1 - 1/H) + 1) e, where e is the mean of
+the bets weighted by the evidence before the pair: S <- (S + 1) e. As e is a mixture chosen from the
+past its mean is <= 1 for an honest sensor, so E D <= H at every time, however long the sensor has
+run: D / H is what a fleet compares (core/fleet). While an alert fires S stands still, D goes on.
 """
 
 from __future__ import annotations

@@ -19,10 +19,15 @@ from monitor.core.scores import Density
 from monitor.core.statistics import compute, live_statistics
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
-# The alerts of a series; docs/metrics.md has those of references and sources besides.
-ALERTS: Final = (*FAMILIES, "stuck", "gain")
+# What a series' own evidence raises, and what its references and its messages do.
+FAULTS: Final = (*FAMILIES, "stuck", "gain")
+ALERTS: Final = (*FAULTS, "reference_stale", "reference_suspect", "rejected_share")
 # Below this many pairs a calm series is "unknown": too few to call it right.
 FEW_PAIRS: Final = 20
+# A series is compared regularly while its last pair is not older than so many usual gaps.
+GAPS: Final = 3.0
+RECENT_GAPS: Final = 20
+COMPARED, LATE, LOST = 0, 1, 2
 
 
 class Evaluation:
@@ -75,15 +80,45 @@ class Evaluation:
         return {name: column[:count].copy() for name, column in self._values.items()}
 
 
-def judge(states: Int, pairs: Int, withdrawn: Bool) -> tuple[str, ...]:
+def usual_gap(windows: Columns) -> Float:
+    """Return the median time between the last pairs of each series, s; NaN with fewer than three.
+
+    Pairs of one instant are one.
+    """
+    ends = windows.starts + windows.counts
+    rows = ends[:, None] - np.arange(RECENT_GAPS + 1, 0, -1)
+    times = np.where(rows >= windows.starts[:, None], windows.time[np.maximum(rows, 0)], np.nan)
+    gaps = np.diff(times, axis=1)
+    gaps = np.sort(np.where(gaps > 0.0, gaps, np.nan), axis=1)
+    known = np.isfinite(gaps).sum(axis=1)
+    middle = gaps[np.arange(known.size), np.maximum(known - 1, 0) // 2]
+    return np.where(known >= 2, middle, np.nan)
+
+
+def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:
+    """Return whether series are compared with references still: COMPARED, LATE or LOST.
+
+    Late when the last ``pair`` is older than the last ``reading`` by more than three usual gaps and
+    by more than ``at_least``, lost at twice that; times of events, in s. A series without a pair is
+    neither.
+    """
+    limit = np.fmax(GAPS * gap, at_least)
+    age = reading - pair
+    found: Int = (age > limit).astype(np.int64) + (age > 2.0 * limit)
+    return found
+
+
+def judge(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> tuple[str, ...]:
     """Return the state of each series in words: unknown, ok, pending, firing or stale."""
     words = np.array(STATES, dtype=object)[states]
     words[(words == "ok") & (pairs < FEW_PAIRS)] = "unknown"
+    words[compared == LATE] = "stale"
+    words[compared == LOST] = "unknown"
     words[withdrawn] = "stale"
     return tuple(words.tolist())
 
 
-def active(states: Int, alerts: Sequence[str]) -> dict[str, Bool]:
-    """Return for each alert which series it is active for: one alert a firing series."""
-    firing, of = states == FIRING, np.array(alerts, dtype=object)
-    return {alert: firing & (of == alert) for alert in ALERTS}
+def active(states: Int, faults: Sequence[str]) -> dict[str, Bool]:
+    """Return for each fault which series it is active for: one fault a firing series."""
+    firing, of = states == FIRING, np.array(faults, dtype=object)
+    return {fault: firing & (of == fault) for fault in FAULTS}

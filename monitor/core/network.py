@@ -7,7 +7,7 @@ only after the shell has made them durable; no clock, the time of arrival is han
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -31,7 +31,8 @@ from monitor.core.details import (
 )
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
-from monitor.core.evaluation import Evaluation, active, judge
+from monitor.core.evaluation import Evaluation, usual_gap
+from monitor.core.fleet import FleetRules
 from monitor.core.judgements import Judgements
 from monitor.core.lanes import Lane
 from monitor.core.model import (
@@ -46,15 +47,17 @@ from monitor.core.model import (
     in_event_order,
     pair_records,
 )
+from monitor.core.overview import Known, Overview
 from monitor.core.pairing import Concern, Pairing
 from monitor.core.past import Past
+from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.scores import Density
-from monitor.core.sentences import column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.stations import Stations
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import Windows, window_rows
+from monitor.core.windows import WINDOW, Windows, window_rows
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
 _SERIES_AT_ONCE: Final = 256
@@ -76,6 +79,7 @@ class Plan(NamedTuple):
     max_wait_seconds: float = 72 * 3600.0
     max_pending: int = 500_000
     known_series: int = 0
+    fleet: FleetRules = FleetRules()
 
 
 class KnownSeries(NamedTuple):
@@ -117,7 +121,7 @@ class Network:
         )
         capacity = max(plan.limits.maximum, plan.known_series)
         self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
-        self.detector: Final = Detector(np.full(capacity, 1000.0))
+        self.detector: Final = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon)
         self.watch: Final = Watch(
             self.detector,
             self.windows,
@@ -131,8 +135,10 @@ class Network:
         self._recent_z = np.zeros((capacity, RECENT), dtype=np.float32)
         self._judgements: Final = Judgements()
         self._names: list[SeriesName] = []
-        self._sentences: list[str] = []
-        self._told_states: tuple[str, ...] = ()
+        self._overview: Final = Overview(plan.fleet)
+        self._stations: Final = Stations()
+        self.refusals: Final = Refusals(capacity)
+        self._gap = np.full(capacity, np.nan)
         self._transitions: list[Change] = []
         self.first_reading: Float = np.full(capacity, np.inf)
         self.last_reading: Float = np.full(capacity, np.nan)
@@ -185,6 +191,7 @@ class Network:
     def _hear(self, rows: Int, times: Float, received: float) -> None:
         """Note when the series ``rows`` were heard, and the times of their readings."""
         self.heard[rows] = received
+        self.refusals.took(rows)
         np.fmax.at(self.last_reading, rows, times)
         earlier = times < self.first_reading[rows]
         if earlier.any():
@@ -245,6 +252,7 @@ class Network:
         if changed.size:
             empty = self.windows.counts(changed) == 0
             self._evaluation.clear(changed[empty])
+            self._gap[changed[empty]] = np.nan
             changed = changed[~empty]
             for at in range(0, changed.size, _SERIES_AT_ONCE):
                 part = changed[at : at + _SERIES_AT_ONCE]
@@ -252,9 +260,13 @@ class Network:
                 self._evaluation.update(part, self._densities(part), windows)
                 self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
                 self._recent_z[part] = recent_z(windows)
+                self._gap[part] = usual_gap(windows)
                 self._judgements.update(part, windows, self.detector, units)
         self._measure_availability(touched)
-        return self._snapshot(now, touched)
+        self._stations.update(
+            changed, self.pairing.buckets, self._last_of, self._columns, self._told_of
+        )
+        return self._overview.snapshot(self._known(now), touched)
 
     def take_transitions(self) -> list[Change]:
         """Return the changes of alerts since the last call, in the order they were found."""
@@ -341,6 +353,42 @@ class Network:
 
     # -- inside -----------------------------------------------------------------------------
 
+    def _known(self, now: float) -> Known:
+        """Return what is known at ``now``, as the overview wants it."""
+        every = np.arange(len(self.registry))
+        count, pairs = every.size, self.windows.counts(every)
+        recent = np.where(pairs[:, None] > 0, self._recent_z[every], np.float32(np.nan))
+        return Known(
+            time=now,
+            names=self.names(),
+            rules=self.rules,
+            statistics=self._evaluation.statistics(count),
+            judgements=[self._judgements.get(row) for row in range(count)],
+            states=self.detector.states(every),
+            evidence=self.detector.evidence(every),
+            discounted=self.detector.discounted(every),
+            pairs=pairs,
+            gap=self._gap[:count],
+            heard=self.heard[:count],
+            last_reading=self.last_reading[:count].copy(),
+            last_pair=self.windows.newest(every),
+            recent_z=recent,
+            intervals_only=self.detector.path[every] == COVERAGE,
+            rejected=self.refusals.shares(self.registry.keys),
+            suspects=self._stations.suspects(),
+        )
+
+    def _last_of(self, series: Int, most: int) -> tuple[Int, Int, Records]:
+        """Return which of ``series`` have pairs, and the last ``most`` of each end to end."""
+        present = series[self.windows.counts(series) > 0]
+        sizes, ages = np.full(present.size, most), np.full(present.size, np.inf)
+        if not present.size:
+            return present, present, np.zeros(0, WINDOW)
+        return present, *self.windows.gather(present, sizes, ages)
+
+    def _told_of(self, row: int) -> tuple[str, float]:
+        return self.rules[row].unit, self.rules[row].patience
+
     def _make_room(self) -> None:
         """Let go of the tenth that came first, if more is held than may be."""
         pairing = self.pairing
@@ -368,7 +416,6 @@ class Network:
         rules = self.plan.rules_of(key.sensor, key.quantity)
         self.rules.append(rules)
         self._names.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
-        self._sentences.append("")
         self.detector.patience[row] = rules.patience
         self._told.add(row)
         self.windows.begin_epoch(row, self.epochs.start_of(key))
@@ -413,57 +460,3 @@ class Network:
                 self.watch.disturb(row, -np.inf)
                 self._evaluation.mark(np.array([row]))
         return "accepted"
-
-    def _snapshot(self, now: float, changed: set[int]) -> Snapshot:
-        every = np.arange(len(self.registry))
-        count = every.size
-        stale_after = np.array([rules.stale_after_seconds for rules in self.rules])
-        withdrawn = now - self.heard[:count] > stale_after
-        pairs = self.windows.counts(every)
-        codes = self.detector.states(every)
-        states = judge(codes, pairs, withdrawn)
-        statistics = self._evaluation.statistics(count)
-        self._tell(states, pairs, statistics, changed)
-        return Snapshot(
-            time=now,
-            names=self.names(),
-            statistics=statistics,
-            states=states,
-            alerts=active(codes, [self._alert(row) for row in every.tolist()]),
-            evidence=self.detector.evidence(every),
-            sentences=tuple(self._sentences),
-            advice=tuple(self._advice(row) for row in every.tolist()),
-            window_pairs=pairs,
-            last_reading=self.last_reading[:count].copy(),
-            last_pair=self.windows.newest(every),
-            withdrawn=withdrawn,
-            recent_z=self._recent(every, pairs),
-            intervals_only=self.detector.path[every] == COVERAGE,
-        )
-
-    def _recent(self, every: Int, pairs: Int) -> Float:
-        return np.where(pairs[:, None] > 0, self._recent_z[every], np.float32(np.nan))
-
-    def _tell(
-        self,
-        states: tuple[str, ...],
-        pairs: Int,
-        statistics: Mapping[str, Float],
-        changed: set[int],
-    ) -> None:
-        """Put into words again what changed: the numbers of a series, or its state."""
-        known = len(self._told_states)
-        for row, state in enumerate(states):
-            if row in changed or row >= known or state != self._told_states[row]:
-                self._sentences[row] = sentence(
-                    state, self._judgements.get(row), int(pairs[row]), column(statistics, row)
-                )
-        self._told_states = states
-
-    def _alert(self, row: int) -> str:
-        judgement = self._judgements.get(row)
-        return "" if judgement is None else judgement.alert
-
-    def _advice(self, row: int) -> str:
-        judgement = self._judgements.get(row)
-        return "" if judgement is None else judgement.advice

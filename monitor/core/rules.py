@@ -18,4 +18,6 @@ class SeriesRules(NamedTuple):
     window_seconds: float = float("inf")
     patience: float = 1000.0
     stale_after_seconds: float = 3600.0
+    reference_stale_seconds: float = 86_400.0
+    rejected_share: float = 0.05
     pairing: Rules = Rules()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.core.judgements import Judgement
 from monitor.core.model import Float
@@ -11,10 +11,47 @@ from monitor.core.model import Float
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
 
 
+class Circumstances(NamedTuple):
+    """What is known besides a series' own pairs; 0 and "" where there is nothing to say.
+
+    ``uncompared_seconds`` since its last pair, if that is too long; share of its messages
+    ``rejected``, if too many; ``suspicion`` is what is said of its reference.
+    """
+
+    uncompared_seconds: float = 0.0
+    rejected: float = 0.0
+    suspicion: str = ""
+
+
+NOTHING: Final = Circumstances()
+
+
 def sentence(
-    state: str, judgement: Judgement | None, pairs: int, numbers: Mapping[str, float]
+    state: str,
+    judgement: Judgement | None,
+    pairs: int,
+    numbers: Mapping[str, float],
+    about: Circumstances = NOTHING,
 ) -> str:
     """Return what is known of one series; ``numbers`` are its published statistics."""
+    told = _of_series(state, judgement, pairs, numbers, about)
+    if about.rejected:
+        told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
+    return f"{told} ({about.suspicion})" if about.suspicion else told
+
+
+def _of_series(
+    state: str,
+    judgement: Judgement | None,
+    pairs: int,
+    numbers: Mapping[str, float],
+    about: Circumstances,
+) -> str:
+    if about.uncompared_seconds:
+        told = (
+            f"no reference for {duration(about.uncompared_seconds)}: not known whether it is right"
+        )
+        return told if judgement is None else f"{told}; before, it {judgement.sentence}"
     if state == "stale":
         return "no readings any more"
     told = _told(state, judgement, pairs)
@@ -22,6 +59,14 @@ def sentence(
     if blurred > U_REF_RATIO_MAX:
         return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
     return told
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in the largest unit of which it has two, such as "3 days"."""
+    for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def _told(state: str, judgement: Judgement | None, pairs: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from monitor.core.model import Bool, Float, Int
+from monitor.core.suspects import Suspect
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,10 @@ class Snapshot:
 
     ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
     undefined. ``sentences`` say what is, ``advice`` what would mend it. ``alerts`` maps an alert's
-    name to whether it is active. ``withdrawn`` marks series that stopped: their state stays, their
-    numbers are no longer shown. ``recent_z`` (series x a few) are the last z of each in event
+    name to whether it is active, ``paged`` marks series of which a fleet's list says that somebody
+    should be called; ``suspects`` are references that look wrong, and the offsets they explain are
+    no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
+    longer shown. ``recent_z`` (series x a few) are the last z of each in event
     order, NaN where there are fewer; ``intervals_only`` marks series that state no u.
     """
 
@@ -44,3 +47,5 @@ class Snapshot:
     extra: Mapping[str, float] = field(default_factory=dict)
     recent_z: Float | None = None
     intervals_only: Bool | None = None
+    paged: Bool | None = None
+    suspects: tuple[Suspect, ...] = ()

@@ -23,9 +23,16 @@ def verdict(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
     ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out.
     """
     words = WORDS[diagnosis.label](diagnosis, unit)
+    if diagnosis.besides is not None:
+        words = f"{words} and {WORDS[diagnosis.besides.label](diagnosis.besides, unit)}"
     if diagnosis.label == "unclear" or math.isnan(since):
         return words
-    return f"{words}, since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M}"
+    return f"{words}, since {day(since)}"
+
+
+def day(time: float) -> str:
+    """Return a time in s UTC as "2026-03-01 06:12"."""
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
 
 
 def numbers(estimate: Estimate) -> tuple[str, str]:

@@ -1,0 +1,158 @@
+"""All that is known at one instant, laid side by side: states, alerts, sentences.
+
+Rules of this file: derived from what is handed in; what did not change keeps its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core import fleet
+from monitor.core.evaluation import COMPARED, LOST, active, compared, judge
+from monitor.core.fleet import FleetRules
+from monitor.core.judgements import Judgement
+from monitor.core.lifecycle import FIRING
+from monitor.core.model import Bool, Float, Int
+from monitor.core.remedies import Estimate
+from monitor.core.rules import SeriesRules
+from monitor.core.sentences import Circumstances, column, sentence
+from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.suspects import Suspect
+
+_SAME_SIZE: Final = 2.0  # an offset up to so many times a reference's is explained by it
+
+
+class Known(NamedTuple):
+    """What is known at one instant, one entry a series in each column."""
+
+    time: float
+    names: tuple[SeriesName, ...]
+    rules: Sequence[SeriesRules]
+    statistics: Mapping[str, Float]
+    judgements: Sequence[Judgement | None]
+    states: Int
+    evidence: Float
+    discounted: Float
+    pairs: Int
+    gap: Float
+    heard: Float
+    last_reading: Float
+    last_pair: Float
+    recent_z: Float
+    intervals_only: Bool
+    rejected: Float  # share of the sensor's messages
+    suspects: tuple[Suspect, ...]
+
+
+class Overview:
+    """State: the sentences, and what they were made of."""
+
+    def __init__(self, rules: FleetRules) -> None:
+        self._rules: Final = rules
+        self._sentences: list[str] = []
+        self._told: list[tuple[object, ...]] = []
+
+    def snapshot(self, now: Known, changed: set[int]) -> Snapshot:
+        """Return what is known; the numbers of ``changed`` series are others than last time."""
+        silent = now.time - now.heard > _column(now, "stale_after_seconds")
+        age = compared(
+            now.last_reading, now.last_pair, now.gap, _column(now, "reference_stale_seconds")
+        )
+        age = np.where(silent, COMPARED, age)
+        states = judge(now.states, now.pairs, silent, age)
+        explained = _explained(now)
+        alerts = active(now.states, [each.alert if each else "" for each in now.judgements])
+        users = np.zeros(now.states.size, np.bool_)
+        for each in now.suspects:
+            users[list(each.rows)] = True
+        for fault, firing in alerts.items():
+            alerts[fault] = firing & ~explained
+        faulty = np.logical_or.reduce(list(alerts.values()))
+        alerts["reference_stale"] = age != COMPARED
+        alerts["reference_suspect"] = users & ~faulty
+        alerts["rejected_share"] = now.rejected > _column(now, "rejected_share")
+        withdrawn = silent | (age == LOST)
+        self._tell(now, states, age != COMPARED, alerts["rejected_share"], changed)
+        return Snapshot(
+            time=now.time,
+            names=now.names,
+            statistics=now.statistics,
+            states=states,
+            alerts=alerts,
+            evidence=now.evidence,
+            sentences=tuple(self._sentences),
+            advice=tuple(each.advice if each else "" for each in now.judgements),
+            window_pairs=now.pairs,
+            last_reading=now.last_reading,
+            last_pair=now.last_pair,
+            withdrawn=withdrawn,
+            recent_z=now.recent_z,
+            intervals_only=now.intervals_only,
+            paged=fleet.listed(now.discounted, faulty, ~silent & (now.pairs > 0), self._rules),
+            suspects=now.suspects,
+        )
+
+    def _tell(
+        self,
+        now: Known,
+        states: tuple[str, ...],
+        uncompared: Bool,
+        rejected: Bool,
+        changed: set[int],
+    ) -> None:
+        """Put into words again what changed: the numbers of a series, or what it is in."""
+        suspected: dict[int, str] = {}
+        for each in now.suspects:
+            suspected |= dict.fromkeys(each.rows, each.sentence)
+        flags = zip(states, uncompared.tolist(), rejected.tolist(), strict=True)
+        for row, (state, alone, refused) in enumerate(flags):
+            told = (state, alone, refused, suspected.get(row, ""))
+            known = row < len(self._told)
+            if row not in changed and known and told == self._told[row]:
+                continue
+            waiting = float(now.last_reading[row] - now.last_pair[row])
+            words = sentence(
+                state,
+                now.judgements[row],
+                int(now.pairs[row]),
+                column(now.statistics, row),
+                Circumstances(
+                    uncompared_seconds=waiting if alone else 0.0,
+                    rejected=float(now.rejected[row]) if refused else 0.0,
+                    suspicion=told[3],
+                ),
+            )
+            if known:
+                self._told[row], self._sentences[row] = told, words
+            else:
+                self._told.append(told)
+                self._sentences.append(words)
+
+
+def _column(now: Known, name: str) -> Float:
+    return np.array([getattr(each, name) for each in now.rules], dtype=np.float64)
+
+
+def _explained(now: Known) -> Bool:
+    """Return which firing offsets a suspect reference explains."""
+    explained = np.zeros(now.states.size, np.bool_)
+    for each in now.suspects:
+        for row in each.rows:
+            judgement = now.judgements[row]
+            if now.states[row] == FIRING and judgement is not None and judgement.alert == "offset":
+                explained[row] |= explains(each.estimate, judgement.estimate)
+    return explained
+
+
+def explains(reference: Estimate, sensor: Estimate) -> bool:
+    """Whether a reference that is off explains a sensor's offset: the same, seen the other way.
+
+    A sensor much further off than the reference has an offset of its own.
+    """
+    common, own = -reference.value, sensor.value
+    half = 0.5 * (sensor.upper - sensor.lower)
+    most = _SAME_SIZE * abs(common) + (half if np.isfinite(half) else 0.0)
+    return common * own > 0.0 and abs(own) <= most

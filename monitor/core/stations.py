@@ -1,0 +1,151 @@
+"""Which references several sensors share, and which of those look wrong.
+
+Rules of this file: what is found is a function of the windows and of the references held, so that
+a restart changes nothing; a reference is looked at again when the window of one of its series
+changed. A pair whose reference is no longer held counts where its series has had but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.lanes import Bucket, Scope
+from monitor.core.model import Bool, Int, Records
+from monitor.core.remedies import Estimate
+from monitor.core.suspects import PAIRS, SENSORS_MIN, Suspect, met, suspect
+
+_TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
+
+Buckets = Mapping[tuple[str, str, str], Bucket]
+# (series, last pairs of each) -> (those that have any, starts, rows)
+Gather = Callable[[Int, int], tuple[Int, Int, Records]]
+Complete = Callable[[Int, Int, Records], Columns]
+
+
+class Station(NamedTuple):
+    """A reference that at least five series share.
+
+    ``rows`` are they; ``measured`` names the measurements of it that are held; ``alone`` marks the
+    series that have no other reference.
+    """
+
+    reference: str
+    quantity: str
+    rows: Int
+    measured: Int
+    alone: Bool
+
+
+def shared(buckets: Buckets) -> list[Station]:
+    """Return the references that at least five series share."""
+    scopes: dict[int, Scope] = {}
+    named: dict[tuple[str, str], list[Bucket]] = {}
+    for (quantity, subject, _), bucket in buckets.items():
+        if bucket.scope.times:
+            scopes[id(bucket.scope)] = bucket.scope
+        if len(bucket.scope.series) >= SENSORS_MIN:
+            named.setdefault((quantity, subject), []).append(bucket)
+    if not named:
+        return []
+    referred: dict[int, int] = {}
+    for scope in scopes.values():
+        for row in scope.series:
+            referred[row] = referred.get(row, 0) + 1
+    return [
+        each
+        for (quantity, subject), those in named.items()
+        for each in _stations(quantity, subject, those, referred)
+    ]
+
+
+def _stations(
+    quantity: str, subject: str, buckets: list[Bucket], referred: dict[int, int]
+) -> list[Station]:
+    """Return one station, or one a subject where references of all subjects concern the series."""
+    rows = np.array(sorted(buckets[0].scope.series), dtype=np.int64)
+    by_subject: dict[str, list[int]] = {subject: []} if subject else {}
+    for bucket in buckets:
+        for reference, name in zip(bucket.references, bucket.digests, strict=True):
+            by_subject.setdefault(subject or reference.subject, []).append(name)
+    alone = np.array([referred.get(row, 0) <= 1 for row in rows.tolist()])
+    return [
+        Station(
+            name,
+            quantity,
+            rows,
+            np.array(measured, dtype=np.uint64),
+            alone & (len(by_subject) == 1),
+        )
+        for name, measured in by_subject.items()
+    ]
+
+
+class Stations:
+    """State: the references that look wrong now."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Suspect] = {}
+
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Return the references that look wrong."""
+        return tuple(self._found.values())
+
+    def update(
+        self,
+        changed: Int,
+        buckets: Buckets,
+        gather: Gather,
+        complete: Complete,
+        told: Callable[[int], tuple[str, float]],
+    ) -> None:
+        """Look again at the references of ``changed`` series; ``told`` gives (unit, patience)."""
+        if not changed.size:
+            return
+        stations = shared(buckets)
+        known = {(each.quantity, each.reference) for each in stations}
+        self._found = {key: each for key, each in self._found.items() if key in known}
+        for station in stations:
+            if not np.isin(station.rows, changed).any():
+                continue
+            found = _examine(station, gather, complete, told)
+            self._found.pop((station.quantity, station.reference), None)
+            if found is not None:
+                self._found[station.quantity, station.reference] = found
+
+
+def _examine(
+    station: Station,
+    gather: Gather,
+    complete: Complete,
+    told: Callable[[int], tuple[str, float]],
+) -> Suspect | None:
+    tail = max(_TAIL_MIN, 2 * PAIRS // station.rows.size)
+    present, starts, rows = gather(station.rows, tail)
+    series = np.repeat(present, np.diff(starts, append=rows.size))
+    theirs = np.isin(series, station.rows[station.alone])
+    theirs |= np.isin(rows["reference_id"], station.measured)
+    series, rows = series[theirs], rows[theirs]
+    present, begins = np.unique(series, return_index=True)
+    if present.size < SENSORS_MIN:
+        return None
+    unit, patience = told(int(present[0]))
+    pairs = met(complete(present, begins, rows), series, rows["reference_id"])
+    found = suspect(pairs, patience)
+    if found is None:
+        return None
+    (value, lower, upper), since, sensors, agree = found
+    estimate = Estimate(-value, -upper, -lower)
+    return Suspect(
+        station.reference,
+        station.quantity,
+        unit,
+        estimate,
+        since,
+        sensors,
+        agree,
+        tuple(station.rows.tolist()),
+    )

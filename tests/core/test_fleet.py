@@ -1,0 +1,149 @@
+"""A fleet's list: few honest sensors on it, and what a reference that is off explains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core.detection import Detector
+from monitor.core.fleet import FleetRules, listed
+from monitor.core.overview import explains
+from monitor.core.remedies import Estimate
+from monitor.core.stations import Stations
+from monitor.core.suspects import Met, innovations, suspect
+
+EVERY = np.ones(4, np.bool_)
+
+
+def by_hand(e, total, q):
+    """Return the e-BH list, tried size by size."""
+    order = sorted(range(len(e)), key=lambda i: -e[i])
+    for k in range(len(e), 0, -1):
+        if e[order[k - 1]] >= total / (q * k):
+            return {i for i in range(len(e)) if e[i] >= e[order[k - 1]]}
+    return set()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_list_is_that_of_e_bh_tried_size_by_size(seed):
+    chance = np.random.default_rng(seed)
+    e = np.exp(chance.normal(3.0, 3.0, 30))
+    every = np.ones(30, np.bool_)
+
+    found = listed(1000.0 * e, every, every, FleetRules())
+
+    assert set(np.flatnonzero(found).tolist()) == by_hand(e.tolist(), 30, 0.1)
+
+
+def test_by_p_values_more_are_listed_and_what_does_not_fire_never_is():
+    evidence = np.array([6e2, 3e4, 3e2, 1e9])
+    fires = np.array([True, True, True, False])
+
+    assert listed(evidence, fires, EVERY, FleetRules()).tolist() == [False, False, False, False]
+    by_p = listed(evidence, fires, EVERY, FleetRules(procedure="bh"))
+    assert by_p.tolist() == [True, True, True, False]
+
+
+def test_a_sensor_that_sends_nothing_is_not_counted():
+    evidence, fires = np.array([2.5e4, 0.0, 0.0, 0.0]), np.array([True, False, False, False])
+
+    assert not listed(evidence, fires, EVERY, FleetRules()).any()
+    assert listed(evidence, fires, np.array([True, False, True, False]), FleetRules())[0]
+
+
+def test_discounted_evidence_of_honest_sensors_has_a_mean_of_at_most_the_horizon():
+    """However long they run: the plain sum's mean grows with every pair."""
+    z = np.random.default_rng(5).standard_normal((400, 3000))
+    detector, every = Detector(np.full(400, 1e300), horizon=100.0), np.arange(400)
+    detector.advance(every, every * 3000, z.ravel())
+
+    assert 0.0 < detector.discounted(every).mean() <= 100.0
+
+
+def test_discounted_evidence_is_the_recursion_written_out():
+    z = np.random.default_rng(6).standard_normal(60)
+    detector, one, wanted, before = Detector(np.full(1, 1e300)), np.zeros(1, np.int64), 0.0, 0.0
+    for value in z:
+        detector.advance(one, one, np.array([value]))
+        now = detector.evidence(one)[0]
+        wanted = (0.999 * wanted + 1.0) * now / (before + 1.0)
+        before = now
+
+        assert detector.discounted(one)[0] == pytest.approx(wanted, rel=1e-12)
+
+
+# --- references ----------------------------------------------------------------------------------
+
+
+def rounds(sensors, number, seed, u_ref=0.3):
+    """Return pairs of ``number`` rounds of a reference that is as uncertain as it says."""
+    chance = np.random.default_rng(seed)
+    common = u_ref * chance.standard_normal(number)
+    error = chance.standard_normal((number, sensors)) - common[:, None]
+    return error
+
+
+def as_met(error, u_ref=0.3):
+    number, sensors = error.shape
+    which = np.repeat(np.arange(number), sensors)
+    flat = np.ones(error.size)
+    series = np.tile(np.arange(sensors), number)
+    return Met(series, which, which.astype(float), error.ravel(), flat, u_ref * flat)
+
+
+def test_innovations_are_what_a_round_adds_to_those_before_it():
+    """By Cholesky: errors of a round have covariance u^2 on the diagonal, u_ref^2 everywhere."""
+    error = rounds(6, 3, 1)
+    lower = np.linalg.cholesky(np.eye(6) + 0.09 * np.ones((6, 6)))
+
+    wanted = np.linalg.solve(lower, error.T).T.ravel()
+
+    assert innovations(as_met(error)) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("sensors", [5, 20])
+def test_a_reference_that_is_off_is_accused_with_its_size(sensors):
+    error = rounds(sensors, 30, 2)
+    error[10:] += 1.0
+
+    estimate, since, met, agree = suspect(as_met(error), 1000.0)
+
+    assert estimate.lower < 1.0 < estimate.upper
+    assert abs(since - 10.0) <= 2.0
+    assert (met, agree) == (sensors, sensors)
+
+
+def test_fewer_than_five_sensors_accuse_nobody():
+    assert suspect(as_met(rounds(4, 100, 3) + 3.0), 1000.0) is None
+    assert suspect(as_met(rounds(5, 100, 3) + 3.0), 1000.0) is not None
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
+def test_one_bad_sensor_of_five_does_not_accuse_the_reference(size):
+    accused = 0
+    for seed in range(40):
+        error = rounds(5, 60, seed)
+        error[20:, 0] += size
+        accused += suspect(as_met(error), 1000.0) is not None
+
+    assert accused <= 3
+
+
+def test_honest_sensors_accuse_nobody_though_they_share_the_references_error():
+    assert not any(suspect(as_met(rounds(50, 20, seed, 0.5), 0.5), 1000.0) for seed in range(40))
+
+
+@pytest.mark.parametrize(
+    ("own", "explained"),
+    [(-1.1, True), (1.1, False), (-5.0, False), (-2.4, True)],
+)
+def test_an_offset_is_explained_if_it_is_that_of_the_reference(own, explained):
+    assert explains(Estimate(1.2, 1.0, 1.4), Estimate(own, own - 0.1, own + 0.1)) is explained
+
+
+def test_no_reference_is_looked_at_where_nothing_changed():
+    stations = Stations()
+
+    stations.update(np.zeros(0, np.int64), {}, None, None, None)
+
+    assert stations.suspects() == ()
