@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from monitor.areas import concerns_of
 from monitor.config import Credentials, Settings, Source, for_series
+from monitor.core.fleet import FleetRules
 from monitor.core.modes import PairUncertainty, Rules
 from monitor.core.network import Network, Plan
 from monitor.core.registry import Limits
@@ -49,6 +50,8 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         window_seconds=float("inf") if days is None else days * _SECONDS_A_DAY,
         patience=own.patience,
         stale_after_seconds=own.stale_after_seconds,
+        reference_stale_seconds=own.reference_stale_hours * 3600.0,
+        rejected_share=own.rejected_share,
         pairing=Rules(
             mode=own.pairing_mode,
             tolerance_seconds=own.tolerance_seconds,
@@ -78,6 +81,7 @@ def plan_of(settings: Settings) -> Plan:
         window_pairs_max=max(sizes),
         max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
         max_pending=settings.pairing.max_pending,
+        fleet=FleetRules(settings.fleet.q, settings.fleet.horizon, settings.fleet.fdr),
     )
 
 

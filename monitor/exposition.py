@@ -111,6 +111,13 @@ OTHERS: Final[dict[str, str]] = {
     "monitor_series_last_pair_timestamp_seconds": "Event time of the last pair.",
     "monitor_series_state": "1 for the state a series is in.",
     "monitor_alert_active": "1 while an alert fires.",
+    "monitor_alert_page": (
+        "1 while the whole fleet's evidence says that an alert of the series is no false one."
+    ),
+    "monitor_reference_suspect": "1 for a reference that its sensors agree is off.",
+    "monitor_reference_bias": (
+        "By how much a suspect reference reads high, in the unit of the quantity."
+    ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
 STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
@@ -159,6 +166,7 @@ class Exposition:
                 page += self._family(name, metric.help, [_Column(values, ~snapshot.withdrawn)])
         for name, columns in _others(snapshot).items():
             page += self._family(name, OTHERS[name], columns)
+        page += _references(snapshot)
         if self._infos:
             page += [_header("monitor_series_info", OTHERS["monitor_series_info"]), *self._infos]
         return b"".join(page)
@@ -204,6 +212,8 @@ def _others(snapshot: Snapshot) -> dict[str, list[_Column]]:
     """Return the columns of the metrics that are no statistics."""
     shown, every = ~snapshot.withdrawn, np.ones(len(snapshot.names), dtype=np.bool_)
     states = np.array(snapshot.states, dtype=np.str_)
+    # A series that is not compared any more loses its numbers and keeps its alerts.
+    told, paged = shown | snapshot.alerts.get("reference_stale", ~every), snapshot.paged
     return {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
@@ -214,10 +224,24 @@ def _others(snapshot: Snapshot) -> dict[str, list[_Column]]:
             for state in STATES
         ],
         "monitor_alert_active": [
-            _Column(active.astype(np.uint8), shown, b',alert="%b"' % escape(alert).encode())
+            _Column(active.astype(np.uint8), told, b',alert="%b"' % escape(alert).encode())
             for alert, active in snapshot.alerts.items()
         ],
+        "monitor_alert_page": [] if paged is None else [_Column(paged.astype(np.uint8), told)],
     }
+
+
+def _references(snapshot: Snapshot) -> list[bytes]:
+    """Return the lines of references that look wrong."""
+    page: list[bytes] = []
+    for name in ("monitor_reference_suspect", "monitor_reference_bias"):
+        lines = []
+        for each in snapshot.suspects:
+            labels = f'reference="{escape(each.reference)}",quantity="{escape(each.quantity)}"'
+            number = 1.0 if name.endswith("suspect") else each.estimate.value
+            lines.append(f"{name}{{{labels}}} {number!r}\n".encode())
+        page += [_header(name, OTHERS[name]), *lines] if lines else []
+    return page
 
 
 def _header(name: str, words: str) -> bytes:

@@ -33,6 +33,7 @@ _DEAD_LETTERS_A_MESSAGE: Final = 8
 BIRTHS: Final = "sparkplug_births"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _DELAYS_KEPT: Final = 101
+_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # refused as the sensor wishes
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
@@ -137,6 +138,7 @@ class Intake:
             decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
         accepted = [decoded.observations[at] for at in outcome.accepted]
         counted = self._count(len(messages), decoded, outcome)
+        self._note_refusals(messages, decoded)
         self._note_delays(messages, decoded, received)
         return Batch(
             received=received,
@@ -173,6 +175,12 @@ class Intake:
             if isinstance(observation, Reading | Reference) and isfinite(observation.time):
                 topics = self._router.filter_of(messages[decoded.sources[at]].topic)
                 self.delays.add(topics, received - observation.time)
+
+    def _note_refusals(self, messages: Sequence[Incoming], decoded: Decoded) -> None:
+        """Let the network know whose readings could not be used."""
+        faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
+        for at in faulty:
+            self._network.refusals.refuse(self._router.sensor_of(messages[at].topic))
 
     def _decode(self, messages: Sequence[Incoming], received: float) -> Decoded:
         observations: list[Observation] = []

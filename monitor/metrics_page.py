@@ -42,7 +42,7 @@ _STATES: Final = """\
 | `ok` | its errors agree with what it says of them |
 | `pending` | evidence gathers, not yet enough to fire |
 | `firing` | it is not as right as it says; `monitor_alert_active` says which way |
-| `stale` | nothing came for longer than `series.stale_after_seconds` |
+| `stale` | no reading came for longer than `series.stale_after_seconds`, or no reference for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
 
 `alert` is one of:
 
@@ -58,11 +58,14 @@ _STATES: Final = """\
 | `reference_suspect` | several sensors disagree with one reference in the same way |
 | `rejected_share` | too many of its messages could not be used |
 
-An alert has a sample where its state is known; one that this version does not judge has none.
+Besides, `alert` may be the name of one of the settings' `thresholds`. An offset that a suspect
+reference explains is no `offset` while it does. An alert has a sample where its state is known.
 """
 _LABELS: Final = {
     "monitor_series_state": "sensor, quantity, state",
     "monitor_alert_active": "sensor, quantity, alert",
+    "monitor_reference_suspect": "reference, quantity",
+    "monitor_reference_bias": "reference, quantity",
     "monitor_series_info": "sensor, quantity, unit, group",
 }
 

@@ -30,6 +30,8 @@ WindowPairs = Annotated[int, Field(ge=1, le=100_000)]
 WindowDays = Annotated[float, Field(gt=0, le=36_525)]
 Level = Annotated[float, Field(ge=0.01, le=0.9999)]
 Patience = Annotated[float, Field(ge=2, le=1e9)]
+ReferenceStaleHours = Annotated[float, Field(gt=0, le=87_840)]
+RejectedShare = Annotated[float, Field(gt=0, le=1)]
 StaleAfterSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
 
 
@@ -216,6 +218,30 @@ class Alerts(Section):
     patience: Patience = setting(
         1000.0,
         "How many pairs an honest sensor goes, on average at least, between two false alarms.",
+    )
+    reference_stale_hours: ReferenceStaleHours = setting(
+        24.0,
+        "A series whose readings come and whose last pair is older than this, and than three usual "
+        "gaps between its pairs, is no longer judged; references that come late need more.",
+    )
+    rejected_share: RejectedShare = setting(
+        0.05, "An alert when a larger share of a sensor's last messages could not be used."
+    )
+
+
+class Fleet(Section):
+    """When the evidence of all sensors together calls for a person (a page)."""
+
+    q: Annotated[float, Field(gt=0, lt=1)] = setting(
+        0.1, "Share of the sensors on the list that are honest, at most, on average."
+    )
+    horizon: Annotated[float, Field(ge=10, le=1e9)] = setting(
+        1000.0, "Evidence older than so many pairs hardly counts for the list."
+    )
+    fdr: Literal["e-bh", "bh"] = setting(
+        "e-bh",
+        "e-bh: the list holds what q promises however the sensors depend on each other; bh: it is "
+        "sooner, and holds it for sensors that err independently.",
     )
 
 

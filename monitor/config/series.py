@@ -46,6 +46,8 @@ class SeriesSettings:
     correlation: float
     uncertainty: PairUncertainty
     stale_after_seconds: float
+    reference_stale_hours: float
+    rejected_share: float
 
 
 def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings:
@@ -79,6 +81,8 @@ def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings
         correlation=pairing.correlation,
         uncertainty=pairing.uncertainty,
         stale_after_seconds=series.stale_after_seconds,
+        reference_stale_hours=alerts.reference_stale_hours,
+        rejected_share=alerts.rejected_share,
     )
 
 

@@ -26,6 +26,7 @@ from monitor.config.sections import (
     Alerts,
     Candidates,
     Density,
+    Fleet,
     Http,
     Journal,
     Level,
@@ -37,6 +38,8 @@ from monitor.config.sections import (
     Patience,
     Profile,
     Publish,
+    ReferenceStaleHours,
+    RejectedShare,
     Scoring,
     Seconds,
     Series,
@@ -123,6 +126,10 @@ class AlertsPart(Part):
     """Alerts, for some series."""
 
     patience: Patience | None = setting(None, "Instead of alerts.patience.")
+    reference_stale_hours: ReferenceStaleHours | None = setting(
+        None, "Instead of alerts.reference_stale_hours."
+    )
+    rejected_share: RejectedShare | None = setting(None, "Instead of alerts.rejected_share.")
 
 
 class SeriesPart(Part):
@@ -199,6 +206,7 @@ class Settings(Section):
     windows: Windows = setting(Windows(), "How far back statistics look.")
     scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
+    fleet: Fleet = setting(Fleet(), "When all sensors together call for a person.")
     series: Series = setting(Series(), "How many series there may be, and when one is silent.")
     publish: Publish = setting(Publish(), "When results are published.")
     journal: Journal = setting(Journal(), "The file that keeps what was accepted.")

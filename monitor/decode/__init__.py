@@ -91,6 +91,14 @@ class Router:
         known = self._known.get(topic)
         return Template.parse(known[2].template).filter if known is not None else ""
 
+    def sensor_of(self, topic: str) -> str:
+        """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
+        for template, route in self._routes:
+            fields = template.match(topic)
+            if fields is not None:
+                return fields.get("sensor", "") if route.kind == "reading" else ""
+        return ""
+
     def _find(self, topic: str) -> tuple[Decoder, dict[str, str], Route]:
         for template, route in self._routes:
             fields = template.match(topic)

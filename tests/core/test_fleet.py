@@ -79,8 +79,7 @@ def rounds(sensors, number, seed, u_ref=0.3):
     """Return pairs of ``number`` rounds of a reference that is as uncertain as it says."""
     chance = np.random.default_rng(seed)
     common = u_ref * chance.standard_normal(number)
-    error = chance.standard_normal((number, sensors)) - common[:, None]
-    return error
+    return chance.standard_normal((number, sensors)) - common[:, None]
 
 
 def as_met(error, u_ref=0.3):

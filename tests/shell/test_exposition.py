@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor.core.remedies import Estimate
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.statistics import live_statistics
+from monitor.core.suspects import Suspect
 from monitor.decode import REASONS
 from monitor.exposition import METRICS, OTHERS, STATES, Exposition
 from monitor.metrics_page import PAGE_FILE, metrics_page
@@ -71,8 +73,15 @@ def golden() -> bytes:
     columns[:, 1] = np.where(np.arange(len(METRICS)) % 2, np.nan, columns[:, 1])
     every = snapshot(names, (0.0, 0.0, 0.0), withdrawn=(False, False, True))
     statistics = {m.statistic: column for m, column in zip(METRICS.values(), columns, strict=True)}
+    seen = Suspect("S\n3", "mass", "kg", Estimate(-1.5, -2.0, -1.0), 0.0, 9, 8, (0, 1))
     return Exposition().render(
-        replace(every, statistics=statistics, states=("firing", "unknown", "stale"))
+        replace(
+            every,
+            statistics=statistics,
+            states=("firing", "unknown", "stale"),
+            paged=np.array([True, False, True]),
+            suspects=(seen,),
+        )
     )
 
 
