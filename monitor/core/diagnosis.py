@@ -31,6 +31,7 @@ FRESH_PAIRS: Final = 10  # independent pairs after the alarm before they alone g
 _STUCK_PAIRS: Final = 4
 _GAIN_PAIRS: Final = 10
 _GAIN_T: Final = 4.0
+_BESIDE_Z: Final = 0.25  # mean z below which an offset beside a wrong uncertainty goes unsaid
 
 
 class Diagnosis(NamedTuple):
@@ -39,7 +40,8 @@ class Diagnosis(NamedTuple):
     ``estimate`` is the offset in the series' unit, the factor by which u is too small (understated
     and overstated), the share of outliers, the gain, or the value the sensor is stuck at.
     ``since`` counts in the pairs given; ``pairs`` are those from there on. ``provisional`` until
-    20 pairs after the alarm.
+    20 pairs after the alarm. ``besides`` is what else is clear: a wrong uncertainty beside an
+    offset, or an offset beside a wrong uncertainty.
     """
 
     label: str
@@ -47,6 +49,7 @@ class Diagnosis(NamedTuple):
     since: int
     pairs: int
     provisional: bool
+    besides: Diagnosis | None = None
 
 
 def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None) -> Diagnosis:
@@ -63,13 +66,39 @@ def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None)
         since = pairs.value.size - _run_length(pairs.value)
     if label == "unclear":
         since = 0
-    return Diagnosis(
+    found = Diagnosis(
         label=label,
         estimate=_estimate(label, pairs, since, rho, alarm),
         since=since,
         pairs=pairs.value.size - since,
         provisional=alarm is None or pairs.value.size - 1 - alarm < PROVISIONAL_PAIRS,
     )
+    other = _other(label, segment)
+    if not other:
+        return found
+    estimate = _estimate(other, pairs, since, rho, alarm)
+    if not _tells(other, estimate):
+        return found
+    return found._replace(besides=found._replace(label=other, estimate=estimate))
+
+
+def _other(label: str, segment: Segment) -> str:
+    """Return the fault that is clear beside the one named, empty if there is none."""
+    if not (segment.is_offset and segment.is_spread):
+        return ""
+    if label == "offset":
+        return "understated" if segment.variance > 1.0 else "overstated"
+    named = label in ("understated", "overstated") and abs(segment.mean) > _BESIDE_Z
+    return "offset" if named else ""
+
+
+def _tells(label: str, estimate: Estimate) -> bool:
+    """Return whether the interval of a size says what the label says."""
+    if label == "understated":
+        return estimate.lower > 1.0
+    if label == "overstated":
+        return estimate.upper < 1.0
+    return estimate.lower > 0.0 or estimate.upper < 0.0
 
 
 def _label(pairs: Columns, segment: Segment, leading: str, rho: float) -> str:

@@ -1,4 +1,4 @@
-"""A simulated fleet with known truth and known faults: twelve carts weighing cattle.
+"""A simulated fleet with known truth and known faults: thirteen carts weighing cattle.
 
 Rules of this file: no clock, no socket; what a cart says at its n-th animal depends on the seed
 and on n alone, not on when or how often :meth:`Fleet.step` is called.
@@ -14,8 +14,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Observation, Reading, Reference
+from monitor.sources.forces import force_trace, method_e
 
-Claim = Literal["own", "constant", "random", "perfect"]
+Claim = Literal["own", "constant", "random", "perfect", "forces"]
 
 QUANTITY: Final = "mass"
 UNIT: Final = "kg"
@@ -55,7 +56,8 @@ class Cart(NamedTuple):
 
     value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
     at the n-th animal, and at a share ``outliers`` of them +-``outlier_kg`` more. It claims
-    ``claimed_ratio`` * spread as its standard uncertainty, or what else ``claim`` says.
+    ``claimed_ratio`` * spread as its standard uncertainty, or what else ``claim`` says; with
+    "forces" it states what method E makes of the animal's forces, and nothing else counts.
     """
 
     sensor: str
@@ -84,6 +86,7 @@ class Cart(NamedTuple):
             "drift": (self.drift_kg, f"{UNIT} an animal", start),
             "outliers": (self.outliers, "", start),
             "gain": (self.gain, "", start),
+            "light": (self.offset_kg, UNIT, start),
             "stops": (0.0, "", start + self.animals_max * interval_seconds),
             "control": (0.0, "", NAN),
         }
@@ -131,6 +134,14 @@ CARTS: Final = (
         claimed_ratio=0.5,
     ),
     Cart("cart-12", "falls silent after 120 animals", "stops", animals_max=120),
+    Cart(
+        "cart-13",
+        "reads some 50 kg light and is over-confident (method E)",
+        "light",
+        "offset",
+        claim="forces",
+        offset_kg=-50.0,
+    ),
 )
 CONTROLS: Final = (
     Cart("control-perfect", "knows its own error", "control", claim="perfect"),
@@ -195,7 +206,8 @@ class Fleet:
         mass = _HERD_KG + _HERD_SPREAD_KG * float(generator.standard_normal())
         time = round(self._crossing(at), 6)
         key = str(self._first_tag + animal * len(self._carts) + at)
-        yield _reading(self._carts[at], mass, animal, time, key, generator)
+        weigh = _by_forces if self._carts[at].claim == "forces" else _reading
+        yield weigh(self._carts[at], mass, animal, time, key, generator)
         weighed, before, delay = generator.random(3).tolist()
         error = _REFERENCE_U_KG * float(generator.standard_normal())
         if weighed < _WEIGHED_SHARE:
@@ -240,3 +252,22 @@ def _reading(
     }
     stated = interval if cart.interval_only else {"u": u}
     return Reading(cart.sensor, QUANTITY, time, value, key=key, sequence=str(animal), **stated)
+
+
+def _by_forces(
+    cart: Cart, mass: float, animal: int, time: float, key: str, generator: np.random.Generator
+) -> Reading:
+    """Return the reading of a cart that lets method E make of the forces what it may."""
+    found = method_e(force_trace(mass, generator))
+    value, lower, upper, p = found or (0.0, 0.0, 0.0, NAN)
+    return Reading(
+        cart.sensor,
+        QUANTITY,
+        time,
+        value=round(value, 1),
+        lower=round(lower, 1),
+        upper=round(upper, 1),
+        p=p,
+        key=key,
+        sequence=str(animal),
+    )

@@ -333,3 +333,38 @@ def test_a_dated_diagnosis_says_since_when_in_utc():
     diagnosis = Diagnosis("offset", Estimate(6.2, 5.1, 7.3), 0, 14, provisional=False)
 
     assert verdict(diagnosis, "kg", 1772345520.0).endswith(", since 2026-03-01 06:12")
+
+
+@pytest.mark.parametrize(
+    ("bias", "spread", "leading", "label", "besides"),
+    [
+        (-12.0, 10.0, "offset", "offset", "understated"),
+        (4.0, 15.0, "understated", "understated", "offset"),
+        (12.0, 2.0, "offset", "offset", "overstated"),
+        (12.0, 5.0, "offset", "offset", None),
+        (0.0, 10.0, "understated", "understated", None),
+    ],
+)
+def test_what_is_wrong_besides_is_named_where_it_is_clear(bias, spread, leading, label, besides):
+    rng = np.random.default_rng(6)
+    truth = rng.normal(500, 100, 300)
+    pairs = window(truth + bias + spread * rng.standard_normal(300), truth, 5.0, 0.0)
+
+    found = diagnose(pairs, 0.0, leading, 40)
+
+    assert found.label == label
+    assert (None if found.besides is None else found.besides.label) == besides
+    said = verdict(found, "kg")
+    assert (" and " in said) == (besides is not None)
+
+
+def test_an_offset_that_drifts_far_is_not_said_to_overstate():
+    """The moments for a name are those of clipped z, whose spread a far offset hides."""
+    rng = np.random.default_rng(7)
+    truth = rng.normal(500, 100, 200)
+    pairs = window(truth + np.linspace(20, 80, 200) + 5 * rng.standard_normal(200), truth, 5.0)
+
+    found = diagnose(pairs, 0.0, "offset", 40)
+
+    assert found.label == "offset"
+    assert found.besides is None
