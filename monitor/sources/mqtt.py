@@ -50,7 +50,8 @@ BACKOFF_CAP_SECONDS: Final = 30.0
 COMPLAIN_EVERY_SECONDS: Final = 60.0
 MESSAGES_MAX: Final = 4096
 BUSY_MESSAGES: Final = 256
-TAKEOVERS_MAX: Final = 3
+TAKEOVERS_SAID_MAX: Final = 3
+TAKEOVERS_MAX: Final = 10
 TAKEOVER_WINDOW_SECONDS: Final = 60.0
 TAKEOVER_SOON_SECONDS: Final = 10.0
 SLICE_SECONDS: Final = 0.002
@@ -373,16 +374,18 @@ class MqttSource:
         self._lost("the broker hung up" if number == _UNSPECIFIED else str(code))
 
     def _suspect_takeover(self, *, said: bool) -> None:
-        """Count a connection that the broker ends soon, though it takes us back at once.
+        """Count a connection that another client of the same name took over.
 
-        Not every broker says that another client of the same name took the session.
+        Not every broker says so. Where none does, one that ends soon counts too, though the broker
+        takes us back at once; but a network that flaps looks alike, so it takes more of them.
         """
         now = self._monotonic()
         if not said and (not self.connected or now - self._up_since > TAKEOVER_SOON_SECONDS):
             return
         self._takeovers.append(now)
-        often = len(self._takeovers) == TAKEOVERS_MAX
-        if often and now - self._takeovers[0] <= TAKEOVER_WINDOW_SECONDS:
+        enough = TAKEOVERS_SAID_MAX if said else TAKEOVERS_MAX
+        often = len(self._takeovers) >= enough
+        if often and now - self._takeovers[-enough] <= TAKEOVER_WINDOW_SECONDS:
             self._refused = SourceRefusedError(
                 UNAVAILABLE,
                 f"another client uses the client id {self._settings.client_id!r}: they take "
