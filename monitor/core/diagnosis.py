@@ -31,6 +31,7 @@ FRESH_PAIRS: Final = 10  # independent pairs after the alarm before they alone g
 _STUCK_PAIRS: Final = 4
 _GAIN_PAIRS: Final = 10
 _GAIN_T: Final = 4.0
+_MOST: Final = 0.5  # where most readings are far off, they are no outliers
 _BESIDE_Z: Final = 0.25  # mean z below which an offset beside a wrong uncertainty goes unsaid
 
 
@@ -108,7 +109,9 @@ def _label(pairs: Columns, segment: Segment, leading: str, rho: float) -> str:
         return "unclear"
     if abs(level_dependence(pairs, segment)) > _GAIN_T:
         return "gain"
-    if leading == "outliers" or is_outliers(pairs.z[segment.since :], segment, rho):
+    z = pairs.z[segment.since :]
+    few = float(np.mean(np.abs(z) > CLIP)) < _MOST
+    if (leading == "outliers" and few) or is_outliers(z, segment, rho):
         return "outliers"
     return _offset_or_spread(segment, leading)
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from monitor.core.bets import FAMILIES, whitening
 from monitor.core.columns import Columns
 from monitor.core.detection import Detector
 from monitor.core.lifecycle import FIRING
 from monitor.core.model import Float, Int
-from monitor.core.remedies import Estimate, offset
+from monitor.core.remedies import LEVEL, Estimate
 from monitor.core.segments import change_point
 from monitor.core.verdicts import day, numbers
 from monitor.core.words import direction
@@ -26,6 +27,8 @@ from monitor.core.words import direction
 SENSORS_MIN: Final = 5
 PAIRS: Final = 1024  # the last pairs of a reference that are looked at
 LEFT_OUT: Final = 0.25
+_NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
+_MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
 
 
@@ -145,13 +148,17 @@ def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | N
     if not accuses(rest, patience):
         return None
     means = np.bincount(number, late.error) / np.bincount(number)
-    middle = offset(means, np.ones(means.size), 0.0)
-    centre = float(np.median(means))
-    estimate = Estimate(
-        centre, centre - middle.value + middle.lower, centre - middle.value + middle.upper
-    )
     agree = int((way * means > 0.0).sum())
-    return estimate, float(since), int(names.size), agree
+    return _middle(means), float(since), int(names.size), agree
+
+
+def _middle(means: Float) -> Estimate:
+    """Return the median of the sensors' mean errors; the interval is by their median deviation."""
+    centre = float(np.median(means))
+    spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
+    half = float(stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
+    half /= float(np.sqrt(means.size))
+    return Estimate(centre, centre - half, centre + half)
 
 
 def _rho(z: Float) -> float:

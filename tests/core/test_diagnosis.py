@@ -368,3 +368,12 @@ def test_an_offset_that_drifts_far_is_not_said_to_overstate():
 
     assert found.label == "offset"
     assert found.besides is None
+
+
+def test_a_sensor_far_off_in_most_readings_has_an_offset_and_no_outliers():
+    rng = np.random.default_rng(4)
+    truth, error = rng.normal(100.0, 20.0, 120), 5.0 * rng.standard_normal(120)
+    error[40:] += 32.0
+    found = diagnose(window(truth + error, truth, np.full(120, 5.0)), 0.0, "outliers")
+
+    assert found.label == "offset"
