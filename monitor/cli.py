@@ -10,10 +10,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
-from monitor.errors import MonitorError
+from monitor.errors import USAGE, MonitorError
 
 COMMANDS: Final = {
     "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
@@ -37,7 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         _complete(os.environ.get("COMP_LINE", "").split())
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser(given[0] if given else "").parse_args(given)
+    if not given:
+        _parser("").print_help(sys.stderr)
+        return USAGE
+    parser = _parser(given[0])
+    if not given[0].startswith("-") and given[0] not in COMMANDS:
+        meant = get_close_matches(given[0], COMMANDS, n=1) or ["--help"]
+        parser.error(f"there is no command {given[0]!r}; did you mean `monitor {meant[0]}`?")
+    options = parser.parse_args(given)
     command = import_module(_module(options.command))
     try:
         return int(command.run(options))

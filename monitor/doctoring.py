@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from monitor.assembly import Parts
 from monitor.core.unpaired import Unpaired, examine, half_hours
 from monitor.decode import REASONS
+from monitor.guidance import CONNECTION, NO_PAIRS, NOTHING_COMES, REFUSALS
 from monitor.topics import Template
 
 _SKEW_SECONDS: Final = 30.0
@@ -146,7 +147,7 @@ def _of_connection(connection: Connection | None) -> Iterable[str]:
     if connection is None:
         yield "the daemon is not running; this is what its journal holds"
     elif not connection.connected:
-        yield f"the broker is not connected: {connection.status}"
+        yield f"the broker is not connected: {connection.status}; see {CONNECTION}"
 
 
 def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
@@ -155,7 +156,7 @@ def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
             yield (
                 f"no {each.kind} has come by {each.filter} since the start, though the broker "
                 "granted it: does anybody publish there, and may this user read it (an access list "
-                "may deny without a word)?"
+                f"may deny without a word)? See {NOTHING_COMES}"
             )
 
 
@@ -171,14 +172,19 @@ def _of_delays(filters: Iterable[Filter]) -> Iterable[str]:
 def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
     for each in sorted(refusals, key=lambda refusal: -refusal.count):
         last = f"; the last on {each.topic!r}: {each.detail}" if each.topic else ""
-        yield f"{each.count} refused, {each.reason}: {REASONS[each.reason]}{last}"
+        yield f"{each.count} refused, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
+
+
+def _page(refusal: Refusal) -> str:
+    page = REFUSALS.get(refusal.reason)
+    return f"; see {page}" if page else ""
 
 
 def _of_quantity(found: Unpaired) -> str:
     held = f"{found.quantity}: held are {_held(found.readings, found.references)}"
     if found.cause == "paired":
         return f"{held}; {counted(found.paired, 'pair')} made of these references"
-    return f"{held}, which make no pair: {_CAUSES[found.cause](found)}"
+    return f"{held}, which make no pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
 
 
 def _of_missing_side(found: Unpaired) -> str:

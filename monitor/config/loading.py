@@ -36,6 +36,8 @@ def load(path: str | PathLike[str], *, decoders: Collection[str] | None = None) 
             raw = stream.read(BYTES_MAX + 1)
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
+        if isinstance(error, FileNotFoundError):
+            what += "; `monitor init` writes one to start from"
         raise SettingsError([Mistake(file, 1, 1, path_text(()), what)]) from error
     return parse(raw, file, decoders=decoders)
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from monitor.errors import USAGE, MonitorError
+from monitor.guidance import SETTINGS
 
 KeyPath = tuple[str | int, ...]
 
@@ -34,7 +35,7 @@ class SettingsError(MonitorError):
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes: Final = sorted(mistakes, key=lambda each: (each.line, each.column))
-        super().__init__("\n".join(["the settings cannot be used", *self.lines()]))
+        super().__init__("\n".join([f"the settings cannot be used; see {SETTINGS}", *self.lines()]))
 
     def lines(self) -> list[str]:
         """Return one line a mistake, the first hundred of them."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from monitor.explaining.document import Explanation, Observed, Pair, Read, Refused, Shown, Tried
 from monitor.explaining.wording import amount, clipped, from_now, number, plain
+from monitor.guidance import REFUSALS
 
 _LABEL: Final = 13
 _COLUMNS: Final = 100
@@ -203,6 +204,8 @@ def _refused(refused: Refused, *, several: bool) -> Iterator[str]:
     yield from _shown(refused.shown)
     if refused.hint:
         yield from _labelled("hint", refused.hint)
+    if refused.reason in REFUSALS:
+        yield from _labelled("see", REFUSALS[refused.reason])
 
 
 def _shown(shown: Shown) -> Iterator[str]:

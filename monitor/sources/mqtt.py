@@ -29,6 +29,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
+from monitor.guidance import CONNECTION
 from monitor.sources.paho_batch import BatchClient, Message
 
 __all__ = [
@@ -277,7 +278,7 @@ class MqttSource:
         self.status = f"no connection to {self._settings.host}:{self._settings.port}: {reason}"
         if now - self._complained >= COMPLAIN_EVERY_SECONDS:
             self._complained = now
-            _log.warning("%s; trying again", self.status)
+            _log.warning("%s; trying again; see %s", self.status, CONNECTION)
 
     def _drop(self, reason: str) -> None:
         """End this connection and plan the next; nothing of it is acknowledged any more."""

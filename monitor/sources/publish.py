@@ -17,6 +17,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.guidance import CONNECTION
 
 Protocol = Literal["5", "3.1.1"]
 
@@ -94,18 +95,21 @@ class BrokerPublisher:
             self._client.connect(*self._address, keepalive=30)
         except OSError as error:
             raise PublishError(
-                f"{self._where}: {error}; is the broker running, are address and port right?"
+                f"{self._where}: {error.strerror or error}; is the broker running, are address "
+                f"and port right? See {CONNECTION}"
             ) from error
         self._work_until(lambda: self._connected, "did not answer")
 
-    def publish(self, topic: str, payload: bytes) -> None:
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
         """Send one message, first waiting while ``window`` are on their way.
+
+        The broker keeps a message with ``retain`` for those who subscribe later.
 
         Raises PublishError when the broker refuses or is gone.
         """
         if len(self._waiting) >= self._window:
             self._work_until(lambda: len(self._waiting) < self._window, "stopped acknowledging")
-        sent = self._client.publish(topic, payload, qos=1)
+        sent = self._client.publish(topic, payload, qos=1, retain=retain)
         if sent.rc != mqtt.MQTT_ERR_SUCCESS:
             raise self._lost(mqtt.error_string(sent.rc))
         self._waiting.add(sent.mid)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from monitor.errors import CANNOT_CREATE, MonitorError
+from monitor.guidance import ADDRESS
 from monitor.web.page import Page
 from monitor.web.wishes import Wishes
 
@@ -71,7 +72,7 @@ class Service:
             listener.close()
             raise ServiceError(
                 f"cannot listen on {self._host}:{self._port}: {error.strerror}; "
-                "set http.port (0 takes a free one) or http.host"
+                f"set http.port (0 takes a free one) or http.host; see {ADDRESS}"
             ) from error
         listener.listen(128)
         self._bound = listener.getsockname()[1]
@@ -119,6 +120,7 @@ class Service:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
             timeout_keep_alive=5,
