@@ -84,14 +84,16 @@ def _turned(wider: Float, distance: Float, at: Float) -> Float:
 
     That is so from scale 2 distance / (active - opposite) on, for active > opposite.
     """
-    some = np.flatnonzero(wider > 0.0)
+    some = np.flatnonzero((wider > 0.0) & (2.0 * distance <= wider * at[-1]))
     if some.size == 0:
         return np.zeros_like(at)
     turn = 2.0 * distance[some] / wider[some]
     order = np.argsort(turn)
-    passed = np.searchsorted(turn[order], at, side="right")
-    lost = np.append(0.0, np.cumsum(wider[some][order]))[passed]
-    gained: Float = 2.0 * np.append(0.0, np.cumsum(distance[some][order]))[passed]
+    some, first = some[order], np.searchsorted(at, turn[order])
+    lost, gained = (
+        np.cumsum(np.bincount(first, rows[some], at.size + 1)[:-1]) for rows in (wider, distance)
+    )
+    gained *= 2.0
     gained -= at * lost
     return gained
 
