@@ -91,11 +91,10 @@ def _turned(wider: Float, distance: Float, at: Float) -> Float:
     order = np.argsort(turn)
     some, first = some[order], np.searchsorted(at, turn[order])
     lost, gained = (
-        np.cumsum(np.bincount(first, rows[some], at.size + 1)[:-1]) for rows in (wider, distance)
+        np.asarray(np.cumsum(np.bincount(first, rows[some], at.size + 1)[:-1]), dtype=np.float64)
+        for rows in (wider, distance)
     )
-    gained *= 2.0
-    gained -= at * lost
-    return gained
+    return 2.0 * gained - at * lost
 
 
 def step_area(x: Float, y: Float) -> float:
