@@ -5,6 +5,7 @@ returns; observations and pairs are kept as one record a batch with a checksum; 
 pair replaces an earlier one of the same id. Only ``database`` knows SQLite.
 """
 
+from monitor.journal.alerts import Told
 from monitor.journal.batch import Batch, DeadLetter
 from monitor.journal.errors import JournalBusyError, JournalError, JournalFullError
 from monitor.journal.journal import Journal
@@ -18,4 +19,5 @@ __all__ = [
     "JournalBusyError",
     "JournalError",
     "JournalFullError",
+    "Told",
 ]

@@ -1,8 +1,8 @@
 """What was told of alerts: their transitions, which of them stand, and how far each sink is.
 
 Rules of this file: bodies are the callers'; each is held against its checksum; the newest so many
-transitions are kept. The tables are made by :meth:`AlertLog.prepare`: a journal that never told of
-an alert has not got them.
+transitions are kept, and those that stand. The tables are made by :meth:`AlertLog.prepare`: a
+journal that never told of an alert has not got them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 from monitor.journal.database import Database
 from monitor.journal.errors import JournalError
 
-_TABLES: Final = (
-    "create table if not exists transitions "
-    "(seq integer primary key, crc integer not null, body blob not null)",
-    "create table if not exists standing "
-    "(sensor text not null, quantity text not null, alert text not null, "
-    "crc integer not null, body blob not null, primary key (sensor, quantity, alert))",
-    "create table if not exists deliveries (sink text primary key, seq integer not null)",
-)
+_TABLES: Final = """
+create table if not exists transitions (seq integer primary key, crc integer not null,
+                                        body blob not null);
+create table if not exists standing (sensor text not null, quantity text not null,
+                                     alert text not null, seq integer not null,
+                                     primary key (sensor, quantity, alert));
+create table if not exists deliveries (sink text primary key, seq integer not null)
+"""
 
 
 class Told(NamedTuple):
@@ -46,7 +46,7 @@ class AlertLog:
     def prepare(self) -> None:
         """Make the tables if they are not there."""
         with self._database.transaction():
-            for statement in _TABLES:
+            for statement in _TABLES.split(";"):
                 self._database.connection.execute(statement)
 
     def write(self, told: Sequence[Told], done: Mapping[str, int]) -> None:
@@ -61,8 +61,8 @@ class AlertLog:
                 db.execute("insert or replace into transitions values (?, ?, ?)", row)
                 if each.stands:
                     db.execute(
-                        "insert or replace into standing values (?, ?, ?, ?, ?)",
-                        (*each.alert, *row[1:]),
+                        "insert or replace into standing values (?, ?, ?, ?)",
+                        (*each.alert, each.seq),
                     )
                 else:
                     db.execute(
@@ -70,7 +70,8 @@ class AlertLog:
                         each.alert,
                     )
             db.execute(
-                "delete from transitions where seq <= (select max(seq) from transitions) - ?",
+                "delete from transitions where seq <= (select max(seq) from transitions) - ? "
+                "and seq not in (select seq from standing)",
                 (self._kept,),
             )
             db.executemany("insert or replace into deliveries values (?, ?)", done.items())
@@ -92,7 +93,10 @@ class AlertLog:
 
     def standing(self) -> list[bytes]:
         """Return the last transition of each alert that is pending or fires."""
-        return self._bodies("select rowid, crc, body from standing order by 1")
+        return self._bodies(
+            "select seq, crc, body from transitions where seq in (select seq from standing) "
+            "order by seq"
+        )
 
     def done(self) -> dict[str, int]:
         """Return how far each sink is: the last transition that needs nothing more."""

@@ -1,50 +1,133 @@
-"""The file of the journal: one connection, its lock, transactions, rows. The only user of SQLite.
+"""The file of the journal: one connection, its lock, transactions, rows with their checksums.
 
-Rules of this file: one connection; fdatasync before a transaction ends; what is not a journal of
-ours is left as it is; every failure is told as a :class:`JournalError` with what to do.
+Rules of this file: one connection; fdatasync before a transaction ends; the seal is written with
+every transaction; no row is given out whose checksum differs; every failure is told as a
+:class:`JournalError` with what to do.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from monitor.journal.errors import JournalBusyError, JournalError, JournalFullError
-from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
+from monitor.journal.errors import JournalDamagedError, JournalError
+from monitor.journal.failures import damaged, failure, refusal
+from monitor.journal.opening import find_or_create, prepare
+from monitor.journal.schema import TABLES
+from monitor.journal.seal import Seal, row_crc
+from monitor.journal.tables import Row, insert, write_seal
 
 
 class Database:
-    """An open file; holds its lock until :meth:`close`."""
+    """An open file whose structure, small tables and seal are sound; holds its lock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, may_upgrade: bool = True) -> None:
         self.path = path
-        self.connection = _open(path)
+        self.connection = _open(path, may_upgrade=may_upgrade)
+        try:
+            self.seal = self._read_seal()
+            for table in (name for name, form in TABLES.items() if not form.blobs):
+                for _ in self.whole(table):
+                    pass
+        except BaseException:
+            self.close()
+            raise
+
+    # -- writing ----------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all that is written within durable together, or none of it."""
-        db = self.connection
+        db, standing = self.connection, self.seal
+        self.seal = standing.copy()
         try:
             db.execute("begin immediate")
             yield
+            write_seal(db, self.seal)
             db.execute("commit")
+            standing = self.seal
         except sqlite3.DatabaseError as error:
-            raise self._failure(error) from error
+            raise self.failure(error) from error
         finally:
+            self.seal = standing
             if db.in_transaction:
                 with suppress(sqlite3.DatabaseError):
                     db.execute("rollback")
 
-    def rows(self, query: str, *values: object) -> Iterator[Any]:
-        """Yield the rows of a query; raises JournalError where the file is damaged."""
-        try:
-            yield from self.connection.execute(query, values)
-        except sqlite3.DatabaseError as error:
-            raise self._failure(error) from error
+    def insert(self, table: str, rows: Iterable[Row], blobs: Row = ()) -> None:
+        """Put rows in; ``blobs`` are those of each of them."""
+        crcs = insert(self.connection, table, rows, blobs)
+        self.seal.add(table, crcs)
+
+    def insert_new(self, table: str, rows: Iterable[Row]) -> None:
+        """Put in those of the rows that are not there."""
+        statement = TABLES[table].statement("insert or ignore", table)
+        for row in rows:
+            crc = row_crc(table, row)
+            if self.connection.execute(statement, (*row, crc)).rowcount == 1:
+                self.seal.add(table, (crc,))
+
+    def delete(self, table: str, where: str, *values: object) -> None:
+        """Take rows out."""
+        found = self.connection.execute(
+            f"select count(*), coalesce(sum(crc), 0) from {table} where {where}", values
+        ).fetchone()
+        if found[0]:
+            self.connection.execute(f"delete from {table} where {where}", values)
+            self.seal.drop(table, *found)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def read(
+        self, table: str, where: str = "", values: Sequence[object] = (), *, bodies: bool = True
+    ) -> Iterator[Row]:
+        """Yield the rows of a table in its order: columns, then blobs.
+
+        Without ``bodies`` the last blob is left out. Raises JournalDamagedError where a checksum
+        differs.
+        """
+        for row, _ in self._checked(table, where, values, bodies=bodies):
+            yield row
+
+    def whole(self, table: str, *, bodies: bool = True) -> Iterator[Row]:
+        """Yield all rows, as :meth:`read` does; raises JournalDamagedError if some are missing."""
+        found = Seal.empty()
+        for row, crc in self._checked(table, "", (), bodies=bodies):
+            found.add(table, (crc,))
+            yield row
+        if found.tables[table] != self.seal.tables[table]:
+            had, wanted = found.tables[table][0], self.seal.tables[table][0]
+            raise damaged(self.path, f"{table}: {had} rows are there, {wanted} were written")
+
+    def _checked(
+        self, table: str, where: str, values: Sequence[object], *, bodies: bool
+    ) -> Iterator[tuple[Row, int]]:
+        form = TABLES[table]
+        blobs = form.blobs if bodies else form.blobs[:-1]
+        width = len(form.columns)
+        places = [form.columns.index(f"{blob}_crc") for blob in blobs]
+        for row in self.rows(form.query(table, blobs, where), *values):
+            columns, crc, bodies_found = row[:width], row[width], row[width + 1 :]
+            if row_crc(table, columns) != crc:
+                raise self._differs(table, columns)
+            for place, body in zip(places, bodies_found, strict=True):
+                self.check(table, columns, columns[place], body)
+            yield (*columns, *bodies_found), crc
+
+    def check(self, table: str, columns: Row, crc: int, body: bytes | None) -> None:
+        """Raise JournalDamagedError unless a body has its checksum."""
+        if zlib.crc32(body or b"") != crc:
+            raise self._differs(table, columns)
+
+    def _differs(self, table: str, columns: Row) -> JournalDamagedError:
+        key = TABLES[table].columns[0]
+        return damaged(
+            self.path, f"{key} {columns[0]!r} of {table} is damaged, its checksum differs"
+        )
 
     def part(self, batch: int, start: int, length: int) -> bytes:
         """Return some bytes of a batch of pairs."""
@@ -52,83 +135,47 @@ class Database:
             with self.connection.blobopen("pairs", "body", batch, readonly=True) as body:
                 body.seek(start)
                 return body.read(length)
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise self.failure(error) from error
+
+    def rows(self, query: str, *values: object) -> Iterator[Any]:
+        """Yield the rows of a query; raises JournalError where the file cannot be read."""
+        try:
+            yield from self.connection.execute(query, values)
         except sqlite3.DatabaseError as error:
-            raise self._failure(error) from error
+            raise self.failure(error) from error
 
-    def bodies(self, table: str, query: str, *values: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (batch, body) by batch; raises JournalError where a checksum differs."""
-        for batch, crc, body in self.rows(query + " order by batch", *values):
-            self.check(table, batch, crc, body)
-            yield batch, body
-
-    def check(self, table: str, batch: int, crc: int, body: bytes) -> None:
-        """Raise JournalError unless a body has its checksum."""
-        if zlib.crc32(body) != crc:
-            raise JournalError(
-                f"{self.path}: batch {batch} of {table} is damaged (its checksum differs); "
-                "restore a backup of the file, or move it away to begin anew"
-            )
+    def _read_seal(self) -> Seal:
+        found = list(self.rows("select body, crc from seal where id = 1"))
+        try:
+            ((body, crc),) = found
+            if row_crc("seal", body) == crc:
+                return Seal.load(body)
+        except ValueError:
+            pass
+        raise damaged(self.path, "the seal, which says what it holds, is damaged")
 
     def close(self) -> None:
         """Let go of the file; what was committed stays."""
         self.connection.close()
 
-    def _failure(self, error: sqlite3.DatabaseError) -> JournalError:
-        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-            return JournalFullError(
-                f"{self.path}: no space left to write the journal; "
-                "free some space, the daemon goes on by itself"
-            )
-        return JournalError(
-            f"{self.path}: the journal cannot be read or written ({error}); check the disk, "
-            "restore a backup of the file, or move it away to begin anew"
-        )
+    def failure(self, error: Exception) -> JournalError:
+        """Return ``error`` of SQLite in words."""
+        return failure(self.path, error)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        find_or_create(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
     except (OSError, sqlite3.DatabaseError) as error:
-        raise _refusal(path, error) from error
+        raise refusal(path, error) from error
     try:
-        _prepare(db, path)
+        prepare(db, path, may_upgrade=may_upgrade)
     except sqlite3.DatabaseError as error:
         db.close()
-        raise _refusal(path, error) from error
-    except JournalError:
+        raise refusal(path, error) from error
+    except BaseException:
         db.close()
         raise
     return db
-
-
-def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Lock the file and give it its tables; what is not a journal of ours is left as it is."""
-    db.execute("pragma locking_mode = exclusive")
-    version = db.execute("pragma user_version").fetchone()[0]
-    is_empty = not version and not db.execute("select count(*) from sqlite_master").fetchone()[0]
-    if version != SCHEMA_VERSION and not is_empty:
-        raise JournalError(
-            f"{path}: written by another program or another version of this one (schema "
-            f"{version}, this one writes {SCHEMA_VERSION}); use that program or another path"
-        )
-    db.execute("pragma journal_mode = wal")
-    db.execute("pragma synchronous = full")
-    db.execute("begin immediate")
-    if is_empty:
-        for statement in SCHEMA.split(";"):
-            db.execute(statement)
-        db.execute(f"pragma user_version = {SCHEMA_VERSION}")
-    db.execute("commit")
-
-
-def _refusal(path: Path, error: Exception) -> JournalError:
-    if "locked" in str(error):
-        return JournalBusyError(
-            f"{path}: another process has this journal open; stop it, or give this daemon "
-            "a path of its own (journal.path)"
-        )
-    return JournalError(
-        f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "
-        "the free space, restore a backup, or move the file away to begin anew"
-    )

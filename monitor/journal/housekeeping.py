@@ -15,6 +15,9 @@ from monitor.journal.schema import PLACE
 _COMPACT_AT_BATCHES: Final = 512
 _COMPACT_AT_PAIRS: Final = 131_072
 _SEGMENT_PAIRS: Final = 65_536
+_ALL_OLDER: Final = (
+    "batch < coalesce((select min(batch) from pairs where newest >= ?), 9223372036854775807)"
+)
 
 
 def forget(database: Database, *, observations_before: float, pairs_before: float) -> None:
@@ -23,15 +26,17 @@ def forget(database: Database, *, observations_before: float, pairs_before: floa
     Of pairs only the first batches go, so that no row outlives one that replaced it.
     """
     with database.transaction():
-        db = database.connection
-        db.execute("delete from observations where received < ?", (observations_before,))
-        db.execute(
-            "delete from pairs where batch < coalesce("
-            "(select min(batch) from pairs where newest >= ?), 9223372036854775807)",
-            (pairs_before,),
-        )
-        db.execute("delete from made where batch not in (select batch from pairs)")
-        db.execute("delete from revisions where received < ?", (pairs_before,))
+        _delete_sound(database, "observations", "received < ?", observations_before)
+        _delete_sound(database, "pairs", _ALL_OLDER, pairs_before)
+        database.delete("made", "batch not in (select batch from pairs)")
+        _delete_sound(database, "revisions", "received < ?", pairs_before)
+
+
+def _delete_sound(database: Database, table: str, where: str, before: float) -> None:
+    """Take rows out, once it is sure that none goes because its time is damaged."""
+    for _ in database.read(table, where, (before,), bodies=False):
+        pass
+    database.delete(table, where, before)
 
 
 def compact(database: Database) -> None:
@@ -60,22 +65,18 @@ def _lay_together(database: Database, batches: list[int]) -> None:
     """Make one batch, ordered by series, of several that follow each other."""
     if len(batches) < 2:
         return
-    query = "select batch, crc, body from pairs where batch between ? and ?"
-    bodies = database.bodies("pairs", query, batches[0], batches[-1])
-    rows = np.frombuffer(b"".join(body for _, body in bodies), dtype=PAIR)
+    first, last = batches[0], batches[-1]
+    run = list(database.read("pairs", "batch between ? and ?", (first, last)))
+    rows = np.frombuffer(b"".join(row[-1] for row in run), dtype=PAIR)
     rows = rows[np.argsort(rows["series"], kind="stable")]
     body, places = rows.tobytes(), _places(rows).tobytes()
-    database.connection.execute(
-        "update pairs set newest = ?, count = ?, crc = ?, places = ?, body = ? where batch = ?",
-        (float(rows["time"].max()), rows.size, zlib.crc32(body), places, body, batches[0]),
-    )
-    merged = (batches[0], batches[-1])
-    database.connection.execute("delete from pairs where batch > ? and batch <= ?", merged)
-    database.connection.execute(
-        "insert or ignore into made select reference, ? from made where batch > ? and batch <= ?",
-        (batches[0], *merged),
-    )
-    database.connection.execute("delete from made where batch > ? and batch <= ?", merged)
+    newest = float(rows["time"].max()) + 0.0
+    row = (first, newest, rows.size, zlib.crc32(body), zlib.crc32(places))
+    database.delete("pairs", "batch between ? and ?", first, last)
+    database.insert("pairs", [row], (places, body))
+    made = {name for name, _ in database.read("made", "batch between ? and ?", (first, last))}
+    database.delete("made", "batch between ? and ?", first, last)
+    database.insert("made", [(reference, first) for reference in sorted(made)])
 
 
 def _places(rows: Records) -> Records:

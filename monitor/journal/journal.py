@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from monitor.journal import housekeeping
+from monitor.journal.alerts import AlertLog
 from monitor.journal.batch import Batch
 from monitor.journal.database import Database
 from monitor.journal.reading import Reader
@@ -14,9 +15,12 @@ from monitor.journal.writing import Writer
 class Journal(Reader):
     """An open journal; holds the file's lock until :meth:`close`."""
 
-    def __init__(self, path: Path, *, dead_letters_kept: int = 10_000) -> None:
+    def __init__(
+        self, path: Path, *, dead_letters_kept: int = 10_000, transitions_kept: int = 10_000
+    ) -> None:
         super().__init__(Database(path))
         self.path = path
+        self.alerts = AlertLog(self._database, transitions_kept)
         self._writer = Writer(self._database, self, dead_letters_kept)
 
     def commit(self, batch: Batch) -> None:

@@ -22,7 +22,7 @@ from monitor.journal.schema import PLACE, signed
 
 
 class Reader:
-    """Reads an open file."""
+    """Reads an open file; every row is held against its checksum."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -30,56 +30,50 @@ class Reader:
 
     def series(self) -> list[KnownSeries]:
         """Return every series, by row."""
-        query = "select row, sensor, quantity, unit, since from series order by row"
-        return [KnownSeries(*row) for row in self._database.rows(query)]
+        return [KnownSeries(*row) for row in self._database.whole("series")]
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
-        query = "select sensor, time, event, note from events order by time, sensor, event, note"
-        return [Event(*row) for row in self._database.rows(query)]
+        found = [Event(*row) for row in self._database.whole("events")]
+        return sorted(found, key=lambda event: (event.time, event.sensor, event.event, event.note))
 
     def collocations(self) -> list[Collocation]:
         """Return every collocation."""
-        query = "select sensor, subject, start, end, distance_km from collocations order by 1,2,3,4"
-        return [Collocation(*row) for row in self._database.rows(query)]
+        return [Collocation(*row) for row in self._database.whole("collocations")]
 
     def note(self, name: str) -> bytes:
         """Return what was last noted under a name, empty if nothing was."""
-        found = list(self._database.rows("select body from notes where name = ?", name))
-        return found[0][0] if found else b""
+        found = [body for _, body in self._database.read("notes", "name = ?", (name,))]
+        return found[0] if found else b""
 
     def totals(self) -> dict[str, int]:
         """Return the counters as of the last commit."""
-        return dict(self._database.rows("select name, value from totals"))
+        return dict(self._database.seal.totals)
 
     def observations(self) -> Iterator[tuple[float, list[Observation]]]:
         """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
-        query = "select batch, crc, body, received from observations order by batch"
-        for batch, crc, body, received in self._database.rows(query):
-            self._database.check("observations", batch, crc, body)
+        for _, received, _, _, body in self._database.whole("observations"):
             yield received, self._decoder.decode(body)
 
     def pairs(self) -> Records:
         """Return all rows of pairs, those of each series in the order they were made."""
-        bodies = [
-            body for _, body in self._database.bodies("pairs", "select batch, crc, body from pairs")
-        ]
+        bodies = [row[-1] for row in self._database.whole("pairs")]
         return np.frombuffer(b"".join(bodies), dtype=PAIR)
 
     def history(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
         found = [np.zeros(0, dtype=PAIR)]
-        for batch, places in list(
-            self._database.rows("select batch, places from pairs order by batch")
-        ):
+        for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
             if places is None:
-                query = "select batch, crc, body from pairs where batch = ?"
-                for _, body in self._database.bodies("pairs", query, batch):
-                    rows = np.frombuffer(body, dtype=PAIR)
-                    found.append(rows[rows["series"] == series])
+                rows = self._batch(batch)
+                found.append(rows[rows["series"] == series])
             else:
                 found.append(self._part(batch, np.frombuffer(places, dtype=PLACE), series))
         return in_event_order(np.concatenate(found))
+
+    def _batch(self, batch: int) -> Records:
+        bodies = [row[-1] for row in self._database.read("pairs", "batch = ?", (batch,))]
+        return np.frombuffer(b"".join(bodies), dtype=PAIR)
 
     def _part(self, batch: int, places: Records, series: int) -> Records:
         """Return the pairs of one series in a batch, reading no others."""
@@ -89,21 +83,13 @@ class Reader:
         first, stop = places["first"][at : at + 2].tolist()
         start, length = first * PAIR.itemsize, (stop - first) * PAIR.itemsize
         part = self._database.part(batch, start, length)
-        self._database.check("pairs", batch, int(places["crc"][at]), part)
+        self._database.check("pairs", (batch,), int(places["crc"][at]), part)
         return np.frombuffer(part, dtype=PAIR)
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that one reference made that came with an identity."""
-        name = signed(reference_id)
-        query = (
-            "select batch, crc, body from pairs "
-            "where batch in (select batch from made where reference = ?)"
-        )
-        found = [np.zeros(0, dtype=PAIR)]
-        found += [
-            np.frombuffer(body, dtype=PAIR)
-            for _, body in self._database.bodies("pairs", query, name)
-        ]
+        made = self._database.read("made", "reference = ?", (signed(reference_id),))
+        found = [np.zeros(0, dtype=PAIR), *(self._batch(batch) for _, batch in list(made))]
         rows = np.concatenate(found)
         ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]
         standing = in_event_order(rows[np.isin(rows["id"], ids)])
@@ -111,22 +97,19 @@ class Reader:
 
     def named(self, identity: str) -> list[tuple[str, str]]:
         """Return (subject, quantity) of every reference that came with this identity."""
-        query = (
-            "select subject, quantity from revisions "
-            "where identity = ? and not (subject = '' and quantity = '') order by 1, 2"
-        )
-        return list(self._database.rows(query, identity))
+        rows = self._database.read("revisions", "identity = ?", (identity,))
+        found = ((subject, quantity) for _, _, subject, quantity, *_ in rows)
+        return sorted(each for each in found if each != ("", ""))
 
     def revision(self, reference_id: int) -> int:
         """Return the highest revision that came of a reference, -1 if none is known."""
-        query = "select revision from revisions where reference = ?"
-        found = list(self._database.rows(query, signed(reference_id)))
-        return found[0][0] if found else -1
+        rows = self._database.read("revisions", "reference = ?", (signed(reference_id),))
+        return max((row[4] for row in rows), default=-1)
 
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """Return the newest dead letters, newest first."""
-        query = (
-            "select received, topic, reason, detail, payload from dead_letters "
-            "order by id desc limit ?"
-        )
-        return [DeadLetter(*row) for row in self._database.rows(query, limit)]
+        newest = "id in (select id from dead_letters order by id desc limit ?)"
+        found = [
+            DeadLetter(*row[1:]) for row in self._database.read("dead_letters", newest, (limit,))
+        ]
+        return found[::-1]

@@ -11,61 +11,82 @@ import numpy as np
 
 from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import Records, Reference
+from monitor.core.network import KnownSeries
 from monitor.core.past import name_alone, names_nobody
 from monitor.journal.batch import Batch, DeadLetter
 from monitor.journal.database import Database
 from monitor.journal.reading import Reader
-from monitor.journal.schema import signed
+from monitor.journal.schema import TABLES, signed
 
 
 class Writer:
     """Writes batches into an open file."""
 
     def __init__(self, database: Database, reader: Reader, dead_letters_kept: int) -> None:
-        self._db = database.connection
+        self._database = database
         self._reader = reader
         self._dead_letters_kept: Final = dead_letters_kept
         self._encoder = msgspec.msgpack.Encoder()
-        self._has_revisions = bool(list(database.rows("select 1 from revisions limit 1")))
+        self._has_revisions = bool(database.seal.tables["revisions"][0])
 
     def write(self, batch: Batch) -> None:
         """Write ``batch``."""
-        db = self._db
-        if batch.series:
-            db.executemany("insert or replace into series values (?, ?, ?, ?, ?)", batch.series)
+        database = self._database
+        self._replace_series(batch.series)
         if batch.observations:
-            body = self._encoder.encode(batch.observations)
-            db.execute(
-                "insert into observations (received, count, crc, body) values (?, ?, ?, ?)",
-                (batch.received, len(batch.observations), zlib.crc32(body), body),
-            )
+            self._insert_observations(batch)
             self._note_revisions(batch)
         if batch.pairs.size:
             self._insert_pairs(batch.pairs)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
-        if batch.events:
-            rows = [(e.sensor, e.time, e.event, e.note) for e in batch.events]
-            db.executemany("insert or ignore into events values (?, ?, ?, ?)", rows)
-        if batch.collocations:
-            rows = [msgspec.structs.astuple(each) for each in batch.collocations]
-            db.executemany("insert or ignore into collocations values (?, ?, ?, ?, ?)", rows)
-        if batch.notes:
-            db.executemany("insert or replace into notes values (?, ?)", batch.notes.items())
-        db.executemany("insert or replace into totals values (?, ?)", batch.totals.items())
+        database.insert_new(
+            "events", [(e.sensor, _real(e.time), e.event, e.note) for e in batch.events]
+        )
+        database.insert_new(
+            "collocations",
+            [
+                (c.sensor, c.subject, _real(c.start), _real(c.end), _real(c.distance_km))
+                for c in batch.collocations
+            ],
+        )
+        for name, body in batch.notes.items():
+            database.delete("notes", "name = ?", name)
+            database.insert("notes", [(name, body)])
+        database.seal.totals.update(batch.totals)
+
+    def _replace_series(self, series: Sequence[KnownSeries]) -> None:
+        for known in series:
+            same = "row = ? or (sensor = ? and quantity = ?)"
+            self._database.delete("series", same, known.row, known.sensor, known.quantity)
+        self._database.insert("series", [(*known[:4], _real(known.since)) for known in series])
+
+    def _insert_observations(self, batch: Batch) -> None:
+        body = self._encoder.encode(batch.observations)
+        number = self._next("observations")
+        row = (number, _real(batch.received), len(batch.observations), zlib.crc32(body))
+        self._database.insert("observations", [row], (body,))
 
     def _insert_pairs(self, pairs: Records) -> None:
         body = pairs.tobytes()
-        batch = self._db.execute(
-            "insert into pairs (newest, count, crc, body) values (?, ?, ?, ?)",
-            (float(pairs["time"].max()), pairs.size, zlib.crc32(body), body),
-        ).lastrowid
+        batch = self._next("pairs")
+        newest = _real(pairs["time"].max())
+        row = (batch, newest, pairs.size, zlib.crc32(body), zlib.crc32(b""))
+        self._database.insert("pairs", [row], (None, body))
         if self._has_revisions:
             references = np.unique(pairs["reference_id"]).view(np.int64).tolist()
-            self._db.executemany(
-                "insert or ignore into made select reference, ? from revisions where reference = ?",
-                [(batch, reference) for reference in references],
-            )
+            known = [each for each in references if self._is_known(each)]
+            self._database.insert("made", [(reference, batch) for reference in known])
+
+    def _is_known(self, reference: int) -> bool:
+        query = "select 1 from revisions where reference = ?"
+        return bool(list(self._database.rows(query, reference)))
+
+    def _next(self, table: str) -> int:
+        """Return the number of the next batch or dead letter."""
+        key = TABLES[table].columns[0]
+        ((number,),) = self._database.rows(f"select coalesce(max({key}), 0) + 1 from {table}")
+        return int(number)
 
     def _note_revisions(self, batch: Batch) -> None:
         """Note the references that can be revised, and how far they were."""
@@ -75,35 +96,38 @@ class Writer:
             ):
                 continue
             self._has_revisions = True
-            by_name = (
-                self._reader.revision(name_alone(reference.identity)) if reference.identity else -1
-            )
-            self._db.execute(
-                "insert into revisions values (?, ?, ?, ?, ?, ?) on conflict do update "
-                "set revision = max(revision, excluded.revision), received = excluded.received",
-                (
-                    signed(digest(*reference_identity(reference))),
-                    reference.identity,
-                    reference.subject,
-                    reference.quantity,
-                    max(reference.revision, by_name),
-                    batch.received,
-                ),
-            )
-            if names_nobody(reference):
-                self._db.execute(
-                    "update revisions set revision = max(revision, ?) where identity = ?",
-                    (reference.revision, reference.identity),
-                )
+            self._note_revision(reference, batch.received)
+
+    def _note_revision(self, reference: Reference, received: float) -> None:
+        name, identity = digest(*reference_identity(reference)), reference.identity
+        known = [self._reader.revision(name)]
+        if identity:
+            known.append(self._reader.revision(name_alone(identity)))
+        revision = max(reference.revision, *known)
+        row = (signed(name), identity, reference.subject, reference.quantity)
+        self._database.delete("revisions", "reference = ?", row[0])
+        self._database.insert("revisions", [(*row, revision, _real(received))])
+        if names_nobody(reference):
+            self._raise_revisions(identity, reference.revision)
+
+    def _raise_revisions(self, identity: str, revision: int) -> None:
+        """Let a word on all references of a name count for each of them."""
+        rows = list(self._database.read("revisions", "identity = ?", (identity,)))
+        lower = [row for row in rows if row[4] < revision]
+        for row in lower:
+            self._database.delete("revisions", "reference = ?", row[0])
+        self._database.insert("revisions", [(*row[:4], revision, row[5]) for row in lower])
 
     def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        kept = letters[-self._dead_letters_kept :]
-        self._db.executemany(
-            "insert into dead_letters (received, topic, reason, detail, payload) "
-            "values (?, ?, ?, ?, ?)",
-            kept,
+        first, kept = self._next("dead_letters"), letters[-self._dead_letters_kept :]
+        self._database.insert(
+            "dead_letters",
+            [(first + at, _real(letter[0]), *letter[1:]) for at, letter in enumerate(kept)],
         )
-        self._db.execute(
-            "delete from dead_letters where id <= (select max(id) from dead_letters) - ?",
-            (self._dead_letters_kept,),
-        )
+        last = first + len(kept) - 1
+        self._database.delete("dead_letters", "id <= ?", last - self._dead_letters_kept)
+
+
+def _real(value: float) -> float:
+    """Return a number as SQLite gives it back: a float, and no negative zero."""
+    return float(value) + 0.0

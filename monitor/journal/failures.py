@@ -1,0 +1,57 @@
+"""What SQLite and the disk complain about, in sentences that say what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from monitor.journal.errors import (
+    JournalBusyError,
+    JournalDamagedError,
+    JournalError,
+    JournalFullError,
+)
+
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE_IN_WORDS: Final = ("decode", "no such", "out of range", "malformed")
+
+
+def damaged(path: Path, what: str) -> JournalDamagedError:
+    """Return the refusal of a file that does not hold what was written."""
+    return JournalDamagedError(
+        f"{path}: {what}; `monitor journal repair` moves the file aside and keeps what is sound "
+        "in a new one (so does `monitor run --recover`), or restore a backup "
+        "(`monitor journal restore`)"
+    )
+
+
+def failure(path: Path, error: Exception) -> JournalError:
+    """Return what went wrong with an open journal."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return JournalFullError(
+            f"{path}: no space left to write the journal; "
+            "free some space, the daemon goes on by itself"
+        )
+    if code in _DAMAGE or any(word in str(error) for word in _DAMAGE_IN_WORDS):
+        return damaged(path, f"the journal is damaged ({error})")
+    return JournalError(
+        f"{path}: the journal cannot be read or written ({error}); check the disk, "
+        "restore a backup of the file, or move it away to begin anew"
+    )
+
+
+def refusal(path: Path, error: Exception) -> JournalError:
+    """Return why a file cannot be opened."""
+    if "locked" in str(error):
+        return JournalBusyError(
+            f"{path}: another process has this journal open; stop it, or give this daemon "
+            "a path of its own (journal.path)"
+        )
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+        return damaged(path, f"is no journal, or one whose first page is damaged ({error})")
+    return JournalError(
+        f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "
+        "the free space, restore a backup, or move the file away to begin anew"
+    )
