@@ -61,7 +61,8 @@ def examples_taken_in(text: str) -> str:
         for line in text.splitlines()
         if line not in ("areas: []", "groups: []", "overrides: []")
     ]
-    kept.remove("  tls: null")
+    for nothing in ("  tls: null", "  mqtt: null", "  webhook: null"):
+        kept.remove(nothing)
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)
 
 
@@ -100,6 +101,12 @@ def test_the_default_files_examples_are_valid_and_show_every_key_of_a_group():
 
     assert loaded.mqtt.tls is not None
     assert loaded.mqtt.tls.model_fields_set == keys_of(type(loaded.mqtt.tls))
+    for sink, left_out in (
+        (loaded.sinks.mqtt, set()),
+        (loaded.sinks.webhook, {"url_file", "url_env", "secret_env", "authorization_file"}),
+    ):
+        assert sink is not None
+        assert sink.model_fields_set == keys_of(type(sink)) - left_out
     (group,) = loaded.groups
     assert group.model_fields_set == keys_of(Group)
     shown = {key: getattr(group, key).model_fields_set for key in keys_of(Parts)}

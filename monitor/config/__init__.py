@@ -5,7 +5,12 @@ and password, ``settings_hash`` tells two runs' settings apart.
 """
 
 from monitor.config.areas import Area, Place
-from monitor.config.credentials import Credentials, resolve_secret
+from monitor.config.credentials import (
+    Credentials,
+    SinkSecrets,
+    resolve_secret,
+    resolve_sink_secrets,
+)
 from monitor.config.identity import settings_hash, shown_settings
 from monitor.config.loading import check, load, parse
 from monitor.config.mapping import Maintenance, Map, MappedSeries
@@ -25,6 +30,7 @@ from monitor.config.sections import (
 )
 from monitor.config.series import SeriesSettings, for_series
 from monitor.config.settings import Group, Override, Settings
+from monitor.config.sinks import LogSink, MqttSink, Sinks, WebhookSink
 from monitor.config.source import Source
 
 __all__ = [
@@ -35,11 +41,13 @@ __all__ = [
     "Http",
     "Journal",
     "Log",
+    "LogSink",
     "Maintenance",
     "Map",
     "MappedSeries",
     "Mistake",
     "Mqtt",
+    "MqttSink",
     "Override",
     "Pairing",
     "Place",
@@ -49,14 +57,18 @@ __all__ = [
     "SeriesSettings",
     "Settings",
     "SettingsError",
+    "SinkSecrets",
+    "Sinks",
     "Source",
     "Tls",
+    "WebhookSink",
     "Windows",
     "check",
     "for_series",
     "load",
     "parse",
     "resolve_secret",
+    "resolve_sink_secrets",
     "settings_hash",
     "shown_settings",
 ]

@@ -1,22 +1,27 @@
-"""Name and password for the broker: read at the start from where the settings say they are.
+"""Names, passwords and other secrets: read at the start from where the settings say they are.
 
 Rules of this file: a secret is never part of a message, an exception or a repr.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from pydantic import SecretStr
+from pydantic import SecretBytes, SecretStr
 
 from monitor.config.document import BYTES_MAX, read_document
-from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.mistakes import KeyPath, Mistake, SettingsError, path_text
 from monitor.config.settings import Settings
+from monitor.config.sinks import is_private, split_url
 
+T = TypeVar("T")
+_BASE64_PREFIX: Final = "whsec_"
 _SECRET_BYTES_MAX: Final = 65_535  # MQTT 5 section 3.1.3.6: a password's length has two bytes
 
 
@@ -25,6 +30,14 @@ class Credentials(NamedTuple):
 
     username: str | None
     password: SecretStr | None
+
+
+class SinkSecrets(NamedTuple):
+    """What sinks are not to tell: the webhook's address, the key that signs, a header's value."""
+
+    url: SecretStr = SecretStr("")
+    key: SecretBytes | None = None
+    authorization: SecretStr | None = None
 
 
 class _UnreadableError(Exception):
@@ -41,25 +54,90 @@ def resolve_secret(
     Raises SettingsError with a mistake for each file or variable that is not there.
     """
     mqtt = settings.mqtt
-    found: dict[str, str] = {}
-    mistakes: list[Mistake] = []
-    for key, read in (
-        ("username_env", _from_environment),
-        ("password_env", _from_environment),
-        ("password_file", _from_file),
-    ):
-        source = getattr(mqtt, key)
-        if source is not None:
-            try:
-                found[key.partition("_")[0]] = read(source, environment)
-            except _UnreadableError as error:
-                mistakes.append(_mistake(file, key, str(error)))
-    if mistakes:
-        raise SettingsError(mistakes)
-    password = found.get("password")
+    reader = _Reader(file, environment, ("mqtt",))
+    username, password = (reader.read(mqtt, what, str) for what in ("username", "password"))
+    reader.finish()
     return Credentials(
-        found.get("username", mqtt.username), None if password is None else SecretStr(password)
+        mqtt.username if username is None else username,
+        None if password is None else SecretStr(password),
     )
+
+
+def resolve_sink_secrets(
+    settings: Settings,
+    file: str | PathLike[str] = "",
+    environment: Mapping[str, str] = os.environ,
+) -> SinkSecrets:
+    """Return what sinks keep to themselves, as the settings of ``file`` say.
+
+    Raises SettingsError with a mistake for each file or variable that is not there, or is wrong.
+    """
+    section = settings.sinks.webhook
+    if section is None:
+        return SinkSecrets()
+    reader = _Reader(file, environment, ("sinks", "webhook"))
+    url = reader.read(section, "url", lambda text: _address(text, allow_http=section.allow_http))
+    key = reader.read(section, "secret", _signing_key)
+    authorization = reader.read(section, "authorization", _header)
+    reader.finish()
+    return SinkSecrets(
+        SecretStr(section.url or url or ""),
+        None if key is None else SecretBytes(key),
+        None if authorization is None else SecretStr(authorization),
+    )
+
+
+class _Reader:
+    """Reads the secrets of one section; each is in a file or a variable that a key names."""
+
+    def __init__(
+        self, file: str | PathLike[str], environment: Mapping[str, str], path: KeyPath
+    ) -> None:
+        self._file: Final = file
+        self._environment: Final = environment
+        self._path: Final = path
+        self._mistakes: list[Mistake] = []
+
+    def read(self, section: object, what: str, form: Callable[[str], T]) -> T | None:
+        """Return the secret ``what`` as ``form`` makes it, None where no key names a place."""
+        for key, read in ((f"{what}_env", _from_environment), (f"{what}_file", _from_file)):
+            place = getattr(section, key, None)
+            if place is not None:
+                try:
+                    return form(read(place, self._environment))
+                except _UnreadableError as error:
+                    self._mistakes.append(_mistake(self._file, (*self._path, key), str(error)))
+        return None
+
+    def finish(self) -> None:
+        """Raise SettingsError if anything was wrong."""
+        if self._mistakes:
+            raise SettingsError(self._mistakes)
+
+
+def _signing_key(secret: str) -> bytes:
+    """Return the key in a secret: base64 after ``whsec_``, else the text itself."""
+    if not secret.startswith(_BASE64_PREFIX):
+        return secret.encode()
+    try:
+        return base64.b64decode(secret.removeprefix(_BASE64_PREFIX), validate=True)
+    except binascii.Error:
+        raise _UnreadableError("holds what is not base64 after whsec_") from None
+
+
+def _address(url: str, *, allow_http: bool) -> str:
+    parts = split_url(url)
+    if parts is None or parts.username is not None or parts.password is not None:
+        raise _UnreadableError("holds no address; write https://host/path")
+    if not (allow_http or is_private(url)):
+        raise _UnreadableError("is http to another machine; write https, or allow_http: true")
+    return url
+
+
+def _header(value: str) -> str:
+    if not (value.isascii() and value.isprintable()):
+        raise _UnreadableError("holds what no header may: use printable ASCII in one line")
+    return value
 
 
 def _from_environment(name: str, environment: Mapping[str, str]) -> str:
@@ -89,11 +167,11 @@ def _from_file(name: str, environment: Mapping[str, str]) -> str:
     return secret
 
 
-def _mistake(file: str | PathLike[str], key: str, what: str) -> Mistake:
+def _mistake(file: str | PathLike[str], path: KeyPath, what: str) -> Mistake:
     """Return a mistake at its place in ``file``, which is read again for that."""
     raw = b""
     if file and Path(file).is_file():
         with Path(file).open("rb") as stream:
             raw = stream.read(BYTES_MAX)
-    place = read_document(raw).place(("mqtt", key))
-    return Mistake(str(file) or "settings", place.line, place.column, f"mqtt.{key}", what)
+    place = read_document(raw).place(path)
+    return Mistake(str(file) or "settings", place.line, place.column, path_text(path), what)

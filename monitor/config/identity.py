@@ -9,6 +9,11 @@ from typing import Any, Final
 from monitor.config.settings import Settings
 
 _CREDENTIALS: Final = {"username", "username_env", "password_file", "password_env"}
+_WEBHOOK: Final = {
+    *("url", "url_file", "url_env", "secret_file", "secret_env"),
+    *("authorization_file", "authorization_env"),
+}
+_HIDDEN: Final[dict[str, Any]] = {"mqtt": _CREDENTIALS, "sinks": {"webhook": _WEBHOOK}}
 
 
 def settings_hash(settings: Settings) -> str:
@@ -24,7 +29,7 @@ def settings_hash(settings: Settings) -> str:
 
 def shown_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings in force as plain values, without who logs in and how."""
-    values: dict[str, Any] = settings.model_dump(mode="json", exclude={"mqtt": _CREDENTIALS})
+    values: dict[str, Any] = settings.model_dump(mode="json", exclude=_HIDDEN)
     for key in ("groups", "overrides"):
         values[key] = [
             each.model_dump(mode="json", exclude_unset=True) for each in getattr(settings, key)

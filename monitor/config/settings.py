@@ -49,6 +49,7 @@ from monitor.config.sections import (
     WindowPairs,
     Windows,
 )
+from monitor.config.sinks import Sinks
 from monitor.config.source import Source
 from monitor.topics import Template
 
@@ -207,6 +208,7 @@ class Settings(Section):
     scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
     fleet: Fleet = setting(Fleet(), "When all sensors together call for a person.")
+    sinks: Sinks = setting(Sinks(), "Whom the daemon tells of alerts, besides Prometheus.")
     series: Series = setting(Series(), "How many series there may be, and when one is silent.")
     publish: Publish = setting(Publish(), "When results are published.")
     journal: Journal = setting(Journal(), "The file that keeps what was accepted.")
