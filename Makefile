@@ -1,7 +1,10 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
+# `make test-3.13` tests with another Python (T=tests/core only a part), `make sbom` lists what is in
+# it and under which licences, into build/; both need uv.
 
 S ?=
+T ?=
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 
@@ -13,13 +16,24 @@ DEMO = .venv/bin/monitor
 TEST = .venv/bin/python -m
 endif
 
-.PHONY: demo test clean
+.PHONY: demo test test-% sbom clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
 
 test: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest
+	$(TEST) pytest $(T)
+
+test-%:
+	uv run --quiet --isolated --locked --python $* --extra dev pytest $(T)
+
+sbom:
+	mkdir -p build
+	uv export --quiet --locked --no-dev --format cyclonedx1.5 --output-file build/sbom.json
+	uv run --quiet --isolated --locked --no-dev --no-editable --with pip-licenses \
+	    pip-licenses --from=mixed --order=license --with-urls --format=csv \
+	    --output-file build/licences.csv
+	@echo "build/sbom.json (CycloneDX 1.5), build/licences.csv"
 
 .venv/%.stamp: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python 3.11 or newer is needed; set PYTHON=")'

@@ -1,0 +1,109 @@
+"""What is built holds what is needed and nothing stray, and works without a checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
+STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
+TOP = {
+    *("monitor", "tests", "benchmarks", "configs", "deploy", "docs"),
+    *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "Makefile"),
+    *("pyproject.toml", "uv.lock", "PKG-INFO", ".gitignore"),
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> zipfile.ZipFile:
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> Path:
+    """Return a folder with the wheel's content, as pip would lay it out."""
+    folder = tmp_path_factory.mktemp("installed")
+    (path,) = built.glob("*.whl")
+    shutil.unpack_archive(path, folder, "zip")
+    return folder
+
+
+def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, check=False,
+        capture_output=True, text=True, timeout=60.0,
+    )  # fmt: skip
+
+
+def test_the_wheel_is_the_package_its_templates_and_the_starters(wheel):
+    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    sources = (path for path in (PROJECT / "monitor").rglob("*") if path.suffix in SHIPPED)
+    starters = {f"monitor/starters/{name}.yaml" for name in ("weighing", "air", "process")}
+
+    assert names == {str(path.relative_to(PROJECT)) for path in sources} | starters
+    about = {name.partition("/")[2] for name in wheel.namelist()} - names
+    assert {"METADATA", "entry_points.txt", "licenses/LICENSE"} <= about
+
+
+def test_the_sdist_has_all_to_build_test_and_read_and_nothing_stray(built):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+
+    assert {name.partition("/")[0] for name in names} == TOP
+    assert [name for name in names if any(each in name for each in STRAY)] == []
+    for folder in ("configs", "docs"):
+        wanted = (path for path in (PROJECT / folder).rglob("*") if path.is_file())
+        assert {str(path.relative_to(PROJECT)) for path in wanted} <= names
+
+
+def test_the_wheel_alone_writes_settings_and_checks_them(installed, tmp_path):
+    where = run(installed, tmp_path, "-c", "import monitor; print(monitor.__file__)")
+    assert where.stdout.strip() == str(installed / "monitor" / "__init__.py")
+
+    for trade in ("weighing", "air", "process"):
+        file = f"{trade}.yaml"
+        assert (
+            run(installed, tmp_path, "-m", "monitor", "init", trade, "--out", file).returncode == 0
+        )
+        checked = run(installed, tmp_path, "-m", "monitor", "check-config", file)
+        assert checked.stdout == f"{file}: no mistakes\n"
+        own = (PROJECT / "configs" / file).read_text(encoding="utf-8").partition("\nsources:\n")[2]
+        assert (tmp_path / file).read_text(encoding="utf-8").endswith(own)
+
+
+def test_the_wheel_alone_runs_the_demonstration(installed, tmp_path):
+    done = run(installed, tmp_path, "-m", "monitor", "demo", "--seconds", "5", "--port", "0")
+
+    assert done.returncode == 0, done.stderr
+    assert "first pairs are in" in done.stdout
+    assert "FALSE ALARM" not in done.stdout
+
+
+def test_the_least_python_is_said_once_and_meant(wheel):
+    (metadata,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
+    lines = wheel.read(metadata).decode().splitlines()
+
+    assert "Requires-Python: >=3.11" in lines
+    versions = {line.rpartition(" ")[2] for line in lines if "Python :: 3." in line}
+    assert {"3.11", "3.13"} <= versions
