@@ -39,6 +39,11 @@ create index revisions_by_identity on revisions (identity);
 create table made (reference integer not null, batch integer not null, crc integer not null,
                    primary key (reference, batch)) without rowid;
 create table notes (name text primary key, body blob not null, crc integer not null);
+create table transitions (seq integer primary key, body blob not null, crc integer not null);
+create table standing (sensor text not null, quantity text not null, alert text not null,
+                       seq integer not null, crc integer not null,
+                       primary key (sensor, quantity, alert));
+create table deliveries (sink text primary key, seq integer not null, crc integer not null);
 create table seal (id integer primary key, body blob not null, crc integer not null)
 """
 # Where the pairs of a series are in a batch whose pairs are ordered by series.
@@ -74,6 +79,9 @@ TABLES: Final[Mapping[str, Table]] = {
     "revisions": Table(("reference", "identity", "subject", "quantity", "revision", "received")),
     "made": Table(("reference", "batch"), keys=2),
     "notes": Table(("name", "body")),
+    "transitions": Table(("seq", "body")),
+    "standing": Table(("sensor", "quantity", "alert", "seq"), keys=3),
+    "deliveries": Table(("sink", "seq")),
 }
 
 
