@@ -14,10 +14,14 @@ _CONNECT = b"\x10\x14\x00\x04MQTT\x04\x02\x00\x3c\x00\x08firehose"
 _PUBACK_BYTES = 4
 
 
-def packet(topic: str, payload: bytes, number: int) -> bytes:
-    """Return a PUBLISH at QoS 1 with a packet identifier made of ``number``."""
+def packet(topic: str, payload: bytes, number: int, *, properties: bool = False) -> bytes:
+    """Return a PUBLISH at QoS 1 with a packet identifier made of ``number``.
+
+    ``properties``: as MQTT 5 has it, with a list of properties that is empty.
+    """
     name = topic.encode()
-    body = len(name).to_bytes(2, "big") + name + (number % 65_535 + 1).to_bytes(2, "big") + payload
+    mid = (number % 65_535 + 1).to_bytes(2, "big")
+    body = len(name).to_bytes(2, "big") + name + mid + b"\0" * properties + payload
     length, size = b"", len(body)
     while True:
         length += bytes((size % 128 | (0x80 if size >= 128 else 0),))

@@ -30,7 +30,8 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
 from monitor.guidance import CONNECTION
-from monitor.sources.paho_batch import BatchClient, Message
+from monitor.sources.arrivals import Arrivals, Message
+from monitor.sources.paho_batch import BatchClient
 
 __all__ = [
     "Message",
@@ -160,7 +161,7 @@ class MqttSource:
 
     # -- what the daemon calls --------------------------------------------------------------
 
-    def receive(self, timeout: float) -> list[Message]:
+    def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
 
         Raises SourceRefusedError where trying again would not help.
@@ -184,7 +185,8 @@ class MqttSource:
     def acknowledge(self, messages: Sequence[Message]) -> int:
         """Tell the broker that ``messages`` are durable; those of a former connection are not."""
         sent = self._client.acknowledge(messages)
-        self.stale_acknowledgements += sum(1 for each in messages if each.qos) - sent
+        if sent < len(messages):
+            self.stale_acknowledgements += sum(1 for each in messages if each.qos) - sent
         return sent
 
     def close(self) -> None:
@@ -428,13 +430,14 @@ class MqttSource:
             fcntl.ioctl(socket.fileno(), termios.FIONREAD, count)
         return count[0]
 
-    def _take(self) -> list[Message]:
-        messages, self._client.arrived = self._client.arrived, []
-        size = sum(len(message.topic) + len(message.payload) + 6 for message in messages[:16])
-        self._enough_bytes = min(size / min(len(messages), 16) * 0.8 * self._window, ENOUGH_BYTES)
+    def _take(self) -> Arrivals:
+        messages = self._client.take()
+        count = min(len(messages), 16)
+        size = sum(map(len, messages.topics[:count])) + sum(map(len, messages.payloads[:count]))
+        self._enough_bytes = min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES)
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
-        for topic in {message.topic for message in messages}:
+        for topic in set(messages.topics):
             for wanted in self._filters_of(topic):
                 self.last_message[wanted] = now
         return messages

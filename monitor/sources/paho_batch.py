@@ -12,12 +12,14 @@ that comes again until then is removed by the journal's identity.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Final
 
 import paho.mqtt.client as paho
 from paho.mqtt import MQTTException
 from paho.mqtt.enums import MQTTErrorCode, MQTTProtocolVersion
+
+from monitor.sources.arrivals import Arrivals, Message, arrivals
 
 PRIVATE: Final = (
     "_sock_recv",
@@ -30,41 +32,15 @@ PRIVATE: Final = (
 READ_BYTES: Final = 262_144
 _TOPICS_MAX: Final = 65_536
 
-_PUBLISH: Final = 0x30
+# First byte of a PUBLISH: bytes of the packet identifier. What has QoS 3 is no MQTT.
+_PUBLISH: Final = {
+    first: 0 if not first & 6 else 2 for first in range(0x30, 0x40) if first & 6 != 6
+}
+_ANY_PUBLISH: Final = 0x30
 _PUBACK: Final = 0x40
-_PUBREC: Final = 0x50
 _PUBREL: Final = 0x62
-_PUBACK_HEAD: Final = bytes((_PUBACK, 2))
-_PUBREC_HEAD: Final = bytes((_PUBREC, 2))
 _PUBCOMP: Final = 0x70
-
-
-class Message:
-    """One message as it came; ``mid`` (two bytes) and ``generation`` say how to acknowledge it."""
-
-    __slots__ = ("flags", "generation", "mid", "payload", "topic")
-
-    def __init__(self, topic: str, payload: bytes, flags: int, mid: bytes, generation: int) -> None:
-        self.topic = topic
-        self.payload = payload
-        self.flags = flags
-        self.mid = mid
-        self.generation = generation
-
-    @property
-    def qos(self) -> int:
-        """Quality of service it came with."""
-        return (self.flags >> 1) & 3
-
-    @property
-    def retain(self) -> bool:
-        """Whether the broker kept it for those who come later."""
-        return bool(self.flags & 1)
-
-    @property
-    def duplicate(self) -> bool:
-        """Whether the broker says that it may have come before."""
-        return bool(self.flags & 8)
+_CUT_OFF: Final = 1 << 30
 
 
 class MalformedError(Exception):
@@ -76,8 +52,8 @@ class BatchClient(paho.Client):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - paho's own options
         super().__init__(**options)
-        self.arrived: list[Message] = []
         self.generation = 0
+        self.arrived = Arrivals(self.generation)
         self._rest = b""
         self._topics: dict[bytes, str] = {}
         self._has_properties: Final = self._protocol == MQTTProtocolVersion.MQTTv5
@@ -86,7 +62,12 @@ class BatchClient(paho.Client):
         """Forget what is left of a former connection: none of it may ever be acknowledged."""
         self.generation += 1
         self._rest = b""
-        self.arrived = []
+        self.arrived = Arrivals(self.generation)
+
+    def take(self) -> Arrivals:
+        """Return what arrived since the last call."""
+        taken, self.arrived = self.arrived, Arrivals(self.generation)
+        return taken
 
     def read(self, messages_max: int) -> MQTTErrorCode:
         """Read until the socket is empty or ``messages_max`` wait; returns paho's code."""
@@ -108,67 +89,67 @@ class BatchClient(paho.Client):
                 return self._loop_rc_handle(code)
         return MQTTErrorCode.MQTT_ERR_SUCCESS
 
-    def acknowledge(self, messages: Iterable[Message]) -> int:
-        """Send PUBACK or PUBREC for messages of this connection; return how many."""
-        generation = self.generation
-        packets = [
-            (_PUBACK_HEAD if message.flags & 6 == 2 else _PUBREC_HEAD) + message.mid
-            for message in messages
-            if message.generation == generation and message.flags & 6
-        ]
-        if packets:
-            self._packet_queue(_PUBACK, b"".join(packets), 0, 0)
-        return len(packets)
+    def acknowledge(self, messages: Sequence[Message]) -> int:
+        """Send PUBACK or PUBREC for messages of this connection, in one write; return how many."""
+        count, packets = arrivals(messages, self.generation).acknowledgements()
+        if count:
+            self._packet_queue(_PUBACK, packets, 0, 0)
+        return count
 
     def _split(self, data: bytes) -> MQTTErrorCode:
-        """Take whole packets off the front of ``data``; what is left waits for the next read."""
+        """Take whole packets off the front of ``data``; what is left waits for the next read.
+
+        PUBLISH is taken apart here (MQTT 5.0 section 3.3), with no call a message but appending.
+        """
+        arrived, known, has_properties = self.arrived, self._topics, self._has_properties
+        add_topic, add_payload = arrived.topics.append, arrived.payloads.append
+        add_flags, add_mid = arrived.flags.append, arrived.mids.append
         start, end = 0, len(data)
         while end - start >= 2:
-            length, body = data[start + 1], start + 2
+            first, length, body = data[start], data[start + 1], start + 2
             if length & 0x80:
                 length, body = _long_length(data, start + 1)
-                if not body:
-                    break
             stop = body + length
             if stop > end:
                 break
-            first = data[start]
-            if first & 0xF0 == _PUBLISH:
-                self._publish(first, data, body, stop)
-            elif first == _PUBREL:
-                self._packet_queue(_PUBCOMP, bytes((_PUBCOMP, 2)) + data[body : body + 2], 0, 0)
-            else:
-                code = self._hand_to_paho(first, data[body:stop])
+            width = _PUBLISH.get(first)
+            if width is None:
+                code = self._other(first, data[body:stop])
                 if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
                     return code
+                start = stop
+                continue
+            after_name = body + 2 + (data[body] << 8 | data[body + 1])
+            at = after_name + width
+            if has_properties:
+                at = _after_properties(data, at) if data[at] else at + 1
+            if at > stop:
+                raise MalformedError
+            name = data[body:after_name]
+            add_topic(known.get(name) or self._learn(name))
+            add_payload(data[at:stop])
+            add_flags(first)
+            add_mid(data[after_name : after_name + width])
             start = stop
         self._rest = data[start:]
         return MQTTErrorCode.MQTT_ERR_SUCCESS
 
-    def _publish(self, first: int, data: bytes, at: int, stop: int) -> None:
-        """Take one PUBLISH apart (MQTT 5.0 section 3.3)."""
-        payload = at + 2 + ((data[at] << 8) | data[at + 1])
-        name = data[at + 2 : payload]
-        mid = b""
-        if first & 6:
-            mid = data[payload : payload + 2]
-            payload += 2
-        if self._has_properties:
-            size = data[payload]
-            payload += 1
-            if size & 0x80:
-                size, payload = _long_length(data, payload - 1)
-            payload += size
-        if payload > stop or first & 6 == 6 or not name:
+    def _learn(self, name: bytes) -> str:
+        """Return a topic that comes for the first time; ``name`` has its length before it."""
+        if len(name) <= 2:
             raise MalformedError
-        topic = self._topics.get(name)
-        if topic is None:
-            if len(self._topics) >= _TOPICS_MAX:
-                self._topics.clear()
-            topic = self._topics[name] = name.decode()
-        self.arrived.append(Message(topic, data[payload:stop], first, mid, self.generation))
+        if len(self._topics) >= _TOPICS_MAX:
+            self._topics.clear()
+        topic = self._topics[name] = name[2:].decode()
+        return topic
 
-    def _hand_to_paho(self, first: int, packet: bytes) -> MQTTErrorCode:
+    def _other(self, first: int, packet: bytes) -> MQTTErrorCode:
+        """Answer a PUBREL; let paho have any other packet that is no PUBLISH."""
+        if first & 0xF0 == _ANY_PUBLISH:
+            raise MalformedError
+        if first == _PUBREL:
+            self._packet_queue(_PUBCOMP, bytes((_PUBCOMP, 2)) + packet[:2], 0, 0)
+            return MQTTErrorCode.MQTT_ERR_SUCCESS
         self._in_packet = {
             "command": first,
             "have_remaining": 1,
@@ -183,13 +164,19 @@ class BatchClient(paho.Client):
 
 
 def _long_length(data: bytes, at: int) -> tuple[int, int]:
-    """Return (length, place after it) of a variable byte integer; place 0 if it is cut off."""
+    """Return (length, place after it) of a variable byte integer; it is huge if cut off."""
     length = 0
     for shift in range(4):
         if at + shift >= len(data):
-            return 0, 0
+            return _CUT_OFF, at
         byte = data[at + shift]
         length |= (byte & 0x7F) << (7 * shift)
         if byte < 0x80:
             return length, at + shift + 1
     raise MalformedError
+
+
+def _after_properties(data: bytes, at: int) -> int:
+    """Return the place after the properties that begin at one."""
+    size, place = _long_length(data, at)
+    return place + size

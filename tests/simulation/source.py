@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
@@ -64,13 +64,12 @@ class ModelSource:
         else:
             self._broker.begin_connection()
 
-    def receive(self, timeout: float) -> list[Any]:
+    def receive(self, timeout: float) -> Sequence[Any]:
         self._between()
         assert self._client.read(4096) == MQTTErrorCode.MQTT_ERR_SUCCESS
-        messages, self._client.arrived = self._client.arrived, []
-        return messages
+        return self._client.take()
 
-    def acknowledge(self, messages: list[Any]) -> int:
+    def acknowledge(self, messages: Sequence[Any]) -> int:
         return self._client.acknowledge(messages)
 
     def close(self) -> None:
