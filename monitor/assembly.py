@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from monitor.areas import concerns_of
 from monitor.config import Credentials, Settings, Source, for_series
+from monitor.config import thresholds as config
 from monitor.core.fleet import FleetRules
 from monitor.core.modes import PairUncertainty, Rules
 from monitor.core.network import Network, Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
+from monitor.core.thresholds import Threshold
 from monitor.decode import Maintenance, Route, Router
 from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
@@ -82,6 +84,23 @@ def plan_of(settings: Settings) -> Plan:
         max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
         max_pending=settings.pairing.max_pending,
         fleet=FleetRules(settings.fleet.q, settings.fleet.horizon, settings.fleet.fdr),
+        thresholds=tuple(_threshold(each) for each in settings.thresholds),
+    )
+
+
+def _threshold(limit: config.Threshold) -> Threshold:
+    return Threshold(
+        name=limit.name,
+        statistic=limit.statistic,
+        against=limit.against,
+        above=math.inf if limit.above is None else limit.above,
+        below=-math.inf if limit.below is None else limit.below,
+        for_seconds=limit.for_hours * 3600.0,
+        hysteresis=limit.hysteresis,
+        pairs_min=limit.pairs_min,
+        baseline_pairs=limit.baseline_pairs,
+        sensors=limit.sensors,
+        quantities=limit.quantities,
     )
 
 
@@ -118,7 +137,11 @@ def _seconds(text: str | None) -> float:
 
 def assemble(settings: Settings, now: float) -> Parts:
     """Open the journal and rebuild the network from it; raises JournalError."""
-    journal = Journal(Path(settings.journal.path), dead_letters_kept=settings.journal.dead_letters)
+    journal = Journal(
+        Path(settings.journal.path),
+        dead_letters_kept=settings.journal.dead_letters,
+        transitions_kept=settings.sinks.history,
+    )
     plan = plan_of(settings)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     recover(network, journal, now)

@@ -59,7 +59,7 @@ def examples_taken_in(text: str) -> str:
     kept = [
         line
         for line in text.splitlines()
-        if line not in ("areas: []", "groups: []", "overrides: []")
+        if line not in ("areas: []", "thresholds: []", "groups: []", "overrides: []")
     ]
     for nothing in ("  tls: null", "  mqtt: null", "  webhook: null"):
         kept.remove(nothing)
@@ -859,3 +859,28 @@ def test_the_hash_is_the_same_in_another_process():
     said = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
 
     assert said.strip() == settings_hash(Settings())
+
+
+@pytest.mark.parametrize(
+    ("threshold", "what"),
+    [
+        ("{name: a, statistic: calibration_bias}", "has no limit"),
+        ("{name: offset, statistic: calibration_bias, above: 1}", "there is already"),
+        ("{name: A, statistic: calibration_bias, above: 1}", "is not the name of an alert"),
+        (
+            "{name: a, statistic: calibration_bias, above: 1, against: expected}",
+            "has no expectation",
+        ),
+        ("{name: a, statistic: calibration_bias, above: 1, below: 2}", "is not less than above"),
+    ],
+)
+def test_a_threshold_that_cannot_be_meant_is_refused(threshold, what):
+    with pytest.raises(SettingsError, match=what):
+        settings_of(f"thresholds:\n  - {threshold}\n")
+
+
+def test_two_thresholds_have_two_names():
+    one = "{name: a, statistic: calibration_bias, above: 1}"
+
+    with pytest.raises(SettingsError, match=r"is the name of thresholds\[0\] too"):
+        settings_of(f"thresholds:\n  - {one}\n  - {one}\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, field_validator
@@ -51,6 +51,7 @@ from monitor.config.sections import (
 )
 from monitor.config.sinks import Sinks
 from monitor.config.source import Source
+from monitor.config.thresholds import Threshold
 from monitor.topics import Template
 
 
@@ -208,6 +209,9 @@ class Settings(Section):
     scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
     fleet: Fleet = setting(Fleet(), "When all sensors together call for a person.")
+    thresholds: Annotated[tuple[Threshold, ...], Field(max_length=100, strict=False)] = setting(
+        (), "Limits on published statistics, each an alert; docs/detection.md says what they cost."
+    )
     sinks: Sinks = setting(Sinks(), "Whom the daemon tells of alerts, besides Prometheus.")
     series: Series = setting(Series(), "How many series there may be, and when one is silent.")
     publish: Publish = setting(Publish(), "When results are published.")
@@ -224,7 +228,8 @@ class Settings(Section):
     def contradictions(self) -> Iterator[Contradiction]:
         """What must agree between sections."""
         yield from _source_contradictions(self)
-        yield from _group_contradictions(self)
+        yield from _named_once("groups", self.groups)
+        yield from _named_once("thresholds", self.thresholds)
         yield from _limit_contradictions(self)
         if self.areas and "subject" not in self.pairing.match_on:
             what = (
@@ -254,13 +259,13 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
             yield Contradiction(("sources",), what, ("sources",))
 
 
-def _group_contradictions(settings: Settings) -> Iterator[Contradiction]:
+def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[Contradiction]:
     names: dict[str, int] = {}
-    for at, group in enumerate(settings.groups):
-        first = names.setdefault(group.name, at)
+    for at, each in enumerate(listed):
+        first = names.setdefault(each.name, at)
         if first != at:
-            what = f"is the name of groups[{first}] too; give each its own"
-            yield Contradiction(("groups", at, "name"), what, ("groups",))
+            what = f"is the name of {section}[{first}] too; give each its own"
+            yield Contradiction((section, at, "name"), what, (section,))
 
 
 class _Limit(NamedTuple):

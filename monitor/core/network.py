@@ -33,7 +33,7 @@ from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
 from monitor.core.evaluation import Evaluation, usual_gap
 from monitor.core.fleet import FleetRules
-from monitor.core.judgements import Judgements
+from monitor.core.judgements import Judgement, Judgements
 from monitor.core.lanes import Lane
 from monitor.core.model import (
     Collocation,
@@ -56,6 +56,8 @@ from monitor.core.rules import SeriesRules
 from monitor.core.scores import Density
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Stations
+from monitor.core.statistics import compute, live_statistics
+from monitor.core.thresholds import Threshold
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import WINDOW, Windows, window_rows
 
@@ -80,6 +82,7 @@ class Plan(NamedTuple):
     max_pending: int = 500_000
     known_series: int = 0
     fleet: FleetRules = FleetRules()
+    thresholds: tuple[Threshold, ...] = ()
 
 
 class KnownSeries(NamedTuple):
@@ -120,6 +123,7 @@ class Network:
             past,
         )
         capacity = max(plan.limits.maximum, plan.known_series)
+        self._history: Final = past.history
         self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
         self.detector: Final = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon)
         self.watch: Final = Watch(
@@ -135,7 +139,7 @@ class Network:
         self._recent_z = np.zeros((capacity, RECENT), dtype=np.float32)
         self._judgements: Final = Judgements()
         self._names: list[SeriesName] = []
-        self._overview: Final = Overview(plan.fleet)
+        self._overview: Final = Overview(plan.fleet, plan.thresholds)
         self._stations: Final = Stations()
         self.refusals: Final = Refusals(capacity)
         self._gap = np.full(capacity, np.nan)
@@ -215,6 +219,7 @@ class Network:
         for row, time in zip(series.tolist(), since.tolist(), strict=True):
             if time < np.inf or row in self.watch.disturbed:
                 self.watch.disturb(row, time)
+                self._overview.thresholds.forget(row)
         calm = series[[row not in self.watch.disturbed for row in series.tolist()]]
         self._transitions += self.watch.step(in_event_order(pairs[np.isin(pairs["series"], calm)]))
         self._evaluation.mark(series)
@@ -272,6 +277,10 @@ class Network:
         """Return the changes of alerts since the last call, in the order they were found."""
         found, self._transitions = self._transitions, []
         return found
+
+    def judgement(self, row: int) -> Judgement | None:
+        """Return what is known of a series that is not calm, as of the last evaluation."""
+        return self._judgements.get(row)
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return who each row is."""
@@ -376,7 +385,20 @@ class Network:
             intervals_only=self.detector.path[every] == COVERAGE,
             rejected=self.refusals.shares(self.registry.keys),
             suspects=self._stations.suspects(),
+            baseline=self._baseline,
         )
+
+    def _baseline(self, row: int, metric: str, pairs: int) -> float:
+        """Return a live statistic of the first pairs of a series' epoch, NaN if there are fewer."""
+        history = self._history(row)
+        since = np.searchsorted(history["time"], self.windows.epoch(row))
+        first = window_rows(history[since : since + pairs])
+        if first.size < pairs:
+            return math.nan
+        one = np.array([row])
+        statistic = live_statistics(self._densities(one)[0])[metric]
+        known = self._columns(one, np.zeros(1, np.int64), first)
+        return float(compute(known, [statistic])[statistic][0])
 
     def _last_of(self, series: Int, most: int) -> tuple[Int, Int, Records]:
         """Return which of ``series`` have pairs, and the last ``most`` of each end to end."""
@@ -458,5 +480,6 @@ class Network:
             if key.sensor == event.sensor:
                 self.windows.begin_epoch(row, self.epochs.start_of(key))
                 self.watch.disturb(row, -np.inf)
+                self._overview.thresholds.forget(row)
                 self._evaluation.mark(np.array([row]))
         return "accepted"

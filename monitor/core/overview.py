@@ -5,7 +5,7 @@ Rules of this file: derived from what is handed in; what did not change keeps it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from monitor.core.rules import SeriesRules
 from monitor.core.sentences import Circumstances, column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.suspects import Suspect
+from monitor.core.thresholds import Judged, Threshold, Thresholds
 
 _SAME_SIZE: Final = 2.0  # an offset up to so many times a reference's is explained by it
 
@@ -45,13 +46,15 @@ class Known(NamedTuple):
     intervals_only: Bool
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
+    baseline: Callable[[int, str, int], float]  # (row, statistic, how many of its first pairs)
 
 
 class Overview:
     """State: the sentences, and what they were made of."""
 
-    def __init__(self, rules: FleetRules) -> None:
+    def __init__(self, rules: FleetRules, thresholds: Sequence[Threshold]) -> None:
         self._rules: Final = rules
+        self.thresholds: Final = Thresholds(thresholds)
         self._sentences: list[str] = []
         self._told: list[tuple[object, ...]] = []
 
@@ -75,13 +78,16 @@ class Overview:
         alerts["reference_suspect"] = users & ~faulty
         alerts["rejected_share"] = now.rejected > _column(now, "rejected_share")
         withdrawn = silent | (age == LOST)
-        self._tell(now, states, age != COMPARED, alerts["rejected_share"], changed)
+        beyond = self.thresholds.judge(
+            Judged(now.names, now.statistics, now.pairs, now.last_pair, ~withdrawn, now.baseline)
+        )
+        self._tell(now, states, age != COMPARED, alerts["rejected_share"], beyond, changed)
         return Snapshot(
             time=now.time,
             names=now.names,
             statistics=now.statistics,
             states=states,
-            alerts=alerts,
+            alerts=alerts | beyond,
             evidence=now.evidence,
             sentences=tuple(self._sentences),
             advice=tuple(each.advice if each else "" for each in now.judgements),
@@ -101,6 +107,7 @@ class Overview:
         states: tuple[str, ...],
         uncompared: Bool,
         rejected: Bool,
+        beyond: Mapping[str, Bool],
         changed: set[int],
     ) -> None:
         """Put into words again what changed: the numbers of a series, or what it is in."""
@@ -109,7 +116,9 @@ class Overview:
             suspected |= dict.fromkeys(each.rows, each.sentence)
         flags = zip(states, uncompared.tolist(), rejected.tolist(), strict=True)
         for row, (state, alone, refused) in enumerate(flags):
-            told = (state, alone, refused, suspected.get(row, ""))
+            crossed = tuple(name for name, active in beyond.items() if active[row])
+            suspicion = suspected.get(row, "")
+            told = (state, alone, refused, suspicion, crossed)
             known = row < len(self._told)
             if row not in changed and known and told == self._told[row]:
                 continue
@@ -122,7 +131,8 @@ class Overview:
                 Circumstances(
                     uncompared_seconds=waiting if alone else 0.0,
                     rejected=float(now.rejected[row]) if refused else 0.0,
-                    suspicion=told[3],
+                    suspicion=suspicion,
+                    beyond=crossed,
                 ),
             )
             if known:

@@ -15,12 +15,14 @@ class Circumstances(NamedTuple):
     """What is known besides a series' own pairs; 0 and "" where there is nothing to say.
 
     ``uncompared_seconds`` since its last pair, if that is too long; share of its messages
-    ``rejected``, if too many; ``suspicion`` is what is said of its reference.
+    ``rejected``, if too many; ``suspicion`` is what is said of its reference; ``beyond`` are the
+    settings' thresholds that it is beyond.
     """
 
     uncompared_seconds: float = 0.0
     rejected: float = 0.0
     suspicion: str = ""
+    beyond: tuple[str, ...] = ()
 
 
 NOTHING: Final = Circumstances()
@@ -37,6 +39,8 @@ def sentence(
     told = _of_series(state, judgement, pairs, numbers, about)
     if about.rejected:
         told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
+    if about.beyond:
+        told = f"{told}; beyond the threshold {', '.join(about.beyond)}"
     return f"{told} ({about.suspicion})" if about.suspicion else told
 
 
