@@ -80,6 +80,7 @@ class Daemon:
         finally:
             self._supervisor.stopping()
             self._source.close()
+            self._publisher.close()
             self._parts.journal.close()
         _log.info("stopped: all that was acknowledged is in the journal")
 

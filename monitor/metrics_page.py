@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from monitor.exposition import METRICS, OTHERS
-from monitor.telemetry import Figures, Telemetry
+from monitor.telemetry import Figures, SinkFigures, Telemetry
 
 PAGE_FILE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
 
@@ -101,6 +101,7 @@ def _every_figure() -> Figures:
     for each in fields(every):
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})
+    every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
     return every
 
 

@@ -1,24 +1,25 @@
-"""From the network to what others see: a page for HTTP, findings for people.
+"""From the network to what others see: a page for HTTP, transitions of alerts for the sinks.
 
 Rules of this file: once every publish interval, on the data's thread; what is handed out is
-immutable; a finding is said once, when its alert's state changes.
+immutable; nothing here waits for a sink.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from monitor.answering import Answerer
 from monitor.assembly import Parts
 from monitor.config import settings_hash, shown_settings
 from monitor.core.snapshot import Snapshot
-from monitor.core.watch import Change
 from monitor.doctoring import report, text
 from monitor.exposition import Exposition
+from monitor.sinks import Outlet
+from monitor.sinks.dispatch import Dispatch
+from monitor.sinks.ledger import View
 from monitor.telemetry import Figures, Telemetry
 from monitor.web.page import Page
 from monitor.web.wishes import Wishes
@@ -48,31 +49,13 @@ class Show(Protocol):
         """Show a page from now on."""
 
 
-class Finding(NamedTuple):
-    """An alert that began or ended: when (event time), whose, which, in one sentence."""
-
-    time: float
-    sensor: str
-    quantity: str
-    alert: str
-    began: bool
-    sentence: str
-
-    def __str__(self) -> str:
-        when = datetime.fromtimestamp(self.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return f"{when}  {self.sensor} {self.sentence}"
-
-
-Sink = Callable[[Finding], None]
-
-
 class Publisher:
-    """Evaluates the network and shows what it finds."""
+    """Evaluates the network and shows what it finds; ``outlets`` begin to work with it."""
 
-    def __init__(self, parts: Parts, show: Show, sinks: Sequence[Sink]) -> None:
+    def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
         self._parts: Final = parts
         self._show: Final = show
-        self._sinks: Final = sinks
+        self._dispatch: Final = Dispatch(parts.journal, outlets)
         self._exposition: Final = Exposition()
         self._telemetry: Final = Telemetry(lambda: self._figures)
         self._hash: Final = settings_hash(parts.settings)
@@ -89,8 +72,14 @@ class Publisher:
         began = time.perf_counter()
         parts = self._parts
         snapshot = parts.network.evaluate(now)
-        for change in parts.network.take_transitions():
-            self._tell(change, snapshot)
+        self._dispatch.tell(
+            View(
+                snapshot,
+                parts.network.judgement,
+                parts.network.take_transitions(),
+                frozenset(parts.network.watch.taken_back),
+            )
+        )
         self._figures = self._measure(connection, trouble)
         answers = self._answerer.answers(now)
         self._page = Page(
@@ -104,6 +93,7 @@ class Publisher:
             contenders=answers.contenders,
             settings=self._settings,
             settings_hash=self._hash,
+            history=self._dispatch.history,
         )
         self._show.publish(self._page)
         self._publish_seconds = time.perf_counter() - began
@@ -116,6 +106,10 @@ class Publisher:
             self._page = replace(self._page, **answers._asdict())
             self._show.publish(self._page)
 
+    def close(self) -> None:
+        """Let the sinks deliver what they can at once; the rest is told after the next start."""
+        self._dispatch.close()
+
     def _examined(self, connection: Connection, now: float) -> dict[str, Any]:
         """Return the doctor's report; made anew every few seconds only."""
         if now >= self._doctor_due:
@@ -123,17 +117,6 @@ class Publisher:
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
-
-    def _tell(self, change: Change, snapshot: Snapshot) -> None:
-        """Hand a change of an alert to the sinks if people want to hear of it."""
-        began, ended = change.after == "firing", change.before == "firing"
-        if not (began or ended):
-            return
-        name = snapshot.names[change.series]
-        sentence = snapshot.sentences[change.series] if began else "is as right as it says again"
-        finding = Finding(change.time, name.sensor, name.quantity, change.family, began, sentence)
-        for sink in self._sinks:
-            sink(finding)
 
     def _measure(self, connection: Connection, trouble: str) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
@@ -161,4 +144,6 @@ class Publisher:
             journal_writable=not trouble,
             tls_not_after=connection.tls_not_after,
             settings_hash=self._hash,
+            transitions=self._dispatch.transitions,
+            sinks=self._dispatch.figures(),
         )

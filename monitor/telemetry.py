@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,6 +16,15 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from monitor import __version__
+
+
+class SinkFigures(NamedTuple):
+    """How one sink goes: transitions delivered and given up, attempts that failed, the queue."""
+
+    delivered: int = 0
+    failed: int = 0
+    dropped: int = 0
+    queued: int = 0
 
 
 @dataclass
@@ -47,6 +57,8 @@ class Figures:
     reload_successful: bool = True
     tls_not_after: float | None = None
     settings_hash: str = ""
+    transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
 
 
 class Telemetry(Collector):
@@ -67,6 +79,7 @@ class Telemetry(Collector):
         """Yield the families, as prometheus_client asks for them."""
         yield from _messages(self._figures())
         yield from _work(self._figures())
+        yield from _told(self._figures())
 
 
 def _messages(now: Figures) -> Iterator[Metric]:
@@ -140,6 +153,38 @@ def _work(now: Figures) -> Iterator[Metric]:
     )
     build.add_metric([__version__, platform.python_version(), now.settings_hash[:12]], 1)
     yield build
+
+
+def _told(now: Figures) -> Iterator[Metric]:
+    """Yield what was told of alerts; ``alert`` and ``state`` have a bounded number of values."""
+    changed = CounterMetricFamily(
+        "monitor_alert_transitions",
+        "Changes of an alert's state, by the state reached.",
+        labels=["alert", "state"],
+    )
+    for (alert, state), count in sorted(now.transitions.items()):
+        changed.add_metric([alert, state], count)
+    yield changed
+    for name, words in _SINK_COUNTERS.items():
+        family = CounterMetricFamily(f"monitor_sink_{name}", words, labels=["sink"])
+        for sink, figures in now.sinks.items():
+            family.add_metric([sink], getattr(figures, name))
+        yield family
+    queue = GaugeMetricFamily(
+        "monitor_sink_queue_length",
+        "Transitions that a sink has still to be told of.",
+        labels=["sink"],
+    )
+    for sink, figures in now.sinks.items():
+        queue.add_metric([sink], figures.queued)
+    yield queue
+
+
+_SINK_COUNTERS: Final = {
+    "delivered": "Transitions of alerts that a sink was told of.",
+    "failed": "Attempts to tell a sink that failed.",
+    "dropped": "Transitions that a sink will never be told of: refused, too old, or too many.",
+}
 
 
 def _by_reason(name: str, words: str, counts: Mapping[str, int]) -> Metric:

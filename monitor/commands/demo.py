@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from monitor.assembly import Parts, assemble, mqtt_settings
-from monitor.config import Credentials, Settings, parse
+from monitor.config import Credentials, LogSink, Settings, parse
 from monitor.daemon import Daemon
 from monitor.embedded import EmbeddedBroker
 from monitor.logs import configure
-from monitor.publishing import Finding, Publisher
+from monitor.publishing import Publisher
+from monitor.sinks import Outlet, Transition
 from monitor.sources.mqtt import MqttSource
 from monitor.sources.simulate import CARTS, Fault
 from monitor.web.page import Page
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         parts = assemble(settings, time.time())
         source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
-        daemon = Daemon(parts, source, Publisher(parts, stage, [stage.tell]))
+        daemon = Daemon(parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSink())]))
         daemon.stop_on_signals()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         stage.open(settings)
         stack.enter_context(_fleet(host, port))
         daemon.run()
-        stage.close(parts)
+        stage.sum_up(parts)
     return 0
 
 
@@ -77,7 +78,7 @@ class Stage:
         self.wishes = service.wishes
         self._faults = faults
         self._started = time.monotonic()
-        self._found: dict[str, Finding] = {}
+        self._found: dict[str, Transition] = {}
         self._paired = False
 
     def publish(self, page: Page) -> None:
@@ -88,11 +89,12 @@ class Stage:
             self._paired = True
             self._say(f"first pairs are in ({pairs})")
 
-    def tell(self, finding: Finding) -> None:
-        """Say a finding."""
-        if finding.began:
-            self._found.setdefault(finding.sensor, finding)
-        self._say(f"{finding.sensor} {finding.sentence}")
+    def deliver(self, transition: Transition) -> None:
+        """Say that an alert began or ended."""
+        if transition.fires:
+            self._found.setdefault(transition.sensor, transition)
+        if transition.is_news:
+            self._say(str(transition))
 
     def open(self, settings: Settings) -> None:
         """Say where everything is."""
@@ -103,7 +105,10 @@ class Stage:
         print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are not right")
         print("Ctrl-C ends it.\n", flush=True)
 
-    def close(self, parts: Parts) -> None:
+    def close(self) -> None:
+        """Hold nothing."""
+
+    def sum_up(self, parts: Parts) -> None:
         """Say what was found, beside what is true."""
         counts = parts.intake.counts
         pairs = int(parts.network.evaluate(time.time()).window_pairs.sum())

@@ -7,12 +7,13 @@ import logging
 import time
 
 from monitor.assembly import Parts, assemble, mqtt_settings
-from monitor.config import Settings, load, resolve_secret
+from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
 from monitor.daemon import Daemon
 from monitor.decode import DECODERS
 from monitor.logs import configure
 from monitor.notify import Supervisor
-from monitor.publishing import Finding, Publisher, Sink
+from monitor.publishing import Publisher
+from monitor.sinks import Keys, Outlet, outlets
 from monitor.sources.mqtt import MqttSource
 from monitor.web.service import Service
 
@@ -29,13 +30,15 @@ def run(options: argparse.Namespace) -> int:
     settings = load(options.config, decoders=DECODERS)
     configure(settings.log.level, settings.log.format)
     credentials = resolve_secret(settings, options.config)
+    keys = Keys(credentials, resolve_sink_secrets(settings, options.config))
     source = MqttSource(mqtt_settings(settings, credentials))
+    sinks = outlets(settings, keys)
     parts = assemble(settings, time.time())
-    work(settings, parts, source, [log_finding])
+    work(settings, parts, source, sinks)
     return 0
 
 
-def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Sink]) -> None:
+def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Outlet]) -> None:
     """Serve HTTP and take messages until told to stop."""
     service = Service(
         settings.http.host,
@@ -52,8 +55,3 @@ def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Sink]
             daemon.run()
         finally:
             service.stop()
-
-
-def log_finding(finding: Finding) -> None:
-    """Write a finding to the log."""
-    _log.warning("%s", finding)

@@ -282,6 +282,10 @@ class Network:
         """Return what is known of a series that is not calm, as of the last evaluation."""
         return self._judgements.get(row)
 
+    def judgement(self, row: int) -> Judgement | None:
+        """Return what is known of a series that is not calm, as of the last evaluation."""
+        return self._judgements.get(row)
+
     def names(self) -> tuple[SeriesName, ...]:
         """Return who each row is."""
         return tuple(self._names)

@@ -20,6 +20,7 @@ from monitor.core.lifecycle import STATES, Transition
 from monitor.core.model import Event, Float, Int, Records
 from monitor.core.windows import History, Windows, window_rows
 
+FIRING: Final = "firing"
 # A checkpoint is taken when so many pairs came since the last one.
 CHECKPOINT_PAIRS: Final = 64
 _NONE: Final = np.zeros(1, dtype=np.int64)
@@ -62,6 +63,7 @@ class Watch:
         self._checkpoints: dict[int, list[Checkpoint]] = {}
         self._known: set[int] = set()
         self.disturbed: dict[int, float] = {}
+        self.taken_back: set[int] = set()
 
     def disturb(self, row: int, since: float) -> None:
         """Note that the past of a series changed from an event time on."""
@@ -77,13 +79,19 @@ class Watch:
         return [_change(transition, pairs["time"]) for transition in found]
 
     def settle(self) -> list[Change]:
-        """Replay every series whose past changed; return how their alerts differ from before."""
+        """Replay every series whose past changed; return how their alerts differ from before.
+
+        ``taken_back`` are those that fired before and, as the past is now, never did.
+        """
         changes = []
+        self.taken_back = set()
         for row, since in sorted(self.disturbed.items()):
             one = np.array([row])
             before = STATES[int(self._detector.states(one)[0])]
             seen = self._replay(row, since)
             after = STATES[int(self._detector.states(one)[0])]
+            if before == FIRING != after and all(FIRING not in each for each in seen):
+                self.taken_back.add(row)
             if before != after and seen:
                 changes.append(seen[-1]._replace(before=before))
         self.disturbed.clear()

@@ -1,7 +1,7 @@
 """What was told of alerts: their transitions, which of them stand, and how far each sink is.
 
-Rules of this file: bodies are the callers'; each row is held against its checksum; the newest so
-many transitions are kept, and those that stand.
+Rules of this file: bodies are the callers'; the newest so many transitions are kept, and those that
+stand.
 """
 
 from __future__ import annotations
@@ -36,49 +36,46 @@ class AlertLog:
 
         Raises JournalFullError when there is no space (nothing was written), and JournalError.
         """
-        database = self._database
-        with database.transaction():
+        db = self._database
+        with db.transaction():
+            db.insert("transitions", [(each.seq, each.body) for each in told])
             for each in told:
-                self._write_one(each)
-            database.delete(
-                "transitions",
-                "seq <= (select max(seq) from transitions) - ? "
-                "and seq not in (select seq from standing)",
-                self._kept,
-            )
+                db.delete("standing", "sensor = ? and quantity = ? and alert = ?", *each.alert)
+                if each.stands:
+                    db.insert("standing", [(*each.alert, each.seq)])
+            if told:
+                db.delete(
+                    "transitions",
+                    "seq <= ? and seq not in (select seq from standing)",
+                    told[-1].seq - self._kept,
+                )
             for sink, seq in done.items():
-                database.delete("deliveries", "sink = ?", sink)
-                database.insert("deliveries", [(sink, seq)])
-
-    def _write_one(self, told: Told) -> None:
-        database = self._database
-        database.delete("transitions", "seq = ?", told.seq)
-        database.insert("transitions", [(told.seq, told.body)])
-        database.delete("standing", "sensor = ? and quantity = ? and alert = ?", *told.alert)
-        if told.stands:
-            database.insert("standing", [(*told.alert, told.seq)])
+                db.delete("deliveries", "sink = ?", sink)
+                db.insert("deliveries", [(sink, seq)])
 
     def last(self) -> int:
         """Return the number of the last transition, 0 if there is none."""
-        return int(next(self._database.rows("select coalesce(max(seq), 0) from transitions"))[0])
+        return max((seq for seq, _ in self._read("order by seq desc limit 1")), default=0)
 
     def after(self, seq: int, limit: int) -> list[bytes]:
         """Return the first transitions after a number, in their order."""
-        first = "seq in (select seq from transitions where seq > ? order by seq limit ?)"
-        return self._bodies(first, seq, limit)
+        found = self._read("where seq > ? order by seq limit ?", seq, limit)
+        return [body for _, body in found]
 
     def newest(self, limit: int) -> list[bytes]:
         """Return the last transitions, the newest first."""
-        newest = "seq in (select seq from transitions order by seq desc limit ?)"
-        return self._bodies(newest, limit)[::-1]
+        return [body for _, body in reversed(self._read("order by seq desc limit ?", limit))]
 
     def standing(self) -> list[bytes]:
-        """Return the last transition of each alert that is pending or fires."""
-        return self._bodies("seq in (select seq from standing)")
+        """Return the last transition of each alert that is pending or fires, in their order."""
+        rows = self._database.read("transitions", "seq in (select seq from standing)")
+        return [body for _, body in rows]
 
     def done(self) -> dict[str, int]:
         """Return how far each sink is: the last transition that needs nothing more."""
-        return dict(self._database.whole("deliveries"))
+        return dict(self._database.read("deliveries"))
 
-    def _bodies(self, where: str, *values: int) -> list[bytes]:
-        return [body for _, body in self._database.read("transitions", where, values)]
+    def _read(self, which: str, *values: int) -> list[tuple[int, bytes]]:
+        """Return some transitions in their order."""
+        where = f"seq in (select seq from transitions {which})"
+        return [(seq, body) for seq, body in self._database.read("transitions", where, values)]

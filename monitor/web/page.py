@@ -12,6 +12,7 @@ from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.journal import DeadLetter
+from monitor.transition import Transition
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Page:
     """One publication. ``not_ready`` says in a sentence why the daemon cannot work, if so.
 
     ``details``, ``occasions`` and ``contenders`` are those that somebody looks at; ``settings``
-    are in force and hold no credentials, ``settings_hash`` names them.
+    are in force and hold no credentials, ``settings_hash`` names them. ``history`` are the last
+    transitions of alerts, the newest first.
     """
 
     metrics: bytes
@@ -32,6 +34,7 @@ class Page:
     contenders: Mapping[Contest, Contenders] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     settings_hash: str = ""
+    history: tuple[Transition, ...] = ()
 
     @cached_property
     def metrics_gzip(self) -> bytes:

@@ -234,6 +234,9 @@ class _Silent:
     def answer(self, now: float) -> None:
         """Do nothing."""
 
+    def close(self) -> None:
+        """Do nothing."""
+
 
 def simulate(seed: int, steps: int = STEPS, plant: Plant | None = None) -> Wrong | None:
     """Return what is wrong after one seed, None if nothing is."""
