@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+from monitor.guidance import JOURNAL
 from monitor.journal.errors import (
     JournalBusyError,
     JournalDamagedError,
@@ -47,7 +48,7 @@ def refusal(path: Path, error: Exception) -> JournalError:
     if "locked" in str(error):
         return JournalBusyError(
             f"{path}: another process has this journal open; stop it, or give this daemon "
-            "a path of its own (journal.path)"
+            f"a path of its own (journal.path); see {JOURNAL}"
         )
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         return damaged(path, f"is no journal, or one whose first page is damaged ({error})")

@@ -6,16 +6,16 @@ there whole or not at all.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
 from monitor.journal import log
 from monitor.journal.errors import JournalFormError
-from monitor.journal.failures import damaged, refusal
+from monitor.journal.failures import damaged
+from monitor.journal.files import link, refuse_busy, sync_folder, write_through
 from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
 from monitor.journal.seal import Seal, row_crc
 from monitor.journal.upgrading import NAMES, UPGRADES, upgrade
@@ -27,11 +27,11 @@ def find_or_create(path: Path) -> None:
     if not path.exists():
         if log.of(path).exists():
             raise damaged(path, f"the file is gone, only {log.of(path).name} is there")
-        _create(path)
+        create(path)
     elif path.is_file() and not path.stat().st_size:
         raise damaged(path, "the file is empty (0 bytes), a journal never is")
     if lost := log.lost_transactions(log.of(path)):
-        _refuse_busy(path)
+        refuse_busy(path)
         raise damaged(
             path, f"its log is damaged, and at least {lost} transactions that were durable in it"
         )
@@ -77,51 +77,20 @@ def _other_form(path: Path, version: int) -> JournalFormError:
     )
 
 
-def _refuse_busy(path: Path) -> None:
-    """Raise JournalBusyError if another process has the file, whose log then is in motion."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
-        try:
-            db.execute("select 1 from sqlite_master").fetchone()
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error):
-                raise refusal(path, error) from error
-
-
-def _create(path: Path) -> None:
+def create(path: Path) -> None:
     """Make an empty journal, readable by its owner only; one that came meanwhile stands."""
-    with closing(_in_memory()) as db:
+    with closing(in_memory()) as db:
         content = db.serialize()
-    number, made = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _put(Path(made), path)
-    finally:
-        Path(made).unlink(missing_ok=True)
-
-
-def _put(made: Path, path: Path) -> None:
-    try:
-        os.link(made, path)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links
-        made.rename(path)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        made = Path(folder, path.name)
+        write_through(made, content)
+        with suppress(FileExistsError):
+            link(made, path)
     sync_folder(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
-def _in_memory() -> sqlite3.Connection:
+def in_memory() -> sqlite3.Connection:
+    """Return an empty journal in memory."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     for statement in SCHEMA.split(";"):
         db.execute(statement)
@@ -137,5 +106,5 @@ def _form(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 @cache
 def _form_wanted() -> list[tuple[str, str, str]]:
-    with closing(_in_memory()) as db:
+    with closing(in_memory()) as db:
         return _form(db)

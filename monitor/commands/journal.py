@@ -1,0 +1,89 @@
+"""``monitor journal``: check, back up, restore or repair the file that keeps what was accepted."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from monitor.config import load
+from monitor.decode import DECODERS
+from monitor.journal import copying
+from monitor.journal.errors import JournalError
+from monitor.journal.repairing import repair
+
+_ACTIONS = {
+    "check": "hold every row against its checksum; also while the daemon runs",
+    "backup": "write a proven copy; also while the daemon runs",
+    "restore": "put a proven copy in place of the journal, which is kept beside it",
+    "repair": "move a damaged journal aside and keep what is sound of it",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what to do, with which journal, and where the copy is."""
+    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action")
+    for name, summary in _ACTIONS.items():
+        action = actions.add_parser(name, help=summary, description=f"{summary}.")
+        which = action.add_mutually_exclusive_group(required=True)
+        which.add_argument("--config", metavar="FILE", help="settings, which name the journal")
+        which.add_argument("--journal", metavar="PATH", help="the journal itself")
+        if name in ("backup", "restore"):
+            action.add_argument("copy", metavar="COPY", help="the copy")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it and say what came of it; raises JournalError."""
+    path = journal_of(options)
+    try:
+        for line in _ACTS[options.action](path, options):
+            print(line)
+    except OSError as error:
+        raise JournalError(
+            f"{error.filename or path}: {error.strerror}; check the path, its permissions and "
+            "the free space"
+        ) from error
+    return 0
+
+
+def journal_of(options: argparse.Namespace) -> Path:
+    """Return the journal that was asked for."""
+    if options.journal is not None:
+        return Path(options.journal)
+    return Path(load(options.config, decoders=DECODERS).journal.path)
+
+
+def stamp() -> str:
+    """Return the time, UTC, as part of a file's name."""
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+
+
+def _check(path: Path, options: argparse.Namespace) -> list[str]:
+    del options
+    rows, is_running = copying.check(path)
+    how = " (a copy, taken while the daemon runs)" if is_running else ""
+    return [f"{path}: sound{how}: {_counted(rows)}"]
+
+
+def _backup(path: Path, options: argparse.Namespace) -> list[str]:
+    rows = copying.backup(path, Path(options.copy))
+    return [f"{options.copy}: written and proven: {_counted(rows)}"]
+
+
+def _restore(path: Path, options: argparse.Namespace) -> list[str]:
+    rows, aside = copying.restore(Path(options.copy), path, stamp())
+    former = [] if aside is None else [f"the former journal is kept as {aside}"]
+    return [f"{path}: restored: {_counted(rows)}", *former]
+
+
+def _repair(path: Path, options: argparse.Namespace) -> list[str]:
+    del options
+    return [f"{path}: {line}" for line in repair(path, stamp()).sentences()]
+
+
+def _counted(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {table}" for table, count in rows.items() if count) or "empty"
+
+
+_ACTS = {"check": _check, "backup": _backup, "restore": _restore, "repair": _repair}
