@@ -26,6 +26,16 @@ Statistic = Literal[
     "calibration_ence",
     "calibration_coverage_ratio",
     "calibration_z_lag1",
+    "convention_en_last",
+    "convention_en_ratio",
+    "convention_zeta_last",
+    "convention_zeta_action_ratio",
+    "convention_westgard_1_2s",
+    "convention_westgard_1_3s",
+    "convention_westgard_2_2s",
+    "convention_westgard_r_4s",
+    "convention_westgard_4_1s",
+    "convention_westgard_10_x",
 ]
 # Those that have an expectation by the sensor's own claim.
 _EXPECTED: Final = frozenset(
@@ -62,7 +72,8 @@ class Threshold(Section):
 
     name: Annotated[str, AfterValidator(_alert)] = Field(description="Name of the alert.")
     statistic: Statistic = Field(
-        description="Name of the metric without `monitor_`; docs/metrics.md tells them."
+        description="Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
+        "(docs/detection.md)."
     )
     against: Literal["absolute", "expected", "baseline", "fleet_median"] = setting(
         "absolute",
@@ -93,6 +104,8 @@ class Threshold(Section):
             yield Contradiction((), "has no limit; add above or below")
         if self.above is not None and self.below is not None and self.above <= self.below:
             yield Contradiction(("below",), "is not less than above")
+        if self.against == "baseline" and self.statistic.startswith("convention_"):
+            yield Contradiction(("against",), "means nothing for a convention; take absolute")
         if self.against == "expected" and self.statistic not in _EXPECTED:
             what = "has no expectation; take another statistic, or compare with the baseline"
             yield Contradiction(("statistic",), what)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from monitor.core import conventions
 from monitor.core.bets import COVERAGE
 from monitor.core.columns import Columns, columns
 from monitor.core.details import (
@@ -141,6 +142,9 @@ class Network:
         self._names: list[SeriesName] = []
         self._overview: Final = Overview(plan.fleet, plan.thresholds)
         self._stations: Final = Stations()
+        self._asked: Final = sorted(
+            {each.statistic for each in plan.thresholds} & set(conventions.STATISTICS)
+        )
         self.refusals: Final = Refusals(capacity)
         self._gap = np.full(capacity, np.nan)
         self._transitions: list[Change] = []
@@ -264,6 +268,8 @@ class Network:
                 windows, units = self.columns(part), [self.rules[row].unit for row in part]
                 self._evaluation.update(part, self._densities(part), windows)
                 self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
+                for name in self._asked:
+                    self._evaluation.store(name, part, conventions.STATISTICS[name](windows))
                 self._recent_z[part] = recent_z(windows)
                 self._gap[part] = usual_gap(windows)
                 self._judgements.update(part, windows, self.detector, units)
@@ -277,10 +283,6 @@ class Network:
         """Return the changes of alerts since the last call, in the order they were found."""
         found, self._transitions = self._transitions, []
         return found
-
-    def judgement(self, row: int) -> Judgement | None:
-        """Return what is known of a series that is not calm, as of the last evaluation."""
-        return self._judgements.get(row)
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
+from monitor.core import conventions
 from monitor.core.columns import Columns
 from monitor.core.curves import Curve
 from monitor.core.details import Detail, Occasion, Origin
@@ -20,6 +22,8 @@ from monitor.core.model import Float
 from monitor.core.snapshot import Snapshot
 from monitor.core.statistics import compute
 from monitor.journal import DeadLetter
+from monitor.transition import Transition
+from monitor.transition import document as transition
 from monitor.web import plots, svg
 
 CSV_COLUMNS: Final = (
@@ -69,6 +73,16 @@ def alerts(now: Snapshot) -> list[dict[str, Any]]:
     ]
 
 
+def history(
+    told: Iterable[Transition], most: int, sensor: str = "", quantity: str = ""
+) -> list[dict[str, Any]]:
+    """Return the last ``most`` changes of alerts, the newest first: of all series, or of some."""
+    those = (
+        each for each in told if sensor in ("", each.sensor) and quantity in ("", each.quantity)
+    )
+    return [transition(each) for each in islice(those, most)]
+
+
 def pairs(detail: Detail, most: int) -> list[dict[str, Any]]:
     """Return the last ``most`` pairs, the newest first."""
     if detail.pairs is None:
@@ -114,6 +128,41 @@ def ucc(detail: Detail, axes: str) -> dict[str, Any]:
         "constant": _points(found.constant, across, up),
         "stated": _points(found.stated, across, up)[0],
         "optimal": _points(found.optimal, across, up)[0],
+    }
+
+
+def conventional(detail: Detail) -> dict[str, Any]:
+    """Return what conventions say of the pairs: En, zeta's bands, Westgard's rules, the chart."""
+    name = detail.name
+    document: dict[str, Any] = {"sensor": name.sensor, "quantity": name.quantity, "pairs": 0}
+    if detail.pairs is None:
+        return document | {"en": {}, "zeta": {}, "westgard": {}, "levey_jennings": []}
+    c = detail.pairs
+    numbers, (warning, action) = conventions.en(c), conventions.bands(c)
+    broken = {rule: conventions.violations(c, rule) for rule in conventions.WESTGARD}
+    rows = zip(c.time.tolist(), c.z.tolist(), numbers.tolist(), strict=True)
+    return document | {
+        "pairs": int(c.z.size),
+        "en": {
+            "last": number(numbers[-1]),
+            "beyond_1": int((np.abs(numbers) > 1.0).sum()),
+            "expected": conventions.EN_EXPECTED * c.z.size,
+        },
+        "zeta": {
+            "last": number(c.z[-1]),
+            "warning": int(warning.sum()),
+            "action": int(action.sum()),
+        },
+        "westgard": {rule: int(found.sum()) for rule, found in broken.items()},
+        "levey_jennings": [
+            {
+                "time": time,
+                "z": z,
+                "en": value,
+                "rules": [rule for rule, found in broken.items() if found[at]],
+            }
+            for at, (time, z, value) in enumerate(rows)
+        ],
     }
 
 

@@ -137,6 +137,12 @@ def _add_detail(router: APIRouter, service: Service) -> None:
         found = await answers.detail(service, SeriesKey(sensor, quantity))
         return document(request, documents.ucc(found, axes))
 
+    @router.get("/series/{sensor}/{quantity}/conventions", responses=described(schema.Conventions))
+    async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
+        """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        return document(request, documents.conventional(found))
+
     @router.get("/events/{key:path}", responses=described(schema.Occasion))
     async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         """The pairs of all series whose references share a key or an identity."""
@@ -145,9 +151,22 @@ def _add_detail(router: APIRouter, service: Service) -> None:
 
 def _add_fleet(router: APIRouter, service: Service) -> None:
     @router.get("/alerts", responses=described(schema.Alerts))
-    async def alerts(request: Request) -> Response:
-        """The alerts that fire now."""
-        return document(request, {"alerts": documents.alerts(published(service).snapshot)})
+    async def alerts(
+        request: Request,
+        history: Annotated[
+            int, Query(ge=0, le=1000, description="How many of the last changes to tell as well.")
+        ] = 0,
+        sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
+    ) -> Response:
+        """The alerts that fire now, and the last changes of alerts, the newest first."""
+        page = published(service)
+        firing = documents.alerts(page.snapshot)
+        content: dict[str, Any] = {
+            "alerts": [each for each in firing if sensor in ("", each["sensor"])]
+        }
+        if history:
+            content["history"] = documents.history(page.history, history, sensor)
+        return document(request, content)
 
 
 def _add_ranking(router: APIRouter, service: Service, league: League) -> None:

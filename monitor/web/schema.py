@@ -101,6 +101,29 @@ class NamedPair(Pair):
     unit: str
 
 
+class Charted(BaseModel):
+    """A pair of a Levey-Jennings chart, in units of its stated standard uncertainty."""
+
+    time: float = Field(description="Event time, s since 1970 UTC.")
+    z: Number
+    en: Number = Field(description="z / 2")
+    rules: list[str] = Field(description="Westgard's rules that are violated at this pair.")
+
+
+class Conventions(BaseModel):
+    """What conventions say of a window; they raise no alert unless `thresholds` ask for it."""
+
+    sensor: str
+    quantity: str
+    pairs: int
+    en: dict[str, Number] = Field(description="The last, how many beyond 1, how many expected.")
+    zeta: dict[str, Number] = Field(
+        description="The last, how many in ISO 13528's warning and action bands (2 and 3)."
+    )
+    westgard: dict[str, int] = Field(description="How many pairs violate each rule.")
+    levey_jennings: list[Charted]
+
+
 class Occasion(BaseModel):
     """All pairs whose references share a key or an identity, while they are held."""
 
@@ -163,10 +186,43 @@ class Alert(BaseModel):
     advice: str
 
 
+class Estimate(BaseModel):
+    """A number with its 95 % interval."""
+
+    value: Number
+    lower: Number
+    upper: Number
+    unit: str
+
+
+class Transition(BaseModel):
+    """A change of an alert's state; times are in RFC 3339."""
+
+    id: str
+    incident: str = Field(description="Id of the change by which the alert began.")
+    time: str = Field(description="Event time of the change.")
+    told: str = Field(description="When it was found.")
+    sensor: str = Field(description="The sensor, or the reference that is suspect.")
+    quantity: str
+    unit: str
+    group: str
+    alert: str
+    from_: Literal["ok", "pending", "firing"] = Field(alias="from")
+    to: Literal["ok", "pending", "firing", "resolved", "unknown"]
+    corrected: bool = Field(description="Taken back: the past has changed.")
+    began: str | None = Field(description="When it began to fire.")
+    since: str | None = Field(description="When the fault began.")
+    estimate: Estimate | None
+    evidence: Number
+    sentence: str
+    advice: str
+
+
 class Alerts(BaseModel):
-    """The alerts that fire now."""
+    """The alerts that fire now, and the last changes if they were asked for, the newest first."""
 
     alerts: list[Alert]
+    history: list[Transition] | None = None
 
 
 class DeadLetter(BaseModel):

@@ -290,6 +290,18 @@ def test_no_key_becomes_a_formula_in_a_spreadsheet(begin):
     assert documents.plain("982 000") == "982 000"
 
 
+def test_conventions_are_of_the_pairs_in_the_window(service, yard):
+    path = "/api/v1/series/cart-04/mass"
+    pairs = document(service, f"{path}/pairs")["pairs"][::-1]
+    found = document(service, f"{path}/conventions")
+    charted = found["levey_jennings"]
+
+    assert [each["z"] for each in charted] == [pair["z"] for pair in pairs]
+    assert found["en"]["beyond_1"] == sum(abs(pair["z"]) > 2.0 for pair in pairs)
+    assert found["zeta"]["action"] == sum(abs(pair["z"]) > 3.0 for pair in pairs)
+    assert found["westgard"]["1_3s"] == sum("1_3s" in each["rules"] for each in charted)
+
+
 @pytest.mark.parametrize("axes", ["bandwidth-miss", "excess-deficit"])
 def test_the_curve_ends_where_the_statistics_say(axes, service, yard):
     found = document(service, f"/api/v1/series/cart-04/mass/ucc?axes={axes}")

@@ -1,0 +1,105 @@
+"""What metrology's and laboratories' conventions say of the same pairs, for those who know them.
+
+Rules of this file: pure functions of columns, no alarm of their own: each limit is meant for one
+look, and met at every pair it raises false alarms by design (docs/detection.md has how often). En:
+ISO/IEC 17043; zeta and its bands: ISO 13528; rules and chart: Westgard et al. 1981, Levey, Jennings
+1950, the chart's standard deviation being the one each pair states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.model import Bool, Float
+
+COVERAGE_FACTOR: Final = 2.0  # of En's expanded uncertainties
+WARNING: Final = 2.0
+ACTION: Final = 3.0
+EN_EXPECTED: Final = 0.0455  # share of honest normal |En| > 1 at k = 2
+
+
+def en(c: Columns) -> Float:
+    """Return En of each pair, error / sqrt(U^2 + U_ref^2) with U = 2 u; beyond 1 it fails."""
+    return c.z / COVERAGE_FACTOR
+
+
+def bands(c: Columns) -> tuple[Bool, Bool]:
+    """Return which pairs are in the warning band of ISO 13528 (2 < |zeta| <= 3), in the action."""
+    size = np.abs(c.z)
+    return (size > WARNING) & (size <= ACTION), size > ACTION
+
+
+def _in_series(c: Columns, back: int) -> Bool:
+    """Whether a series has a pair so many before each of its own."""
+    place = np.arange(c.z.size) - np.repeat(c.starts, c.counts)
+    before: Bool = place >= back
+    return before
+
+
+def _one_beyond(limit: float) -> Callable[[Columns], Bool]:
+    return lambda c: np.abs(c.z) > limit
+
+
+def _run(count: int, limit: float) -> Callable[[Columns], Bool]:
+    """Return the rule of so many pairs in a row beyond a limit on one side."""
+
+    def violated(c: Columns) -> Bool:
+        found = np.zeros(c.z.size, np.bool_)
+        for side in (c.z, -c.z):
+            beyond = side > limit
+            all_of_them = beyond.copy()
+            for back in range(1, count):
+                all_of_them[back:] &= beyond[:-back]
+            found |= all_of_them
+        return found & _in_series(c, count - 1)
+
+    return violated
+
+
+def _range(c: Columns) -> Bool:
+    """Return where a pair and the one before it are beyond 2 on opposite sides."""
+    found = np.zeros(c.z.size, np.bool_)
+    high, low = c.z > WARNING, c.z < -WARNING
+    found[1:] = (high[1:] & low[:-1]) | (low[1:] & high[:-1])
+    return found & _in_series(c, 1)
+
+
+WESTGARD: Final[Mapping[str, Callable[[Columns], Bool]]] = {
+    "1_2s": _one_beyond(2.0),
+    "1_3s": _one_beyond(3.0),
+    "2_2s": _run(2, 2.0),
+    "R_4s": _range,
+    "4_1s": _run(4, 1.0),
+    "10_x": _run(10, 0.0),
+}
+
+
+def violations(c: Columns, rule: str) -> Bool:
+    """Return the pairs at which a rule of Westgard is violated, that pair being the last of it."""
+    return WESTGARD[rule](c)
+
+
+def _last(c: Columns, rows: Float | Bool) -> Float:
+    return rows[c.starts + c.counts - 1].astype(np.float64)
+
+
+def _share(c: Columns, rows: Bool) -> Float:
+    return c.mean(rows.astype(np.float64))
+
+
+def _broken_last(rule: str) -> Callable[[Columns], Float]:
+    return lambda c: _last(c, violations(c, rule))
+
+
+# What thresholds may look at: one number a series, computed only where one does.
+STATISTICS: Final[Mapping[str, Callable[[Columns], Float]]] = {
+    "convention_en_last": lambda c: np.abs(_last(c, en(c))),
+    "convention_en_ratio": lambda c: _share(c, np.abs(en(c)) > 1.0),
+    "convention_zeta_last": lambda c: np.abs(_last(c, c.z)),
+    "convention_zeta_action_ratio": lambda c: _share(c, bands(c)[1]),
+    **{f"convention_westgard_{rule.lower()}": _broken_last(rule) for rule in WESTGARD},
+}
