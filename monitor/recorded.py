@@ -6,14 +6,23 @@ Rules of this file: the same core, in event order; the clock is the event time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.columns import Columns, columns
-from monitor.core.model import PAIR, Float, Observation, Records, Reference, in_event_order, time_of
+from monitor.core.model import (
+    PAIR,
+    Event,
+    Float,
+    Observation,
+    Records,
+    Reference,
+    in_event_order,
+    time_of,
+)
 from monitor.core.network import Network, Plan
 from monitor.core.past import Memory
 from monitor.core.registry import Limits
@@ -63,6 +72,26 @@ def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorde
     return _of_stream(path, rules, progress)
 
 
+def replayed(
+    names: Sequence[tuple[str, str]],
+    pairs: Records,
+    rules_of: Callable[[str, str], SeriesRules],
+    events: Sequence[Event] = (),
+    notes: Sequence[str] = (),
+) -> Recorded:
+    """Return pairs that stand, with what alerts did over them.
+
+    ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
+    """
+    memory = _Memory(rules_of, 32)
+    for name in names:
+        memory.network.registry.add(*name)
+    if events:
+        memory.apply(memory.network.observe(events, max(each.time for each in events)).pairs)
+    memory.apply(pairs)
+    return memory.recorded(notes)
+
+
 class _Memory:
     """A network whose past is in memory."""
 
@@ -100,9 +129,6 @@ class _Memory:
 
 def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     units = dict(zip(table.names, table.units, strict=True))
-    memory = _Memory(lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]), 32)
-    for name in table.names:
-        memory.network.registry.add(*name)
     pairs = np.zeros(table.series.size, dtype=PAIR)
     pairs["id"] = np.arange(table.series.size)
     pairs["series"] = table.series
@@ -112,8 +138,13 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
-    memory.apply(pairs)
-    return memory.recorded((*table.notes, *([_BARE] if bare.any() else [])))
+    pairs["reference_id"] = table.reference_id
+    return replayed(
+        table.names,
+        pairs,
+        lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
+        notes=(*table.notes, *([_BARE] if bare.any() else [])),
+    )
 
 
 def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:

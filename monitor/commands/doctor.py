@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-import urllib.error
-import urllib.request
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -16,8 +14,7 @@ from monitor.decode import DECODERS
 from monitor.doctoring import report, text
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import JournalBusyError
-
-_TIMEOUT_SECONDS: Final = 10.0
+from monitor.standing import address, ask
 
 
 class DoctorError(MonitorError):
@@ -35,23 +32,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
     settings = load(options.config, decoders=DECODERS)
-    document = _of_daemon(settings) or _of_journal(settings)
+    document = ask(settings, "doctor") or _of_journal(settings)
     words = document.pop("text")
     print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() if options.json else words)
     causes = [each["cause"] for each in document["quantities"]]
     return 0 if causes and set(causes) == {"paired"} else 1
-
-
-def _of_daemon(settings: Settings) -> dict[str, Any] | None:
-    """Ask the daemon; None if nobody answers."""
-    host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
-    url = f"http://{host}:{settings.http.port}/api/v1/doctor"
-    try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
-            found: dict[str, Any] = orjson.loads(answer.read())
-    except (OSError, ValueError):
-        return None
-    return found
 
 
 def _of_journal(settings: Settings) -> dict[str, Any]:
@@ -60,7 +45,7 @@ def _of_journal(settings: Settings) -> dict[str, Any]:
     except JournalBusyError as error:
         raise DoctorError(
             f"the daemon has the journal {settings.journal.path} open but does not answer on "
-            f"http://{settings.http.host}:{settings.http.port}; is http.port the one it has?"
+            f"{address(settings)}; is http.port the one it has?"
         ) from error
     try:
         found = report(parts, None)

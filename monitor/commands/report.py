@@ -1,4 +1,4 @@
-"""``monitor report``: a page on a file of pairs, a stream, or the journal of a stopped daemon."""
+"""``monitor report``: a page on a file of pairs, on a stream, or on the pairs of a daemon."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
+from monitor.config import load, settings_hash
 from monitor.core.rules import SeriesRules
+from monitor.core.scores import Density
+from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.recorded import Recorded, read
 from monitor.reporting import Source, report
+from monitor.standing import standing
 
 
 class ReportError(MonitorError):
@@ -21,23 +27,51 @@ class ReportError(MonitorError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what may be asked for."""
-    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
+    of = parser.add_mutually_exclusive_group(required=True)
+    of.add_argument(
+        "file", metavar="FILE", nargs="?", help="pairs or a stream; CSV, JSON lines, Parquet, gzip"
+    )
+    of.add_argument(
+        "--config",
+        metavar="FILE",
+        help="settings of a daemon: its own pairs, asked of it if it runs, else from its journal",
+    )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
-    parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+    parser.add_argument("--density", choices=("normal", "tophat"), help="default normal")
+    parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    if not 0.0 < options.alpha < 1.0:
+    if options.alpha is not None and not 0.0 < options.alpha < 1.0:
         raise ReportError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+    recorded, source = _of_daemon(options) if options.config else _of_file(options)
+    _write(Path(options.out), recorded, source)
+    return 0
+
+
+def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
     path = Path(options.file)
-    level = 1.0 - options.alpha
+    level = 0.9 if options.alpha is None else 1.0 - options.alpha
     recorded = read(path, SeriesRules(level=level))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
-    _write(Path(options.out), recorded, Source(path.name, level, options.density))
-    return 0
+    return recorded, Source(path.name, level, options.density or "normal")
+
+
+def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
+    """Return the pairs of a daemon; level and density are its settings' unless given."""
+    settings = load(options.config, decoders=DECODERS)
+    recorded = standing(settings)
+    if not recorded.names:
+        raise ReportError("there are no pairs; `monitor doctor` says why")
+    scoring = settings.scoring
+    level = scoring.level if options.alpha is None else 1.0 - options.alpha
+    told = {"SHA-256 of the settings": settings_hash(settings)}
+    bare = bool(np.isnan(recorded.pairs["u"]).all())
+    usual: Density = "tophat" if bare else "normal"
+    density = options.density or (usual if scoring.density == "auto" else scoring.density)
+    return recorded, Source(Path(options.config).name, level, density, told)
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:

@@ -29,6 +29,8 @@ Row = tuple[int, list[str]]
 MISTAKES_MAX: Final = 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _TOPIC: Final = re.compile(r'"topic"\s*:')
+_REFERENCE: Final = re.compile(r'"reference"\s*:')
+PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -115,13 +117,18 @@ def header(path: Path, table: Iterator[Row]) -> list[str]:
 def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
     """Return what a file holds; raises FileError where it is none of these.
 
-    JSON lines are messages if they have a ``topic``, else a stream; in CSV a column ``kind`` makes
-    a stream, ``value`` and ``reference`` make pairs.
+    JSON lines are messages if they have a ``topic``, pairs if they have a ``reference``, else a
+    stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference`` make pairs; Parquet
+    holds pairs.
     """
     path = Path(path)
+    if is_parquet(path):
+        return "pairs"
     first = first_json_line(path)
     if first:
-        return "messages" if _TOPIC.search(first) else "stream"
+        if _TOPIC.search(first):
+            return "messages"
+        return "pairs" if _REFERENCE.search(first) else "stream"
     with opened(path) as text:
         names = header(path, rows(text))
     if "kind" in names:
@@ -132,6 +139,15 @@ def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
         f"{path}:1: is neither a file of pairs (columns value, reference, and sigma or lower, "
         f"upper) nor a stream (columns time, sensor, kind, value, ...); it has {listed(names)}"
     )
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file begins as Parquet does."""
+    try:
+        with path.open("rb") as raw:
+            return raw.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    except OSError:
+        return False
 
 
 def is_json_lines(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """A file of pairs as columns: ``[time,sensor,quantity,]value,(sigma|lower,upper[,alpha]),...``.
 
+CSV, JSON lines or Parquet, each with a row a pair; ``reference_id`` names whose reference it is.
 Rules of this file: a row passes the same gate as a message to the daemon (``decode.checks``), so
 that a score of the file is a score the daemon could have given; whole columns are checked at once.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode.checks import U_MIN, Rejected, check_name
@@ -25,14 +27,14 @@ from monitor.files.opening import (
     listed,
     name_of,
     number,
-    opened,
-    rows,
     seconds,
 )
+from monitor.files.tables import table_rows
 
 _CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
 _NUMBERS: Final = ("value", "sigma", "lower", "upper", "alpha", "reference", "reference_sigma")
-_TEXTS: Final = ("time", "sensor", "quantity", "unit")
+_TEXTS: Final = ("time", "sensor", "quantity", "unit", "reference_id")
+_ID_MAX: Final = 2**64 - 1
 
 
 class PairTable(NamedTuple):
@@ -40,7 +42,8 @@ class PairTable(NamedTuple):
 
     ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
     indexes them. ``time`` is s UTC, or the row's number where the file has no times. ``u``,
-    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there.
+    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
+    so is ``reference_id``, which is the same for pairs with the same reference.
     ``notes`` says what the file holds that is not used.
     """
 
@@ -55,15 +58,15 @@ class PairTable(NamedTuple):
     p: Float
     reference: Float
     u_ref: Float
+    reference_id: npt.NDArray[np.uint64]
     notes: tuple[str, ...]
 
 
 def read_pairs(path: str | Path) -> PairTable:
-    """Return the pairs of a CSV file, plain or gzip; raises FileError with the first mistakes."""
+    """Return the pairs of a file; raises FileError with the first mistakes."""
     path = Path(path)
     mistakes = Mistakes(path)
-    with opened(path) as text:
-        table = rows(text)
+    with table_rows(path) as table:
         names = header(path, table)
         _check_columns(path, names)
         gathered = _Gathered(path, names, mistakes)
@@ -99,6 +102,7 @@ class _Gathered:
         self._mistakes: Final = mistakes
         self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_NUMBERS)}
         self._series: list[Int] = []
+        self._ids: list[npt.NDArray[np.uint64]] = []
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
         self.rows = 0
@@ -116,6 +120,7 @@ class _Gathered:
         for name in _NUMBERS:
             self._columns[name].append(found[name])
         self._series.append(self._index(cells, lines))
+        self._ids.append(self._references(cells.get("reference_id"), lines))
         self.rows += len(chunk)
 
     def table(self) -> PairTable:
@@ -135,6 +140,7 @@ class _Gathered:
             p=1.0 - column["alpha"],
             reference=column["reference"],
             u_ref=np.nan_to_num(column["reference_sigma"]),
+            reference_id=np.concatenate(self._ids),
             notes=(note,) if unused else (),
         )
 
@@ -164,6 +170,17 @@ class _Gathered:
             return np.array(all_seconds(cells))
         except ValueError:
             return self._one_by_one("time", cells, lines, seconds)
+
+    def _references(self, cells: Sequence[str] | None, lines: list[int]) -> npt.NDArray[np.uint64]:
+        found = np.zeros(len(lines), dtype=np.uint64)
+        for at, text in enumerate(cells or ()):
+            if text.isdecimal() and int(text) <= _ID_MAX:
+                found[at] = int(text)
+            elif text:
+                self._mistakes.add(
+                    lines[at], "reference_id", f"{text[:40]!r} is no whole number below 2^64"
+                )
+        return found
 
     def _one_by_one(
         self, name: str, cells: Sequence[str], lines: list[int], read: Callable[[str], float]

@@ -1,0 +1,135 @@
+"""The pairs that stand now: of the running daemon over HTTP, of its journal when it is stopped.
+
+Rules of this file: it only reads; the daemon gives the pairs in its windows, the journal all that
+were not forgotten.
+"""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+import orjson
+
+from monitor.assembly import rules_of
+from monitor.config import Settings
+from monitor.core.lanes import digest
+from monitor.core.model import NAN, PAIR, Records, in_event_order, pair_records
+from monitor.core.registry import SeriesKey
+from monitor.core.rules import SeriesRules
+from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.journal import Journal, JournalBusyError
+from monitor.recorded import Recorded, replayed
+
+_TIMEOUT_SECONDS: Final = 30.0
+WINDOWS_ONLY: Final = (
+    "asked of the running daemon, which gives the pairs in its windows; its journal has all, once "
+    "the daemon is stopped"
+)
+
+
+class StandingError(MonitorError):
+    """Neither the daemon nor its journal can be asked; the message says what to do."""
+
+    exit_code = UNAVAILABLE
+
+
+def standing(settings: Settings) -> Recorded:
+    """Return the pairs of all series in event order; raises StandingError, JournalError."""
+    return _of_daemon(settings) or _of_journal(settings)
+
+
+def address(settings: Settings) -> str:
+    """Return where the daemon of these settings answers."""
+    host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
+    return f"http://{host}:{settings.http.port}"
+
+
+def ask(settings: Settings, path: str) -> dict[str, Any] | None:
+    """Return what the daemon says at a path below /api/v1/, None if nobody answers."""
+    try:
+        with urllib.request.urlopen(  # noqa: S310 - the address is that of the settings, http
+            f"{address(settings)}/api/v1/{path}", timeout=_TIMEOUT_SECONDS
+        ) as answer:
+            found: dict[str, Any] = orjson.loads(answer.read())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
+    def of(sensor: str, quantity: str) -> SeriesRules:
+        rules = rules_of(settings, sensor, quantity)
+        return rules._replace(unit=rules.unit or units.get(SeriesKey(sensor, quantity), ""))
+
+    return of
+
+
+def _of_daemon(settings: Settings) -> Recorded | None:
+    units: dict[SeriesKey, str] = {}
+    made: list[tuple[Any, ...]] = []
+    for each in _series(settings):
+        key = SeriesKey(each["sensor"], each["quantity"])
+        path = f"series/{quote(key.sensor, safe='')}/{quote(key.quantity, safe='')}/pairs"
+        found = ask(settings, path)
+        if found is None:
+            raise StandingError(f"{address(settings)} does not answer any more; ask again")
+        made += (
+            _pair(len(units), len(made) + at, pair)
+            for at, pair in enumerate(reversed(found["pairs"]))
+        )
+        units[key] = each["unit"]
+    if not units:
+        return None
+    return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
+
+
+def _series(settings: Settings) -> Iterator[dict[str, Any]]:
+    page, pages = 1, 1
+    while page <= pages:
+        found = ask(settings, f"series?page={page}")
+        if found is None:
+            return
+        yield from found["series"]
+        page, pages = page + 1, found["pages"]
+
+
+def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
+    """Return one pair of the daemon's answer as a row of ``PAIR``."""
+    names = ("time", "value", "u", "lower", "upper", "p", "reference", "u_ref")
+    numbers = {name: NAN if pair[name] is None else pair[name] for name in names}
+    known = (pair["subject"], pair["identity"], pair["key"], repr(pair["reference_time"]))
+    alone = (repr(pair["time"]), repr(pair["reference"]))
+    event = digest(*(known if any(known[:3]) else alone))
+    return (series, number, *numbers.values(), 0.0, event, False)
+
+
+def _of_journal(settings: Settings) -> Recorded:
+    path = Path(settings.journal.path)
+    if not path.is_file():
+        raise StandingError(f"no daemon answers on {address(settings)}, and there is no {path}")
+    try:
+        journal = Journal(path)
+    except JournalBusyError as error:
+        raise StandingError(
+            f"the daemon has the journal {path} open but does not answer on {address(settings)}; "
+            "is http.port the one it has?"
+        ) from error
+    try:
+        known = journal.series()
+        pairs = _numbered(journal.pairs())
+        events = journal.events()
+    finally:
+        journal.close()
+    names = [SeriesKey(each.sensor, each.quantity) for each in known]
+    units = dict(zip(names, (each.unit for each in known), strict=True))
+    return replayed(names, pairs, _rules(settings, units), events)
+
+
+def _numbered(pairs: Records) -> Records:
+    """Return the pairs that stand."""
+    return in_event_order(pairs) if pairs.size else np.zeros(0, dtype=PAIR)
