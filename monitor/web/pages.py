@@ -34,6 +34,7 @@ from monitor.web.interface import (
 )
 from monitor.web.league import League, usual_quantity
 from monitor.web.lines import counted, href, lines
+from monitor.web.page import Page
 from monitor.web.rendering import Renderer
 from monitor.web.selection import ROWS, STATES, Selection, Wish
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from monitor.web.service import Service
 
 PAIRS_SHOWN: Final = 50
+HISTORY_SHOWN: Final = 100
 ROWS_SHOWN_MAX: Final = 1000
 STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
 _COLUMNS: Final = (
@@ -140,6 +142,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": _statistics(now, row),
             "letters": _letters(service, sensor),
+            "history": _history(page, sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
@@ -186,12 +189,18 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
 def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> None:
     @router.get("/alerts")
     async def alerts(request: Request) -> Response:
-        now = published(service).snapshot
-        listed = documents.alerts(now)
+        page = published(service)
+        now, listed = page.snapshot, documents.alerts(page.snapshot)
         for each in listed:
             each["href"] = href(each["sensor"], each["quantity"])
             each["evidence"] = counted(each["evidence"] or 0.0)
-        values = {"here": "/alerts", "alerts": listed, "time": now.time, "live": "page"}
+        values = {
+            "here": "/alerts",
+            "alerts": listed,
+            "history": _history(page),
+            "time": now.time,
+            "live": "page",
+        }
         text = renderer.text("alerts.html", values)
         return unless_known(request, text, _without_time(text))
 
@@ -257,6 +266,16 @@ def _letters(service: Service, sensor: str) -> list[dict[str, Any]]:
     letters = () if page is None else page.dead_letters
     found = [each for each in letters if documents.concerns(each, sensor)]
     return [documents.dead_letter(letter) for letter in found[:PAIRS_SHOWN]]
+
+
+def _history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
+    """Return the last changes of alerts, each with the address of its series if it is of one."""
+    listed = documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
+    for each in listed:
+        known = SeriesKey(each["sensor"], each["quantity"]) in page.rows
+        each["href"] = href(each["sensor"], each["quantity"]) if known else ""
+        each["when"] = each["time"][:19].replace("T", " ")
+    return listed
 
 
 def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
