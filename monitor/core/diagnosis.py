@@ -42,7 +42,8 @@ class Diagnosis(NamedTuple):
     and overstated), the share of outliers, the gain, or the value the sensor is stuck at.
     ``since`` counts in the pairs given; ``pairs`` are those from there on. ``provisional`` until
     20 pairs after the alarm. ``besides`` is what else is clear: a wrong uncertainty beside an
-    offset, or an offset beside a wrong uncertainty.
+    offset, or an offset beside a wrong uncertainty. ``fading``: it fired, and the interval of its
+    size no longer says so.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Diagnosis(NamedTuple):
     pairs: int
     provisional: bool
     besides: Diagnosis | None = None
+    fading: bool = False
 
 
 def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None) -> Diagnosis:
@@ -74,6 +76,7 @@ def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None)
         pairs=pairs.value.size - since,
         provisional=alarm is None or pairs.value.size - 1 - alarm < PROVISIONAL_PAIRS,
     )
+    found = found._replace(fading=_fades(label, found.estimate, alarm))
     other = _other(label, segment)
     if not other:
         return found
@@ -91,6 +94,12 @@ def _other(label: str, segment: Segment) -> str:
         return "understated" if segment.variance > 1.0 else "overstated"
     named = label in ("understated", "overstated") and abs(segment.mean) > _BESIDE_Z
     return "offset" if named else ""
+
+
+def _fades(label: str, estimate: Estimate, alarm: int | None) -> bool:
+    """Return whether what fired can no longer be told from nothing."""
+    fades = alarm is not None and label in ("offset", "understated", "overstated")
+    return fades and not np.isnan(estimate.lower) and not _tells(label, estimate)
 
 
 def _tells(label: str, estimate: Estimate) -> bool:

@@ -24,6 +24,10 @@ from monitor.core.words import amount
 # Pairs of a segment below which no remedy is said to clear an alert.
 _PAIRS_FOR_ADVICE: Final = 50
 _PAIRS_AFTER: Final = 100
+_ADVICE: Final = {
+    "stuck": "check the sensor: its value does not move while the reference does",
+    "outliers": "look at the readings that are far off: misread, mismatched or disturbed ones",
+}
 
 
 class Judgement(NamedTuple):
@@ -68,10 +72,10 @@ def advice(found: Diagnosis, pairs: Columns, unit: str) -> str:
     value = found.estimate.value
     if found.label == "unclear" or not math.isfinite(value):
         return ""
-    if found.label == "stuck":
-        return "check the sensor: its value does not move while the reference does"
-    if found.label == "outliers":
-        return "look at the readings that are far off: misread, mismatched or disturbed ones"
+    if found.fading:
+        return "nothing yet: the alert ends by itself if it is right again"
+    if found.label in _ADVICE:
+        return _ADVICE[found.label]
     if found.label == "gain":
         return f"divide its span by {value:.4g}"
     z = pairs.z[found.since :]

@@ -20,8 +20,12 @@ Words = Callable[[Diagnosis, str], str]
 def verdict(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like.
 
-    ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out.
+    ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out. Of a
+    fault that fired and fades it says what its size is of late, and that it was one.
     """
+    if diagnosis.fading:
+        began = "" if math.isnan(since) else f"; its fault began {day(since)}"
+        return f"{FADING[diagnosis.label](diagnosis, unit)}{began}"
     words = WORDS[diagnosis.label](diagnosis, unit)
     if diagnosis.besides is not None:
         words = f"{words} and {WORDS[diagnosis.besides.label](diagnosis.besides, unit)}"
@@ -92,4 +96,25 @@ WORDS: Final[dict[str, Words]] = {
     "gain": _gain,
     "stuck": _stuck,
     "unclear": _unclear,
+}
+
+
+def _offset_fading(diagnosis: Diagnosis, unit: str) -> str:
+    amount, between = numbers(diagnosis.estimate)
+    interval = between.strip(" ()")
+    of_late = f"{amount} {unit}".strip() + (f", {interval}" if interval else "")
+    return f"may be right again (its offset is {of_late} of late)"
+
+
+def _spread_fading(diagnosis: Diagnosis, _unit: str) -> str:
+    amount, between = numbers(diagnosis.estimate)
+    interval = between.strip(" ()")
+    times = f"{amount} times as large as stated" + (f", {interval}" if interval else "")
+    return f"may be right again (its errors are {times})"
+
+
+FADING: Final[dict[str, Words]] = {
+    "offset": _offset_fading,
+    "understated": _spread_fading,
+    "overstated": _spread_fading,
 }

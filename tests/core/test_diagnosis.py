@@ -377,3 +377,31 @@ def test_a_sensor_far_off_in_most_readings_has_an_offset_and_no_outliers():
     found = diagnose(window(truth + error, truth, np.full(120, 5.0)), 0.0, "outliers")
 
     assert found.label == "offset"
+
+
+def test_an_offset_that_fired_and_is_gone_is_no_longer_stated_as_one():
+    rng = np.random.default_rng(9)
+    truth, error = rng.normal(100.0, 20.0, 160), 5.0 * rng.standard_normal(160)
+    error[40:70] += 8.0
+    pairs = window(truth + error, truth, np.full(160, 5.0))
+
+    at_the_alarm = diagnose(pairs.rows(slice(0, 75)), 0.0, "offset", 60)
+    gone = diagnose(pairs, 0.0, "offset", 60)
+
+    assert not at_the_alarm.fading
+    assert gone.fading
+    assert gone.estimate.lower < 0.0 < gone.estimate.upper
+    words = verdict(gone, "kg", 0.0)
+    assert words.startswith("may be right again (its offset is ")
+    assert words.endswith(" of late); its fault began 1970-01-01 00:00")
+    assert "heavy" not in words
+
+
+def test_what_is_pending_fades_not_and_what_is_clear_neither():
+    rng = np.random.default_rng(9)
+    truth, error = rng.normal(100.0, 20.0, 100), 5.0 * rng.standard_normal(100)
+    honest = window(truth + error, truth, np.full(100, 5.0))
+    heavy = window(truth + error + 8.0, truth, np.full(100, 5.0))
+
+    assert not diagnose(honest, 0.0, "offset").fading
+    assert not diagnose(heavy, 0.0, "offset", 10).fading
