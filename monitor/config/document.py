@@ -90,6 +90,19 @@ def read_document(raw: bytes) -> Document:
     return document
 
 
+_TABS: Final = "indent with spaces, not with tabs"
+_HINTS: Final = {
+    "violates indentation": _TABS,
+    "cannot start any token": f"{_TABS}; a text that begins with @, % or ` needs quotes",
+    "did not find expected key": "check how far this line is indented; a text that begins with "
+    '{ or [ needs quotes: "{sensor}/reading"',
+    "mapping values are not allowed": "a colon is missing in the line above, or this line is "
+    "indented too far; a text with a colon and a space in it needs quotes",
+    "did not find expected ','": "a comma or a closing bracket is missing",
+    "unexpected end of stream": "a closing quote is missing",
+}
+
+
 def _syntax_flaw(error: yaml.MarkedYAMLError) -> Flaw:
     what = f"not YAML: {error.problem or 'cannot be read'}"
     if error.context:
@@ -97,6 +110,8 @@ def _syntax_flaw(error: yaml.MarkedYAMLError) -> Flaw:
     if error.context_mark is not None:
         begin = _place(error.context_mark)
         what += f" that begins at {begin.line}:{begin.column}"
+    hints = (hint for problem, hint in _HINTS.items() if problem in (error.problem or ""))
+    what = "; ".join((what, *hints))
     return Flaw(_place(error.problem_mark or error.context_mark), (), what)
 
 

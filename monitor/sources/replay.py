@@ -191,7 +191,8 @@ def _topic(template: str, name: str, quantity: str) -> str:
     if not template:
         raise ReplayError(
             "the settings have no source of this kind with the decoder native to publish on; "
-            "add one, such as {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}"
+            "add one, such as {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}; "
+            "see docs/settings.md#sources"
         )
     names = {"sensor": name, "subject": name, "quantity": quantity}
     topic = _FIELD.sub(lambda field: names.get(field[1], field[0]), template)
