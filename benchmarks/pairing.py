@@ -19,7 +19,7 @@ import numpy as np
 from monitor.assembly import plan_of, router_of
 from monitor.config import Settings, load
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing import Pairing
+from monitor.core.pairing import Pairing, Taken
 from monitor.decode import DECODERS, Rejected
 from monitor.sources.replay import RawMessage
 from monitor.sources.trades import TRADES
@@ -51,16 +51,15 @@ def give(
     pairing: Pairing, observations: list[Observation], rows: dict[tuple[str, str], int]
 ) -> None:
     """Hand observations to the pairing, as the network does."""
-    lane_of, take_reading = pairing.lane_of, pairing.take_reading
-    for observation in observations:
-        if type(observation) is Reading:
-            lane = lane_of(observation)
-            if lane is None:
-                name = (observation.sensor, observation.quantity)
-                lane = pairing.open_lane(observation, rows.setdefault(name, len(rows)))
-            take_reading(lane, observation, NOW)
+    taken, at = Taken([], [], []), 0
+    while (at := pairing.take_newest(observations, at, NOW, taken)) < len(observations):
+        observation = observations[at]
+        if isinstance(observation, Reading):
+            name = (observation.sensor, observation.quantity)
+            pairing.add_reading(observation, rows.setdefault(name, len(rows)), NOW)
         elif isinstance(observation, Reference):
             pairing.add_reference(observation, NOW)
+        at += 1
     pairing.take_changes()
 
 

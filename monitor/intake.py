@@ -24,9 +24,10 @@ from monitor.core.model import (
     in_event_order,
 )
 from monitor.core.network import Network, Outcome
-from monitor.decode import REASONS, Rejected, Router
+from monitor.decode import REASONS, Decoded, Rejected, Router
 from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Journal
+from monitor.sources.arrivals import Arrivals
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
@@ -34,6 +35,7 @@ BIRTHS: Final = "sparkplug_births"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _DELAYS_KEPT: Final = 101
 _NO_FAULT: Final = frozenset(("quality", "maintenance"))  # refused as the sensor wishes
+_MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
@@ -85,14 +87,6 @@ class Counts:
             )
 
 
-class Decoded(NamedTuple):
-    """What a batch of messages said; ``sources`` says which message an observation is from."""
-
-    observations: list[Observation]
-    sources: list[int]
-    refused: list[tuple[int, Rejected]]
-
-
 class Delays:
     """How long after their event messages come, by the topic filter of their source, in s.
 
@@ -132,23 +126,26 @@ class Intake:
 
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
         """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
-        decoded = self._decode(messages, received)
+        topics, payloads = _columns(messages)
+        decoded = self._router.decode_all(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
-        accepted = [decoded.observations[at] for at in outcome.accepted]
         counted = self._count(len(messages), decoded, outcome)
-        self._note_refusals(messages, decoded)
-        self._note_delays(messages, decoded, received)
+        self._note_refusals(topics, decoded)
+        self._note_delays(topics, decoded, received)
+        kept = _sort(decoded.observations, outcome.accepted)
         return Batch(
             received=received,
-            observations=[each for each in accepted if isinstance(each, Reading | Reference)],
+            observations=kept.measured,
             pairs=outcome.pairs,
             series=outcome.series,
-            dead_letters=[_dead(messages[at], received, refused) for at, refused in counted],
+            dead_letters=[
+                _dead(topics[at], payloads[at], received, refused) for at, refused in counted
+            ],
             totals=self.counts.totals(),
-            events=[each for each in accepted if isinstance(each, Event)],
-            collocations=[each for each in accepted if isinstance(each, Collocation)],
+            events=kept.events,
+            collocations=kept.collocations,
             notes=self._notes(),
         )
 
@@ -167,42 +164,36 @@ class Intake:
         self._births_noted = self._births.changed
         return {BIRTHS: self._births.dump()}
 
-    def _note_delays(self, messages: Sequence[Incoming], decoded: Decoded, received: float) -> None:
+    def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
         """Take the delays of a few messages, spread over the batch."""
         step = max(1, len(decoded.observations) // _DELAYS_A_BATCH)
         for at in range(0, len(decoded.observations), step):
             observation = decoded.observations[at]
             if isinstance(observation, Reading | Reference) and isfinite(observation.time):
-                topics = self._router.filter_of(messages[decoded.sources[at]].topic)
-                self.delays.add(topics, received - observation.time)
+                wanted = self._router.filter_of(topics[decoded.sources[at]])
+                self.delays.add(wanted, received - observation.time)
 
-    def _note_refusals(self, messages: Sequence[Incoming], decoded: Decoded) -> None:
+    def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
         """Let the network know whose readings could not be used."""
         faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
         for at in faulty:
-            self._network.refusals.refuse(self._router.sensor_of(messages[at].topic))
-
-    def _decode(self, messages: Sequence[Incoming], received: float) -> Decoded:
-        observations: list[Observation] = []
-        sources: list[int] = []
-        refused: list[tuple[int, Rejected]] = []
-        decode = self._router.decode
-        for at, message in enumerate(messages):
-            try:
-                for found in decode(message.topic, message.payload, received):
-                    if isinstance(found, Rejected):
-                        refused.append((at, found))
-                    else:
-                        observations.append(found)
-                        sources.append(at)
-            except Rejected as error:
-                refused.append((at, error))
-        return Decoded(observations, sources, refused)
+            self._network.refusals.refuse(self._router.sensor_of(topics[at]))
 
     def _count(
         self, messages: int, decoded: Decoded, outcome: Outcome
     ) -> list[tuple[int, Rejected]]:
         """Count each message once; return which refusals to keep as dead letters."""
+        if decoded.refused or outcome.duplicates:
+            return self._count_each(messages, decoded, outcome)
+        self.counts.received += messages
+        self.counts.committed += messages
+        self.counts.check()
+        return []
+
+    def _count_each(
+        self, messages: int, decoded: Decoded, outcome: Outcome
+    ) -> list[tuple[int, Rejected]]:
+        """Count messages of which some are not committed."""
         fates = bytearray([_COMMITTED]) * messages
         for at, _ in decoded.refused:
             fates[at] = _REJECTED
@@ -239,6 +230,35 @@ def recover(network: Network, journal: Journal, now: float) -> None:
     network.expire(now)
 
 
-def _dead(message: Incoming, received: float, refused: Rejected) -> DeadLetter:
-    payload = bytes(message.payload[:_DEAD_LETTER_BYTES])
-    return DeadLetter(received, message.topic, refused.reason, refused.detail, payload)
+class _Sorted(NamedTuple):
+    """Observations by what the journal does with them."""
+
+    measured: Sequence[Observation]
+    events: Sequence[Event] = ()
+    collocations: Sequence[Collocation] = ()
+
+
+def _sort(observations: list[Observation], accepted: Sequence[int]) -> _Sorted:
+    """Return those that were accepted, sorted."""
+    taken = observations
+    if len(accepted) < len(observations):
+        taken = [observations[at] for at in accepted]
+    if _MEASURED.issuperset(map(type, taken)):
+        return _Sorted(taken)
+    return _Sorted(
+        [each for each in taken if isinstance(each, Reading | Reference)],
+        [each for each in taken if isinstance(each, Event)],
+        [each for each in taken if isinstance(each, Collocation)],
+    )
+
+
+def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
+    """Return the topics and the payloads of messages, as they are where they came as columns."""
+    if isinstance(messages, Arrivals):
+        return messages.topics, messages.payloads
+    return [message.topic for message in messages], [message.payload for message in messages]
+
+
+def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
+    kept = bytes(payload[:_DEAD_LETTER_BYTES])
+    return DeadLetter(received, topic, refused.reason, refused.detail, kept)

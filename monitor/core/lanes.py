@@ -7,6 +7,7 @@ their order is a function of what they hold and never of how it arrived.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -175,14 +176,15 @@ class Lane:
     """Readings of one series in event order; of one key where keys must agree.
 
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
-    ``is_local`` is the mode's.
+    A reading newer than all here touches no reference that is older than the reading before it by
+    more than ``reach_seconds``.
     """
 
     __slots__ = (
         "digest",
-        "is_local",
         "lag_seconds",
         "links",
+        "reach_seconds",
         "readings",
         "received",
         "series",
@@ -191,11 +193,11 @@ class Lane:
     )
 
     def __init__(
-        self, series: int, sensor: str, lag_seconds: float, *, is_local: bool = False
+        self, series: int, sensor: str, lag_seconds: float, reach_seconds: float = math.inf
     ) -> None:
         self.series = series
         self.lag_seconds = lag_seconds
-        self.is_local = is_local
+        self.reach_seconds = reach_seconds
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []

@@ -49,7 +49,7 @@ from monitor.core.model import (
     pair_records,
 )
 from monitor.core.overview import Known, Overview
-from monitor.core.pairing import Concern, Pairing
+from monitor.core.pairing import Concern, Pairing, Taken
 from monitor.core.past import Past
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
@@ -165,31 +165,34 @@ class Network:
         self, observations: Sequence[Observation], received: float, *, recalled: bool
     ) -> tuple[list[int], list[int], list[tuple[int, str]]]:
         """Return which of ``observations`` are accepted, duplicates, refused (with the reason)."""
-        accepted: list[int] = []
+        taken = Taken([], [], [])
         duplicates: list[int] = []
         refused: list[tuple[int, str]] = []
-        rows: list[int] = []
-        times: list[float] = []
-        lane_of, take_reading = self.pairing.lane_of, self.pairing.take_reading
-        for at, observation in enumerate(observations):
-            if type(observation) is Reading:
-                lane = lane_of(observation) or self._open_lane(observation, received)
-                if isinstance(lane, str):
-                    refused.append((at, lane))
-                    continue
-                rows.append(lane.series)
-                times.append(observation.time)
-                verdict: str = take_reading(lane, observation, received)
-            else:
-                verdict = self._add(observation, received, recalled=recalled)
+        at = self.pairing.take_newest(observations, 0, received, taken)
+        while at < len(observations):
+            verdict = self._take_one(observations[at], received, taken, recalled=recalled)
             if verdict == "accepted":
-                accepted.append(at)
+                taken.accepted.append(at)
             elif verdict == "duplicate":
                 duplicates.append(at)
             else:
                 refused.append((at, verdict))
-        self._hear(np.array(rows, dtype=np.int64), np.array(times), received)
-        return accepted, duplicates, refused
+            at = self.pairing.take_newest(observations, at + 1, received, taken)
+        self._hear(np.array(taken.rows, dtype=np.int64), np.array(taken.times), received)
+        return taken.accepted, duplicates, refused
+
+    def _take_one(
+        self, observation: Observation, received: float, taken: Taken, *, recalled: bool
+    ) -> str:
+        """Take any observation; return what becomes of it: accepted, duplicate, or why refused."""
+        if not isinstance(observation, Reading):
+            return self._add(observation, received, recalled=recalled)
+        lane = self.pairing.lane_of(observation) or self._open_lane(observation, received)
+        if isinstance(lane, str):
+            return lane
+        taken.rows.append(lane.series)
+        taken.times.append(observation.time)
+        return self.pairing.take_reading(lane, observation, received)
 
     def _open_lane(self, reading: Reading, received: float) -> Lane | str:
         """Return the lane of a reading that has none yet, or why its series may not come in."""

@@ -39,6 +39,14 @@ Added = Literal["accepted", "duplicate"]
 MatchKey = tuple[str, str, str]
 
 
+class Taken(NamedTuple):
+    """What a batch came to: places of those accepted; rows and times of the readings."""
+
+    accepted: list[int]
+    rows: list[int]
+    times: list[float]
+
+
 class Concern(NamedTuple):
     """The references of ``subject`` concern a sensor, from ``start`` to ``end`` (s UTC)."""
 
@@ -88,6 +96,8 @@ class Pairing:
 
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
         """Take one reading of ``series``; its changes wait in :meth:`take_changes`."""
+        if self.take_newest((reading,), 0, received, Taken([], [], [])):
+            return "accepted"
         lane = self.lane_of(reading) or self.open_lane(reading, series)
         return self.take_reading(lane, reading, received)
 
@@ -103,27 +113,50 @@ class Pairing:
 
     def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
         """Take one reading into its lane."""
-        times = lane.times
-        time = reading.time - lane.lag_seconds
-        newest = times[-1] if times else -inf
-        if time > newest:
-            at = len(times)
-            times.append(time)
-            lane.readings.append(reading)
-            lane.received.append(received)
-            # Most readings come after one that is newer than all references.
-            newest = newest - MARGIN_SECONDS if lane.is_local else -inf
-        else:
-            at = lane.insert(time, reading, received)
-            if at < 0:
-                return "duplicate"
-            newest = -inf
+        at = lane.insert(reading.time - lane.lag_seconds, reading, received)
+        if at < 0:
+            return "duplicate"
         self.readings += 1
         for link in lane.links:
-            references = link.bucket.times
-            if references and references[-1] >= newest:
+            if link.bucket.times:
                 self._settle_by_reading(lane, link.bucket, at)
         return "accepted"
+
+    def take_newest(
+        self, observations: Sequence[object], first: int, received: float, taken: Taken
+    ) -> int:
+        """Take readings from a place on that are newer than all in their lanes: most are.
+
+        Returns the place of the first observation that is anything else, for others to take.
+        """
+        lanes, by_key = self.lanes, self._by_key
+        add_row, add_time = taken.rows.append, taken.times.append
+        for place in range(first, len(observations)):
+            observation = observations[place]
+            if type(observation) is not Reading:
+                break
+            key = observation.key if by_key else ""
+            lane = lanes.get((observation.sensor, observation.quantity, key))
+            if lane is None:
+                break
+            time, times = observation.time - lane.lag_seconds, lane.times
+            before = times[-1] if times else -inf
+            if not time > before:
+                break
+            times.append(time)
+            lane.readings.append(observation)
+            lane.received.append(received)
+            add_row(lane.series)
+            add_time(observation.time)
+            for link in lane.links:
+                references = link.bucket.times
+                if references and references[-1] >= before - lane.reach_seconds:
+                    self._settle_by_reading(lane, link.bucket, len(times) - 1)
+        else:
+            place = len(observations)
+        self.readings += place - first
+        taken.accepted.extend(range(first, place))
+        return place
 
     def _settle_by_reading(self, lane: Lane, bucket: Bucket, at: int) -> None:
         """Settle the references that the reading at a place of a lane may touch."""
@@ -281,9 +314,8 @@ class Pairing:
         sensor, quantity, key = name
         self._names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
-        lane = self.lanes[name] = Lane(
-            series, sensor, rules.lag_seconds, is_local=MODES[rules.mode].is_local
-        )
+        reach = MARGIN_SECONDS if MODES[rules.mode].is_local else inf
+        lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds, reach)
         self._lanes_of.setdefault(series, {})[lane] = None
         self._rules[series], self._modes[series] = rules, MODES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):

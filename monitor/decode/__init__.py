@@ -9,8 +9,9 @@ turned into a decoder by :func:`monitor.decode.reading.mapped`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from monitor.core.model import Observation
 from monitor.decode import (
     csv_lines,
     lineprotocol,
@@ -20,7 +21,7 @@ from monitor.decode import (
     senml,
     sparkplug,
 )
-from monitor.decode.checks import REASONS, Rejected, check_name
+from monitor.decode.checks import REASONS, Rejected, check_name, latest_time
 from monitor.decode.maintenance import Maintenance
 from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
@@ -41,12 +42,29 @@ _CACHED_TOPICS_MAX: Final = 65_536
 __all__ = [
     "DECODERS",
     "REASONS",
+    "Decoded",
     "Found",
     "Maintenance",
     "Rejected",
     "Route",
     "Router",
 ]
+
+
+class Decoded(NamedTuple):
+    """What a batch of messages said; ``sources`` says which message an observation is from."""
+
+    observations: list[Observation]
+    sources: list[int]
+    refused: list[tuple[int, Rejected]]
+
+
+class _Plain(NamedTuple):
+    """Whom a topic of native readings names, and in what unit."""
+
+    sensor: str
+    quantity: str
+    unit: str
 
 
 class Router:
@@ -62,6 +80,54 @@ class Router:
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
         self._known: dict[str, tuple[Decoder, dict[str, str], Route]] = {}
+        self._plain: dict[str, _Plain | None] = {}
+
+    def decode_all(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> Decoded:
+        """Return what messages say, as :meth:`decode` would of each; most readings go faster."""
+        decoded = Decoded([], [], [])
+        add, add_source = decoded.observations.append, decoded.sources.append
+        plain_of, plain_reading, latest = (
+            self._plain.get,
+            native.plain_reading,
+            latest_time(received),
+        )
+        for at, (topic, payload) in enumerate(zip(topics, payloads, strict=True)):
+            names = plain_of(topic)
+            if names is not None and len(payload) <= self._payload_bytes_max:
+                reading = plain_reading(payload, *names, latest)
+                if reading is not None:
+                    add(reading)
+                    add_source(at)
+                    continue
+            self._decode_into(decoded, at, topic, payload, received)
+        return decoded
+
+    def _decode_into(
+        self, decoded: Decoded, at: int, topic: str, payload: bytes, received: float
+    ) -> None:
+        """Add what one message says; a topic whose good readings are not plain is known for it."""
+        try:
+            all_found = self.decode(topic, payload, received)
+        except Rejected as error:
+            decoded.refused.append((at, error))
+            return
+        for found in all_found:
+            if isinstance(found, Rejected):
+                decoded.refused.append((at, found))
+            else:
+                decoded.observations.append(found)
+                decoded.sources.append(at)
+        if self._plain.get(topic) is not None:
+            self._plain[topic] = None
+        elif topic not in self._plain and topic in self._known:
+            self._plain[topic] = self._plain_names(*self._known[topic])
+
+    def _plain_names(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Plain | None:
+        if decoder is not native.decode or route.kind != "reading" or self._maintenance is not None:
+            return None
+        return _Plain(fields["sensor"], fields["quantity"], route.unit)
 
     def decode(self, topic: str, payload: bytes, received: float) -> Sequence[Found]:
         """Return what one message says, a Rejected for each bad record of it.
@@ -110,6 +176,7 @@ class Router:
                 fields.setdefault("subject", fields.get("sensor", ""))
                 if len(self._known) >= _CACHED_TOPICS_MAX:
                     self._known.clear()
+                    self._plain.clear()
                 found = self._known[topic] = (DECODERS[route.decoder], fields, route)
                 return found
         raise Rejected("unknown_topic", f"no source of the settings reads {topic[:200]!r}")

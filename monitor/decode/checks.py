@@ -80,9 +80,22 @@ def check_name(what: str, name: str) -> str:
 
 def check_key(key: str, what: str = "key") -> str:
     """Return ``key`` if it is short and printable; the empty key means none."""
-    if len(key) > KEY_CHARACTERS_MAX or not (key.isprintable() or not key):
+    if not is_key(key):
         raise Rejected("bad_name", f"{what} {key[:60]!r}: use at most 256 printable characters")
     return key
+
+
+def is_key(key: str) -> bool:
+    """Return whether ``key`` is short and printable."""
+    return len(key) <= KEY_CHARACTERS_MAX and key.isprintable()
+
+
+def latest_time(received: float) -> float:
+    """Return the latest event time, s since 1970 UTC, that what comes at ``received`` may have.
+
+    Of two limits the lower one: not ahead of this machine's clock, and a year that is 9999 at most.
+    """
+    return min(received + FUTURE_SECONDS, math.nextafter(TIME_END, -math.inf))
 
 
 def check_time(time: float, received: float, what: str = "time") -> float:

@@ -10,6 +10,8 @@ import msgspec
 
 from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
 from monitor.decode.checks import (
+    U_MIN,
+    VALUE_MAX,
     Rejected,
     check_collocation,
     check_era,
@@ -21,6 +23,7 @@ from monitor.decode.checks import (
     check_time,
     check_u,
     expanded_to_standard,
+    is_key,
     midpoint,
 )
 from monitor.decode.route import Route
@@ -46,6 +49,17 @@ class NativeReading(msgspec.Struct, gc=False):
     seq: str | int = ""
     sensor: str | None = None
     quantity: str | None = None
+
+
+class PlainReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """Payload of most readings: what is beyond it is for :class:`NativeReading`."""
+
+    time: Instant
+    value: float
+    u: float
+    unit: str = ""
+    key: str = ""
+    seq: str = ""
 
 
 class NativeReference(msgspec.Struct, gc=False):
@@ -83,6 +97,7 @@ class NativeCollocation(msgspec.Struct, gc=False):
     distance_m: float = 0.0
 
 
+_plain: Final = msgspec.json.Decoder(PlainReading).decode
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
 _event: Final = msgspec.json.Decoder(NativeEvent).decode
@@ -107,6 +122,30 @@ def decode(
         raise Rejected("bad_payload", f"not JSON: {error}") from error
     except UnicodeDecodeError as error:
         raise Rejected("bad_payload", f"not UTF-8: {error}") from error
+
+
+def plain_reading(
+    payload: bytes, sensor: str, quantity: str, unit: str, latest: float
+) -> Reading | None:
+    """Return what :func:`decode` would if a payload is plain and all of it usable, else None.
+
+    ``latest`` is the latest event time that is not refused, s since 1970 UTC.
+    """
+    try:
+        body = _plain(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    value, u, key, sequence = body.value, body.u, body.key, body.seq
+    time = body.time.timestamp()
+    if not (-VALUE_MAX <= value <= VALUE_MAX and U_MIN <= u <= VALUE_MAX and time <= latest):
+        return None
+    if body.unit and unit and body.unit != unit:
+        return None
+    if key or sequence:
+        if not (is_key(key) and is_key(sequence)):
+            return None
+        return Reading(sensor, quantity, time, value, u, NAN, NAN, NAN, key, sequence)
+    return Reading(sensor, quantity, time, value, u)
 
 
 def _to_reading(
