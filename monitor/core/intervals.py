@@ -351,7 +351,6 @@ def effective_zms(c: Columns) -> Interval:
     return _interval(c, "effective", plain.estimate, (ends[0], ends[1]), 1.0)
 
 
-# The live interval of ZMS. Against BCa with 2 000 000 replicates, mean end-point error over the
-# interval's width, normal / t4 / t2.5 errors: n = 100 saddlepoint 0.05 / 0.05 / 0.38 %, ABC
-# 0.08 / 0.16 / 0.53 %; n = 1000 saddlepoint 0.06 / 0.14 / 0.11 %, ABC 0.06 / 0.21 / 0.33 %.
+# The live interval of ZMS: closer to BCa with 2 000 000 replicates than ABC for normal and t4 errors
+# (docs/performance.md has the figures and their command).
 zms_interval: Final = saddlepoint_zms
