@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from monitor.core.bets import FAMILIES, whitening
+from monitor.core.bets import CLIP, FAMILIES, whitening
 from monitor.core.columns import Columns
 from monitor.core.detection import Detector
 from monitor.core.lifecycle import FIRING
@@ -101,13 +101,15 @@ def innovations(pairs: Met) -> Float:
     """Return z of each pair given those before it in its round: N(0, 1) if all is as stated.
 
     The reference's error is a common part of a round's errors, of variance u_shared^2; what the
-    round's earlier pairs tell of it is subtracted, and what is left of its variance is added.
+    round's earlier pairs tell of it is subtracted, and what is left of its variance is added. An
+    error beyond 4 u counts as 4 u there: one sensor that is far off must not tell of the others.
     """
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
     counts = np.diff(begins, append=pairs.round.size)
-    weights, sums = np.cumsum(weight) - weight, np.cumsum(weight * pairs.error)
-    sums -= weight * pairs.error
+    most = CLIP * np.hypot(pairs.u, pairs.u_shared)
+    told = weight * np.clip(pairs.error, -most, most)
+    weights, sums = np.cumsum(weight) - weight, np.cumsum(told) - told
     weights -= np.repeat(weights[begins], counts)
     sums -= np.repeat(sums[begins], counts)
     variance = pairs.u_shared**2

@@ -137,7 +137,9 @@ class Thresholds:
     def _of_first_pairs(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
         """Return the statistic over each series' first pairs, looked up once."""
         base = np.full(judged.size, np.nan)
-        ready = judged & (seen.pairs >= min(threshold.baseline_pairs, int(seen.pairs.max(initial=0))))
+        ready = judged & (
+            seen.pairs >= min(threshold.baseline_pairs, int(seen.pairs.max(initial=0)))
+        )
         for row in np.flatnonzero(ready).tolist():
             key = (row, threshold.statistic, threshold.baseline_pairs)
             found = self._baselines.get(key)
