@@ -13,13 +13,11 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core import conventions
 from monitor.core.bets import COVERAGE
-from monitor.core.columns import Columns, columns
+from monitor.core.derived import Arrivals, Derived, Ground
 from monitor.core.details import (
     CONTENDERS_MAX,
     PAIRS_MAX,
-    RECENT,
     Contenders,
     Contest,
     Detail,
@@ -28,13 +26,12 @@ from monitor.core.details import (
     last,
     origin,
     origins,
-    recent_z,
 )
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
-from monitor.core.evaluation import Evaluation, usual_gap
 from monitor.core.fleet import FleetRules
-from monitor.core.judgements import Judgement, Judgements
+from monitor.core.framing import Frames
+from monitor.core.judgements import Judgement
 from monitor.core.lanes import Lane
 from monitor.core.model import (
     Collocation,
@@ -48,22 +45,16 @@ from monitor.core.model import (
     in_event_order,
     pair_records,
 )
-from monitor.core.overview import Known, Overview
 from monitor.core.pairing import Concern, Pairing, Taken
 from monitor.core.past import Past
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
-from monitor.core.scores import Density
 from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.core.stations import Stations
-from monitor.core.statistics import compute, live_statistics
 from monitor.core.thresholds import Threshold
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import WINDOW, Windows, window_rows
+from monitor.core.windows import Windows, window_rows
 
-# Windows are laid end to end for this many series at a time: temporaries stay in the cache.
-_SERIES_AT_ONCE: Final = 256
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 
 
@@ -124,29 +115,32 @@ class Network:
             past,
         )
         capacity = max(plan.limits.maximum, plan.known_series)
-        self._history: Final = past.history
         self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
         self.detector: Final = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon)
+        self.rules: list[SeriesRules] = []
+        self._frames: Final = Frames(self.windows, self.detector, self.rules)
         self.watch: Final = Watch(
             self.detector,
             self.windows,
             past.history,
-            self._columns,
+            self._frames.columns,
             lambda row: self.epochs.of(self.registry.keys[row]),
         )
-        self.rules: list[SeriesRules] = []
         self._told: set[int] = set()
-        self._evaluation: Final = Evaluation(capacity)
-        self._recent_z = np.zeros((capacity, RECENT), dtype=np.float32)
-        self._judgements: Final = Judgements()
         self._names: list[SeriesName] = []
-        self._overview: Final = Overview(plan.fleet, plan.thresholds)
-        self._stations: Final = Stations()
-        self._asked: Final = sorted(
-            {each.statistic for each in plan.thresholds} & set(conventions.STATISTICS)
-        )
         self.refusals: Final = Refusals(capacity)
-        self._gap = np.full(capacity, np.nan)
+        self._derived: Final = Derived(
+            Ground(
+                self.windows,
+                self.detector,
+                self.pairing,
+                self.rules,
+                self._frames,
+                past.history,
+                plan.fleet,
+                plan.thresholds,
+            )
+        )
         self._transitions: list[Change] = []
         self.first_reading: Float = np.full(capacity, np.inf)
         self.last_reading: Float = np.full(capacity, np.nan)
@@ -226,10 +220,10 @@ class Network:
         for row, time in zip(series.tolist(), since.tolist(), strict=True):
             if time < np.inf or row in self.watch.disturbed:
                 self.watch.disturb(row, time)
-                self._overview.thresholds.forget(row)
+                self._derived.forget(row)
         calm = series[[row not in self.watch.disturbed for row in series.tolist()]]
         self._transitions += self.watch.step(in_event_order(pairs[np.isin(pairs["series"], calm)]))
-        self._evaluation.mark(series)
+        self._derived.mark(series)
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:
         """Give series the rows that a journal knows them by, in the order of their rows."""
@@ -259,28 +253,14 @@ class Network:
     def evaluate(self, now: float) -> Snapshot:
         """Recompute what changed and return all that is known at ``now``."""
         self._transitions += self.watch.settle()
-        changed = self._evaluation.take_changed()
-        touched = self.pairing.take_touched().union(changed.tolist())
-        if changed.size:
-            empty = self.windows.counts(changed) == 0
-            self._evaluation.clear(changed[empty])
-            self._gap[changed[empty]] = np.nan
-            changed = changed[~empty]
-            for at in range(0, changed.size, _SERIES_AT_ONCE):
-                part = changed[at : at + _SERIES_AT_ONCE]
-                windows, units = self.columns(part), [self.rules[row].unit for row in part]
-                self._evaluation.update(part, self._densities(part), windows)
-                self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
-                for name in self._asked:
-                    self._evaluation.store(name, part, conventions.STATISTICS[name](windows))
-                self._recent_z[part] = recent_z(windows)
-                self._gap[part] = usual_gap(windows)
-                self._judgements.update(part, windows, self.detector, units)
-        self._measure_availability(touched)
-        self._stations.update(
-            changed, self.pairing.buckets, self._last_of, self._columns, self._told_of
+        arrivals = Arrivals(
+            self.names(),
+            self.first_reading,
+            self.last_reading,
+            self.heard,
+            self.refusals.shares(self.registry.keys),
         )
-        return self._overview.snapshot(self._known(now), touched)
+        return self._derived.snapshot(now, arrivals)
 
     def take_transitions(self) -> list[Change]:
         """Return the changes of alerts since the last call, in the order they were found."""
@@ -289,18 +269,11 @@ class Network:
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""
-        return self._judgements.get(row)
+        return self._derived.judgement(row)
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return who each row is."""
         return tuple(self._names)
-
-    def columns(self, series: Int) -> Columns:
-        """Return the windows of ``series``; each must hold a pair."""
-        sizes = np.array([self.rules[row].window_pairs for row in series])
-        ages = np.array([self.rules[row].window_seconds for row in series])
-        starts, rows = self.windows.gather(series, sizes, ages)
-        return self._columns(series, starts, rows)
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full as it is at ``now``, None if there is no such series."""
@@ -311,10 +284,9 @@ class Network:
         pairs, total = None, 0
         found: tuple[Origin, ...] = ()
         if self.windows.counts(one)[0]:
-            sizes, ages = np.array([rules.window_pairs]), np.array([rules.window_seconds])
-            starts, rows = self.windows.gather(one, sizes, ages)
+            starts, rows = self._frames.window_rows(one)
             total, rows = rows.size, last(rows)
-            pairs = self._columns(one, starts, rows)
+            pairs = self._frames.columns(one, starts, rows)
             found = origins(rows["id"], self.pairing.made_in(row))
         return Detail(
             time=now,
@@ -323,8 +295,8 @@ class Network:
             origins=found,
             total=total,
             events=tuple(self.epochs.of(key)),
-            judgement=self._judgements.get(row),
-            density=self._densities(one)[0],
+            judgement=self._derived.judgement(row),
+            density=self._frames.densities(one)[0],
             level=rules.level,
             patience=rules.patience,
         )
@@ -337,10 +309,11 @@ class Network:
         most = every[np.argsort(-self.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
         series, pairs, event = np.sort(most), None, np.zeros(0, dtype=np.int64)
         if series.size:
-            sizes = np.array([self.rules[row].window_pairs for row in series])
-            ages = np.array([self.rules[row].window_seconds for row in series])
-            starts, rows = self.windows.gather(series, sizes, ages)
-            pairs, event = self._columns(series, starts, rows), rows["reference_id"].view(np.int64)
+            starts, rows = self._frames.window_rows(series)
+            pairs, event = (
+                self._frames.columns(series, starts, rows),
+                rows["reference_id"].view(np.int64),
+            )
         bare = self.detector.path[series] == COVERAGE
         return Contenders(
             time=now,
@@ -360,7 +333,7 @@ class Network:
         rows = pair_records([row for _, row in made])
         pairs = None
         if rows.size:
-            pairs = self._columns(rows["series"], np.arange(rows.size), window_rows(rows))
+            pairs = self._frames.columns(rows["series"], np.arange(rows.size), window_rows(rows))
         return Occasion(
             time=now,
             key=name,
@@ -371,77 +344,11 @@ class Network:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _known(self, now: float) -> Known:
-        """Return what is known at ``now``, as the overview wants it."""
-        every = np.arange(len(self.registry))
-        count, pairs = every.size, self.windows.counts(every)
-        recent = np.where(pairs[:, None] > 0, self._recent_z[every], np.float32(np.nan))
-        return Known(
-            time=now,
-            names=self.names(),
-            rules=self.rules,
-            statistics=self._evaluation.statistics(count),
-            judgements=[self._judgements.get(row) for row in range(count)],
-            states=self.detector.states(every),
-            evidence=self.detector.evidence(every),
-            discounted=self.detector.discounted(every),
-            pairs=pairs,
-            gap=self._gap[:count],
-            heard=self.heard[:count],
-            last_reading=self.last_reading[:count].copy(),
-            last_pair=self.windows.newest(every),
-            recent_z=recent,
-            intervals_only=self.detector.path[every] == COVERAGE,
-            rejected=self.refusals.shares(self.registry.keys),
-            suspects=self._stations.suspects(),
-            baseline=self._baseline,
-        )
-
-    def _baseline(self, row: int, metric: str, pairs: int) -> float:
-        """Return a live statistic of the first pairs of a series' epoch, NaN if there are fewer."""
-        history = self._history(row)
-        since = np.searchsorted(history["time"], self.windows.epoch(row))
-        first = window_rows(history[since : since + pairs])
-        if first.size < pairs:
-            return math.nan
-        one = np.array([row])
-        statistic = live_statistics(self._densities(one)[0])[metric]
-        known = self._columns(one, np.zeros(1, np.int64), first)
-        return float(compute(known, [statistic])[statistic][0])
-
-    def _last_of(self, series: Int, most: int) -> tuple[Int, Int, Records]:
-        """Return which of ``series`` have pairs, and the last ``most`` of each end to end."""
-        present = series[self.windows.counts(series) > 0]
-        sizes, ages = np.full(present.size, most), np.full(present.size, np.inf)
-        if not present.size:
-            return present, present, np.zeros(0, WINDOW)
-        return present, *self.windows.gather(present, sizes, ages)
-
-    def _told_of(self, row: int) -> tuple[str, float]:
-        return self.rules[row].unit, self.rules[row].patience
-
     def _make_room(self) -> None:
         """Let go of the tenth that came first, if more is held than may be."""
         pairing = self.pairing
         if pairing.readings + len(pairing.references) > self.plan.max_pending:
             pairing.expire(math.nextafter(pairing.oldest(0.1), math.inf))
-
-    def _columns(self, series: Int, starts: Int, rows: Records) -> Columns:
-        counts = np.diff(starts, append=rows.size)
-        levels = np.repeat([self.rules[row].level for row in series], counts)
-        names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
-        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
-        return columns(starts, level=levels, **parts)
-
-    def _densities(self, series: Int) -> list[Density]:
-        """Return the density that each series' scores use."""
-        found: list[Density] = []
-        for row in series:
-            density = self.rules[row].density
-            if density == "auto":
-                density = "tophat" if self.detector.path[row] == COVERAGE else "normal"
-            found.append(density)
-        return found
 
     def _on_new(self, row: int, key: SeriesKey) -> None:
         rules = self.plan.rules_of(key.sensor, key.quantity)
@@ -460,14 +367,6 @@ class Network:
             )
             for row in rows
         ]
-
-    def _measure_availability(self, rows: Iterable[int]) -> None:
-        series = np.array(sorted(rows), dtype=np.int64)
-        shares = [
-            self.pairing.availability(row, first)
-            for row, first in zip(series.tolist(), self.first_reading[series].tolist(), strict=True)
-        ]
-        self._evaluation.store("availability_ratio", series, np.array(shares))
 
     def _collocate(self, collocation: Collocation) -> str:
         """Let the references of a subject concern a sensor for a while."""
@@ -489,6 +388,6 @@ class Network:
             if key.sensor == event.sensor:
                 self.windows.begin_epoch(row, self.epochs.start_of(key))
                 self.watch.disturb(row, -np.inf)
-                self._overview.thresholds.forget(row)
-                self._evaluation.mark(np.array([row]))
+                self._derived.forget(row)
+                self._derived.mark(np.array([row]))
         return "accepted"
