@@ -351,6 +351,6 @@ def effective_zms(c: Columns) -> Interval:
     return _interval(c, "effective", plain.estimate, (ends[0], ends[1]), 1.0)
 
 
-# The live interval of ZMS: closer to BCa with 2 000 000 replicates than ABC for normal and t4 errors
+# The live interval of ZMS: nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors
 # (docs/performance.md has the figures and their command).
 zms_interval: Final = saddlepoint_zms
