@@ -261,6 +261,7 @@ def replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None:
     """Confirm candidates: climb each history from nothing with what is known of rho now.
 
     The replayed evidence is kept either way; where it still reaches the patience the alert fires.
+    Of the discounted totals the lesser is kept: what was gathered before rho was known may go.
     """
     for first in range(0, columns.size, REPLAYED_AT_ONCE):
         some = columns[first : first + REPLAYED_AT_ONCE]
@@ -276,11 +277,16 @@ def _replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None
         held[depth - history.size :, i] = True
     factors = _factors(slab, rank, columns, z, held)
     evidence = np.zeros((bets.BETS, columns.size))
+    total, discounted = np.zeros(columns.size), np.zeros(columns.size)
     for step in range(depth):
+        before = total + 1.0
         evidence = np.minimum((evidence + slab.weights[:, columns]) * factors[:, step], CAP)
+        total = _sum(evidence)
+        discounted = _discounted(slab, discounted, total / before)
     families = bets.families_of(evidence)
     slab.evidence[:, columns] = evidence
-    slab.total[columns] = bets.total_of(families)
+    slab.total[columns] = total
+    slab.discounted[columns] = np.minimum(slab.discounted[columns], discounted)
     fires = np.flatnonzero(slab.total[columns] >= slab.patience[columns])
     _fire(slab, rank, columns[fires], np.argmax(families, axis=0)[fires])
     added = lifecycle.moments_of(slab.path[columns], z)
