@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from pathlib import Path
 
 from monitor.assembly import Parts, assemble, mqtt_settings
 from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
 from monitor.daemon import Daemon
 from monitor.decode import DECODERS
+from monitor.journal.repairing import recover
 from monitor.logs import configure
 from monitor.notify import Supervisor
 from monitor.publishing import Publisher
@@ -23,6 +25,9 @@ _log = logging.getLogger("monitor")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Take the settings file."""
     parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument(
+        "--recover", action="store_true", help="repair the journal first, if it is damaged"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,9 +38,17 @@ def run(options: argparse.Namespace) -> int:
     keys = Keys(credentials, resolve_sink_secrets(settings, options.config))
     source = MqttSource(mqtt_settings(settings, credentials))
     sinks = outlets(settings, keys)
+    if options.recover:
+        _recover(Path(settings.journal.path))
     parts = assemble(settings, time.time())
     work(settings, parts, source, sinks)
     return 0
+
+
+def _recover(path: Path) -> None:
+    done = recover(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+    for line in done.sentences() if done is not None else ():
+        _log.warning("%s: %s", path, line)
 
 
 def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Outlet]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.journal.errors import JournalDamagedError, JournalError
-from monitor.journal.failures import damaged, failure, refusal
+from monitor.journal.failures import UNREADABLE, damaged, failure, refusal
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import TABLES
 from monitor.journal.seal import Seal, row_crc
@@ -142,7 +142,7 @@ class Database:
         """Yield the rows of a query; raises JournalError where the file cannot be read."""
         try:
             yield from self.connection.execute(query, values)
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise self.failure(error) from error
 
     def _read_seal(self) -> Seal:
@@ -172,7 +172,7 @@ def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
         raise refusal(path, error) from error
     try:
         prepare(db, path, may_upgrade=may_upgrade)
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         db.close()
         raise refusal(path, error) from error
     except BaseException:

@@ -14,6 +14,7 @@ from monitor.journal.errors import (
     JournalFullError,
 )
 
+UNREADABLE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
 _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DAMAGE_IN_WORDS: Final = ("decode", "no such", "out of range", "malformed")
 
@@ -29,18 +30,22 @@ def damaged(path: Path, what: str) -> JournalDamagedError:
 
 def failure(path: Path, error: Exception) -> JournalError:
     """Return what went wrong with an open journal."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
         return JournalFullError(
             f"{path}: no space left to write the journal; "
             "free some space, the daemon goes on by itself"
         )
-    if code in _DAMAGE or any(word in str(error) for word in _DAMAGE_IN_WORDS):
+    if _is_damage(error):
         return damaged(path, f"the journal is damaged ({error})")
     return JournalError(
         f"{path}: the journal cannot be read or written ({error}); check the disk, "
         "restore a backup of the file, or move it away to begin anew"
     )
+
+
+def _is_damage(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in _DAMAGE or any(word in str(error) for word in _DAMAGE_IN_WORDS)
 
 
 def refusal(path: Path, error: Exception) -> JournalError:
@@ -50,7 +55,7 @@ def refusal(path: Path, error: Exception) -> JournalError:
             f"{path}: another process has this journal open; stop it, or give this daemon "
             f"a path of its own (journal.path); see {JOURNAL}"
         )
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+    if _is_damage(error):
         return damaged(path, f"is no journal, or one whose first page is damaged ({error})")
     return JournalError(
         f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "

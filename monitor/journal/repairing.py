@@ -22,6 +22,7 @@ from monitor.core.model import PAIR
 from monitor.journal import log
 from monitor.journal.copying import verify
 from monitor.journal.errors import JournalDamagedError, JournalError, JournalFormError
+from monitor.journal.failures import UNREADABLE
 from monitor.journal.files import move_aside, put_in_place, refuse_busy, write_through
 from monitor.journal.opening import in_memory
 from monitor.journal.schema import SCHEMA_VERSION, TABLES, Table
@@ -169,16 +170,14 @@ def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:
 def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
     db = sqlite3.connect(copy, isolation_level=None)
     db.text_factory = lambda text: text.decode("utf-8", "replace")
+    version = -1
     try:
         version = db.execute("pragma user_version").fetchone()[0]
         db.execute("select 1 from seal, pairs, observations limit 1").fetchone()
-    except sqlite3.DatabaseError:
-        version, is_ours = -1, False
+    except UNREADABLE:
+        db.close()
     else:
-        is_ours = True
-    if is_ours:
         return db
-    db.close()
     if 0 < version < SCHEMA_VERSION:
         raise JournalFormError(
             f"{path}: form {version} has no checksum for every row and cannot be repaired; "
@@ -188,7 +187,7 @@ def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
 
 
 def _seal_of(db: sqlite3.Connection) -> Seal | None:
-    with suppress(sqlite3.DatabaseError, ValueError):
+    with suppress(*UNREADABLE, ValueError):
         for body, crc in db.execute("select body, crc from seal where id = 1"):
             if row_crc("seal", body) == crc:
                 return Seal.load(body)
@@ -236,7 +235,7 @@ def _walk(
             if key not in seen and _is_sound(table, form, row, crc, blobs):
                 seen.add(key)
                 yield row, blobs
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         return False
     return True
 
