@@ -1,0 +1,42 @@
+"""Transitions for the tests of those who tell them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from monitor.transition import Transition, name_of
+
+
+class Calm(NamedTuple):
+    """How long a sink is tried."""
+
+    retry_seconds_max: float = 1.0
+    give_up_hours: float = 1.0
+
+
+CALM = Calm()
+
+
+def transition(seq: int, **more) -> Transition:
+    """Return a transition, that of an offset which begins unless told otherwise."""
+    plain = {
+        "id": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
+        "incident": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
+        "time": 1_780_000_000.0 + seq,
+        "told": 1_780_000_010.0 + seq,
+        "sensor": "s",
+        "quantity": "mass",
+        "unit": "kg",
+        "group": "carts",
+        "alert": "offset",
+        "before": "ok",
+        "after": "firing",
+        "sentence": "reads 3 kg heavy",
+        "advice": "subtract 3 kg",
+        "estimate": 3.0,
+        "lower": 2.0,
+        "upper": 4.0,
+        "estimate_unit": "kg",
+        "evidence": 2000.0,
+    }
+    return Transition(seq=seq, **(plain | more))
