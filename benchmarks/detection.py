@@ -1,6 +1,6 @@
 """What the detector does on simulated sensors: false alarms, delays, attribution, cost.
 
-Run ``python benchmarks/detection.py`` (about six minutes of one core): it prints the tables and
+Run ``python benchmarks/detection.py`` (about fifteen minutes of one core): it prints the tables and
 writes them between the markers of docs/detection.md. ``--only NAME`` runs one table, ``--quick``
 takes a tenth of the streams and writes nothing, ``--peers`` runs the change detectors of river
 (``pip install river==0.26.1``) on the same streams instead.
@@ -18,7 +18,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from detection_faults import attribution, fleet
+from detection_limits import conventional, thresholds
 from detection_peers import peers
+from detection_references import references
 from detection_streams import (
     DAY_ZERO,
     FAULTS,
@@ -179,6 +181,9 @@ TABLES: dict[str, Callable[[float], str]] = {
     "life-cycle": life_cycle,
     "attribution": attribution,
     "fleet": fleet,
+    "references": references,
+    "thresholds": thresholds,
+    "conventions": conventional,
     "cost": cost,
 }
 

@@ -3,8 +3,8 @@
 Rules of this file: pure functions of the pairs that are held of one reference (a station, a
 bench); a round is one measurement of it, and each sensor has at most one pair in a round. What the
 pairs of a round share, the reference's own error, is taken out of all but the first as far as the
-reference states it. One sensor, or a quarter of them, cannot accuse a reference: those that lean
-most in the suspected direction are left out, and the others must accuse it alone.
+reference states it. A few sensors cannot accuse a reference: those that lean most in the suspected
+direction are left out, the others must accuse it alone, and most must be off that way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from monitor.core.words import direction
 
 SENSORS_MIN: Final = 5
 PAIRS: Final = 1024  # the last pairs of a reference that are looked at
-LEFT_OUT: Final = 0.25
+LEFT_OUT: Final = 0.1  # of the sensors, and one more
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
@@ -107,8 +107,7 @@ def innovations(pairs: Met) -> Float:
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
     counts = np.diff(begins, append=pairs.round.size)
-    most = CLIP * np.hypot(pairs.u, pairs.u_shared)
-    told = weight * np.clip(pairs.error, -most, most)
+    told = weight * _clipped(pairs)
     weights, sums = np.cumsum(weight) - weight, np.cumsum(told) - told
     weights -= np.repeat(weights[begins], counts)
     sums -= np.repeat(sums[begins], counts)
@@ -118,9 +117,28 @@ def innovations(pairs: Met) -> Float:
     return z
 
 
+def round_means(pairs: Met) -> Float:
+    """Return z of each round's weighted mean error, of variance u_shared^2 + 1 / sum(1 / u^2)."""
+    weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
+    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
+    total = np.add.reduceat(weight, begins)
+    mean = np.add.reduceat(weight * _clipped(pairs), begins) / total
+    z: Float = mean / np.sqrt(pairs.u_shared[begins] ** 2 + 1.0 / total)
+    return z
+
+
+def _clipped(pairs: Met) -> Float:
+    most = CLIP * np.hypot(pairs.u, pairs.u_shared)
+    return np.clip(pairs.error, -most, most)
+
+
 def accuses(pairs: Met, patience: float) -> bool:
-    """Whether the pooled detector fires for an offset at the last of ``pairs``."""
-    return _fires(innovations(pairs), patience)
+    """Whether the detector fires for an offset at the last of ``pairs``.
+
+    It reads them pair by pair, which finds a large offset within a round, or round by round, which
+    finds a small one sooner where many sensors share a reference that is uncertain itself.
+    """
+    return any(_fires(z, patience) for z in (innovations(pairs), round_means(pairs)))
 
 
 def _fires(z: Float, patience: float) -> bool:
@@ -143,15 +161,18 @@ def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | N
     names, number = np.unique(late.series, return_inverse=True)
     if names.size < SENSORS_MIN:
         return None
-    leaning = np.bincount(number, late.error / late.u) / np.bincount(number)
-    way = 1.0 if float(np.median(leaning)) >= 0.0 else -1.0
-    out = names[np.argsort(-way * leaning, kind="stable")[: int(np.ceil(LEFT_OUT * names.size))]]
-    rest = pairs.where(np.flatnonzero(~np.isin(pairs.series, out)))
-    if not accuses(rest, patience):
+    counts = np.bincount(number)
+    leaning = np.bincount(number, _clipped(late) / late.u) / counts
+    way = 1.0 if float(counts @ leaning) >= 0.0 else -1.0
+    few = 1 + int(np.ceil(LEFT_OUT * names.size))
+    out = names[np.argsort(-way * leaning, kind="stable")[:few]]
+    means = np.bincount(number, late.error) / counts
+    middle = _middle(means)
+    most = middle.lower > 0.0 if way > 0.0 else middle.upper < 0.0
+    if not most or not accuses(pairs.where(np.flatnonzero(~np.isin(pairs.series, out))), patience):
         return None
-    means = np.bincount(number, late.error) / np.bincount(number)
     agree = int((way * means > 0.0).sum())
-    return _middle(means), float(since), int(names.size), agree
+    return middle, float(since), int(names.size), agree
 
 
 def _middle(means: Float) -> Estimate:

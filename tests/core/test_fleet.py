@@ -146,3 +146,10 @@ def test_no_reference_is_looked_at_where_nothing_changed():
     stations.update(np.zeros(0, np.int64), {}, None, None, None)
 
     assert stations.suspects() == ()
+
+
+def test_a_small_offset_of_an_uncertain_reference_with_many_sensors_is_found():
+    error = rounds(50, 20, 7, 0.3)
+    error[5:] += 0.8
+
+    assert suspect(as_met(error, 0.3), 1000.0) is not None
