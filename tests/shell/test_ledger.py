@@ -1,0 +1,256 @@
+"""What is told of alerts: differences between what was told and what is."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.programs import until
+from harness.yard import fleet
+from transitions import CALM
+
+from monitor.core.judgements import Judgement
+from monitor.core.model import Reading, Reference
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.past import Memory
+from monitor.core.registry import Limits
+from monitor.core.remedies import Estimate
+from monitor.core.rules import SeriesRules
+from monitor.core.snapshot import Snapshot
+from monitor.core.suspects import Suspect
+from monitor.core.watch import Change
+from monitor.journal import Journal, JournalFullError
+from monitor.sinks.dispatch import Dispatch
+from monitor.sinks.ledger import Ledger, View
+from monitor.sinks.outlet import Outlet
+from monitor.transition import Transition
+
+ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
+JUDGEMENT = Judgement(
+    "offset",
+    "reads 3 kg heavy",
+    "subtract 3 kg",
+    Estimate(3.0, 2.0, np.nan),
+    900.0,
+    provisional=False,
+)
+
+
+def seen(states: list[str], active: dict[str, list[int]], **more) -> Snapshot:
+    """Return a snapshot of series in these states, with these alerts by row."""
+    alerts = {name: np.isin(np.arange(len(states)), active.get(name, [])) for name in ALERTS}
+    return replace(
+        fleet(len(states)),
+        states=tuple(states),
+        alerts=alerts,
+        sentences=tuple(f"is {state}" for state in states),
+        advice=("mend it",) * len(states),
+        last_pair=np.full(len(states), 1000.0),
+        **more,
+    )
+
+
+def view(snapshot: Snapshot, **more) -> View:
+    return View(snapshot, lambda _row: JUDGEMENT, **more)
+
+
+def steps(found: list[Transition]) -> list[tuple[str, str, str, str]]:
+    return [(each.sensor[-1], each.alert, each.before, each.after) for each in found]
+
+
+def told(ledger: Ledger, view: View) -> list[Transition]:
+    found = ledger.differences(view)
+    assert steps(ledger.differences(view)) == steps(found)  # nothing is told before it is taken
+    ledger.take(found)
+    assert ledger.differences(view) == []
+    return found
+
+
+def test_an_alert_from_pending_to_its_end():
+    ledger = Ledger()
+    assert told(ledger, view(seen(["ok", "unknown"], {}))) == []
+    (first,) = told(ledger, view(seen(["ok", "pending"], {})))
+    assert steps([first]) == [("1", "offset", "ok", "pending")]
+
+    changes = [
+        Change(1, 500.0, "ok", "pending", "offset"),
+        Change(1, 700.0, "pending", "firing", ""),
+    ]
+    (begun,) = told(ledger, view(seen(["ok", "firing"], {"offset": [1]}), changes=changes))
+    assert steps([begun]) == [("1", "offset", "pending", "firing")]
+    assert (begun.time, begun.began, begun.since) == (700.0, 700.0, 900.0)
+    assert (begun.estimate, begun.lower, begun.upper) == (3.0, 2.0, None)
+    assert begun.estimate_unit == begun.unit == "ug/m3"
+
+    (over,) = told(ledger, view(seen(["ok", "ok"], {})))
+    assert steps([over]) == [("1", "offset", "firing", "resolved")]
+    assert (over.time, over.began, over.incident) == (1000.0, 700.0, begun.id)
+    assert over.estimate is None
+    assert len({first.id, begun.id, over.id}) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "active", "taken_back", "expected", "words"),
+    [
+        ("unknown", {}, (), [("0", "offset", "firing", "unknown")], "begins anew"),
+        ("stale", {}, (), [], ""),
+        ("pending", {}, (), [("0", "offset", "firing", "resolved")], "is as right"),
+        ("ok", {}, (0,), [("0", "offset", "firing", "resolved")], "after all"),
+        (
+            "firing",
+            {"understated": [0]},
+            (),
+            [("0", "offset", "firing", "resolved"), ("0", "understated", "ok", "firing")],
+            "another fault",
+        ),
+    ],
+)
+def test_how_an_alert_may_end(state, active, taken_back, expected, words):
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"], {"offset": [0]})))
+    now = view(seen([state], active), taken_back=frozenset(taken_back))
+    found = ledger.differences(now)
+
+    assert steps(found) == expected
+    assert not found or words in found[0].sentence
+    assert [each.corrected for each in found[:1]] == [bool(taken_back)][: len(found)]
+
+
+def test_a_pending_fault_that_turns_out_another_ends_and_that_begins():
+    ledger = Ledger()
+    told(ledger, view(seen(["pending"], {})))
+    found = told(ledger, view(seen(["firing"], {"understated": [0]})))
+
+    assert steps(found) == [
+        ("0", "understated", "pending", "firing"),
+        ("0", "offset", "pending", "ok"),
+    ]
+
+
+def test_alerts_of_any_name_are_told_and_a_suspect_reference_once():
+    suspect = Suspect("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 800.0, 9, 8, (0, 1, 2))
+    ledger = Ledger()
+    active = {"reference_suspect": [0, 1, 2], "reference_stale": [2]}
+    found = told(ledger, view(seen(["ok"] * 3, active, suspects=(suspect,))))
+
+    assert steps(found) == [
+        ("2", "reference_stale", "ok", "firing"),
+        ("3", "reference_suspect", "ok", "firing"),
+    ]
+    assert str(found[1]).startswith("S3 looks 1.4 ug/m3 high")
+    assert str(found[1]) in suspect.sentence
+    assert steps(told(ledger, view(seen(["ok"] * 3, {})))) == [
+        ("2", "reference_stale", "firing", "resolved"),
+        ("3", "reference_suspect", "firing", "resolved"),
+    ]
+
+
+def test_an_alert_that_a_revision_takes_back_is_corrected_once():
+    rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
+    past = Memory()
+    plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
+    network, ledger, chance = Network(plan, past), Ledger(), random.Random(5)
+
+    def take(*observations: Reading | Reference) -> list[Transition]:
+        outcome = network.observe(observations, 1000.0)
+        past.keep(outcome.pairs, [each for each in observations if isinstance(each, Reference)])
+        network.apply(outcome.pairs)
+        snapshot, watch = network.evaluate(1000.0), network.watch
+        changes = network.take_transitions()
+        now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
+        found = ledger.differences(now)
+        ledger.take(found)
+        return [each for each in found if each.is_news]
+
+    def reference(at: int, value: float, revision: int = 0) -> Reference:
+        return Reference("s", "x", float(at), value, 0.1, identity=f"r{at}", revision=revision)
+
+    def reading(at: int) -> Reading:
+        return Reading("s", "x", float(at), 10.0 + chance.gauss(0.0, 1.0), u=1.0)
+
+    assert take(*[each for at in range(60) for each in (reading(at), reference(at, 10.0))]) == []
+    wrong = [each for at in range(60, 75) for each in (reading(at), reference(at, 14.0))]
+    (begun,) = take(*wrong)
+    assert steps([begun])[0][1:] == ("offset", begun.before, "firing")
+    (over,) = take(*[reference(at, 10.0, revision=1) for at in range(60, 75)])
+    assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
+    assert take(reading(75), reference(75, 10.0)) == []
+
+
+class Heard:
+    """A sink that lists what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Transition] = []
+
+    def deliver(self, transition: Transition) -> None:
+        self.heard.append(transition)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.fixture
+def journal(tmp_path: Path):
+    opened = Journal(tmp_path / "journal", transitions_kept=100)
+    yield opened
+    opened.close()
+
+
+def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(journal, monkeypatch):
+    dispatch, now = Dispatch(journal), view(seen(["firing"], {"offset": [0]}))
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.alerts, "write", _full)
+        dispatch.tell(now)
+    assert dispatch.history == ()
+    dispatch.tell(view(seen(["ok"], {})))
+    dispatch.tell(now._replace(taken_back=frozenset()))
+    assert [each.after for each in dispatch.history] == ["firing"]
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.alerts, "write", _full)
+        dispatch.tell(view(seen(["ok"], {}), taken_back=frozenset({0})))
+    dispatch.tell(view(seen(["ok"], {})))
+    assert (dispatch.history[0].after, dispatch.history[0].corrected) == ("resolved", True)
+    assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
+    dispatch.close()
+
+
+def _full(*_words: object) -> None:
+    raise JournalFullError("no space")
+
+
+def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(journal):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(journal)
+    dispatch.tell(view(alarm))
+    for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
+        dispatch.tell(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.tell(view(alarm))
+    dispatch.close()
+
+    sink = Heard()
+    dispatch = Dispatch(journal, [Outlet("new", sink, CALM)])
+    dispatch.tell(view(alarm))
+    until("it is told", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == [1]
+    dispatch.tell(view(calm))
+    until("it is told more", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
+
+    dispatch = Dispatch(journal)
+    for _ in range(60):
+        dispatch.tell(view(alarm))
+        dispatch.tell(view(calm))
+    dispatch.close()
+    sink = Heard()
+    dispatch = Dispatch(journal, [Outlet("new", sink, CALM)])
+    dispatch.tell(view(calm))
+    until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == list(range(183, 283))
+    assert dispatch.figures()["new"].dropped == 20
+    dispatch.close()
