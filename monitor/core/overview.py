@@ -18,7 +18,7 @@ from monitor.core.lifecycle import FIRING
 from monitor.core.model import Bool, Float, Int
 from monitor.core.remedies import Estimate
 from monitor.core.rules import SeriesRules
-from monitor.core.sentences import Circumstances, column, sentence
+from monitor.core.sentences import NOTHING, Circumstances, column, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.suspects import Suspect
 from monitor.core.thresholds import Judged, Threshold, Thresholds
@@ -56,7 +56,8 @@ class Overview:
         self._rules: Final = rules
         self.thresholds: Final = Thresholds(thresholds)
         self._sentences: list[str] = []
-        self._told: list[tuple[object, ...]] = []
+        self._states: tuple[str, ...] = ()
+        self._about: dict[int, Circumstances] = {}
 
     def snapshot(self, now: Known, changed: set[int]) -> Snapshot:
         """Return what is known; the numbers of ``changed`` series are others than last time."""
@@ -81,7 +82,8 @@ class Overview:
         beyond = self.thresholds.judge(
             Judged(now.names, now.statistics, now.pairs, now.last_pair, ~withdrawn, now.baseline)
         )
-        self._tell(now, states, age != COMPARED, alerts["rejected_share"], beyond, changed)
+        about = _circumstances(now, age != COMPARED, alerts["rejected_share"], beyond)
+        self._tell(now, states, about, changed)
         return Snapshot(
             time=now.time,
             names=now.names,
@@ -105,41 +107,53 @@ class Overview:
         self,
         now: Known,
         states: tuple[str, ...],
-        uncompared: Bool,
-        rejected: Bool,
-        beyond: Mapping[str, Bool],
+        about: dict[int, Circumstances],
         changed: set[int],
     ) -> None:
-        """Put into words again what changed: the numbers of a series, or what it is in."""
-        suspected: dict[int, str] = {}
-        for each in now.suspects:
-            suspected |= dict.fromkeys(each.rows, each.sentence)
-        flags = zip(states, uncompared.tolist(), rejected.tolist(), strict=True)
-        for row, (state, alone, refused) in enumerate(flags):
-            crossed = tuple(name for name, active in beyond.items() if active[row])
-            suspicion = suspected.get(row, "")
-            told = (state, alone, refused, suspicion, crossed)
-            known = row < len(self._told)
-            if row not in changed and known and told == self._told[row]:
-                continue
-            waiting = float(now.last_reading[row] - now.last_pair[row])
-            words = sentence(
-                state,
+        """Put into words again what changed: the numbers of a series, its state, what is about."""
+        known = len(self._sentences)
+        stale = changed.union(range(known, len(states)))
+        if states[:known] != self._states:
+            pairs = zip(states, self._states, strict=False)
+            stale.update(row for row, (one, other) in enumerate(pairs) if one != other)
+        stale.update(
+            row
+            for row in about.keys() | self._about.keys()
+            if about.get(row) != self._about.get(row)
+        )
+        self._sentences += [""] * (len(states) - known)
+        for row in stale:
+            self._sentences[row] = sentence(
+                states[row],
                 now.judgements[row],
                 int(now.pairs[row]),
                 column(now.statistics, row),
-                Circumstances(
-                    uncompared_seconds=waiting if alone else 0.0,
-                    rejected=float(now.rejected[row]) if refused else 0.0,
-                    suspicion=suspicion,
-                    beyond=crossed,
-                ),
+                about.get(row, NOTHING),
             )
-            if known:
-                self._told[row], self._sentences[row] = told, words
-            else:
-                self._told.append(told)
-                self._sentences.append(words)
+        self._states, self._about = states, about
+
+
+def _circumstances(
+    now: Known, uncompared: Bool, rejected: Bool, beyond: Mapping[str, Bool]
+) -> dict[int, Circumstances]:
+    """Return what is to be said besides of the series of which there is anything."""
+    suspicion: dict[int, str] = {}
+    for each in now.suspects:
+        suspicion |= dict.fromkeys(each.rows, each.sentence)
+    special = uncompared | rejected
+    for active in beyond.values():
+        special = special | active
+    rows = {*np.flatnonzero(special).tolist(), *suspicion}
+    waiting = now.last_reading - now.last_pair
+    return {
+        row: Circumstances(
+            uncompared_seconds=float(waiting[row]) if uncompared[row] else 0.0,
+            rejected=float(now.rejected[row]) if rejected[row] else 0.0,
+            suspicion=suspicion.get(row, ""),
+            beyond=tuple(name for name, active in beyond.items() if active[row]),
+        )
+        for row in rows
+    }
 
 
 def _column(now: Known, name: str) -> Float:
