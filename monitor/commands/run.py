@@ -9,14 +9,17 @@ from pathlib import Path
 
 from monitor.assembly import Parts, assemble, mqtt_settings
 from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
+from monitor.config.kinds import is_loopback
 from monitor.daemon import Daemon
 from monitor.decode import DECODERS
 from monitor.journal.repairing import recover
 from monitor.logs import configure
+from monitor.memory import settle
 from monitor.notify import Supervisor
 from monitor.publishing import Publisher
 from monitor.sinks import Keys, Outlet, outlets
 from monitor.sources.mqtt import MqttSource
+from monitor.web.access import access_of
 from monitor.web.service import Service
 
 _log = logging.getLogger("monitor")
@@ -53,17 +56,23 @@ def _recover(path: Path) -> None:
 
 def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Outlet]) -> None:
     """Serve HTTP and take messages until told to stop."""
+    http = settings.http
+    access = access_of(
+        http.web_config, http.host, is_local=is_loopback(http.host), allow_remote=http.allow_remote
+    )
     service = Service(
         settings.http.host,
         settings.http.port,
         connections_max=settings.http.max_connections,
         header_timeout_seconds=settings.http.header_timeout_seconds,
+        access=access,
     )
     service.start()
     _log.info("page and metrics on %s", service.url)
     with Supervisor.of_environment() as supervisor:
         daemon = Daemon(parts, source, Publisher(parts, service, sinks), supervisor=supervisor)
         daemon.stop_on_signals()
+        settle()
         try:
             daemon.run()
         finally:

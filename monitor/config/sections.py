@@ -286,8 +286,13 @@ class Http(Section):
     port: int = setting(9108, "Port to listen on; 0 takes a free one.", ge=0, le=65_535)
     allow_remote: bool = setting(
         default=False,
-        description="Whether other machines may read it; there is no password, so put a proxy "
-        "in front.",
+        description="Whether other machines may read it without encryption and password; put a "
+        "proxy in front.",
+    )
+    web_config: File | None = setting(
+        None,
+        "Prometheus' web configuration file (exporter-toolkit): tls_server_config and "
+        "basic_auth_users with bcrypt hashes; null for neither.",
     )
     max_connections: int = setting(64, "At most so many connections at a time.", ge=1, le=10_000)
     header_timeout_seconds: float = setting(
@@ -296,11 +301,11 @@ class Http(Section):
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Whoever opens the pages to other machines says so."""
-        if not self.allow_remote and not is_loopback(self.host):
+        if not (self.allow_remote or self.web_config or is_loopback(self.host)):
             yield Contradiction(
                 ("host",),
                 "would let other machines read the pages, which ask for no password; write "
-                "127.0.0.1, or allow_remote: true if you want that",
+                "127.0.0.1, give web_config, or allow_remote: true if you want that",
             )
 
 

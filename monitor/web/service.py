@@ -5,6 +5,7 @@ Rules of this file: it reads one immutable page and touches nothing else of the 
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.errors import CANNOT_CREATE, MonitorError
 from monitor.guidance import ADDRESS
+from monitor.web.access import OPEN, Access
 from monitor.web.page import Page
 from monitor.web.wishes import Wishes
 
@@ -39,6 +41,7 @@ class Service:
         *,
         connections_max: int = 64,
         header_timeout_seconds: float = 5.0,
+        access: Access = OPEN,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._host: Final = host
@@ -47,6 +50,7 @@ class Service:
         self.connections_max: Final = connections_max
         self.stopping = False
         self._header_timeout_seconds: Final = header_timeout_seconds
+        self._access: Final = access
         self._monotonic: Final = monotonic
         self._page: Page | None = None
         self.wishes = Wishes(monotonic)
@@ -59,7 +63,7 @@ class Service:
     def url(self) -> str:
         """Address of the page."""
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._bound}"
+        return f"{'http' if self._access.tls is None else 'https'}://{host}:{self._bound}"
 
     def start(self) -> None:
         """Listen, and answer in a thread; raises ServiceError if the address is taken."""
@@ -112,10 +116,12 @@ class Service:
         import uvicorn  # noqa: PLC0415 - it would delay the start of the data's thread
 
         from monitor.web.application import application  # noqa: PLC0415
-        from monitor.web.limits import limited  # noqa: PLC0415
+        from monitor.web.authentication import Authenticated  # noqa: PLC0415
+        from monitor.web.limits import limited, loop_of  # noqa: PLC0415
 
+        app, users = application(self), self._access.users
         settings = uvicorn.Config(
-            application(self),
+            Authenticated(app, users) if users else app,
             http=limited(self.connections_max, self._header_timeout_seconds),
             ws="none",
             lifespan="off",
@@ -125,6 +131,9 @@ class Service:
             server_header=False,
             timeout_keep_alive=5,
         )
+        settings.load()
+        settings.ssl = self._access.tls
         self._server = uvicorn.Server(settings)
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-        self._server.run(sockets=[listener])
+        with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
+            runner.run(self._server.serve(sockets=[listener]))

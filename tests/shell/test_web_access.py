@@ -1,0 +1,335 @@
+"""TLS, passwords and limits of the pages, in the format of Prometheus' web configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import bcrypt
+import pytest
+from harness.certificates import Authority
+from harness.programs import until
+
+from monitor.web import Service
+from monitor.web.access import OPEN, Access, AccessError, access_of, read
+from monitor.web.authentication import Authenticated
+
+WORD = "correct horse"
+HASH = bcrypt.hashpw(WORD.encode(), bcrypt.gensalt(4)).decode()
+PATHS = ("/", "/metrics", "/healthz", "/readyz", "/api/v1/series", "/api/v1/openapi.json", "/none")
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory) -> Authority:
+    made = Authority(tmp_path_factory.mktemp("authority"))
+    made.issue("server", "localhost", "127.0.0.1")
+    made.issue("reader", "reader.example")
+    return made
+
+
+def web_config(folder: Path, authority: Authority, extra: str = "", users: str = "") -> Path:
+    file = folder / "web.yml"
+    place = authority.ca_file.parent
+    tls = f"tls_server_config:\n  cert_file: {place}/server.pem\n  key_file: {place}/server.key\n"
+    file.write_text(f"{tls}{extra}{users}", encoding="utf-8")
+    return file
+
+
+USERS = f"basic_auth_users:\n  prometheus: {HASH}\n  anna: {HASH}\n"
+
+
+def served(access: Access) -> Iterator[Service]:
+    service = Service("127.0.0.1", 0, access=access, header_timeout_seconds=1.0)
+    service.start()
+    try:
+        until("the service to listen", lambda: _listens(service))
+        yield service
+    finally:
+        service.stop()
+
+
+def _listens(service: Service) -> bool:
+    return service._server is not None and service._server.started
+
+
+def port(service: Service) -> int:
+    return int(service.url.rpartition(":")[2])
+
+
+def ask(
+    service: Service,
+    path: str,
+    tls: ssl.SSLContext | None = None,
+    given: bytes | None = None,
+    method: str = "GET",
+) -> http.client.HTTPResponse:
+    """Return the answer, read whole."""
+    if tls is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port(service), timeout=10)
+    else:
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", port(service), timeout=10, context=tls
+        )
+    headers = {} if given is None else {"Authorization": given}
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        return answer
+    finally:
+        connection.close()
+
+
+def basic(name: str, word: str) -> bytes:
+    return b"Basic " + base64.b64encode(f"{name}:{word}".encode())
+
+
+@pytest.fixture
+def with_users() -> Iterator[Service]:
+    yield from served(Access(None, {"anna": HASH.encode()}))
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+
+def test_a_file_as_prometheus_takes_it_is_read(authority, tmp_path):
+    more = "  min_version: TLS13\n  client_auth_type: NoClientCert\n"
+    access = read(web_config(tmp_path, authority, more, USERS))
+
+    assert access.tls.minimum_version is ssl.TLSVersion.TLSv1_3
+    assert access.users == {"prometheus": HASH.encode(), "anna": HASH.encode()}
+    assert access.is_closed
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("tls_server_config: {cert_file: no.pem, key_file: no.key}", "No such file"),
+        ("tls_server_config: {cert_file: a.pem}", "key_file: field required"),
+        ("http_server_config: {http2: true}", "http_server_config: is not known here"),
+        ("basic_auth_users: {anna: plain-secret}", "must be a bcrypt hash"),
+        ("basic_auth_users: {anna: $2y$31$" + "a" * 53 + "}", "must be a bcrypt hash"),
+        ('basic_auth_users: {"a:b": ' + HASH + "}", "basic_auth_users.a:b"),
+        ("basic_auth_users: [anna]", "basic_auth_users"),
+        ("users: &a [*a]", "1:8"),
+        ("- 1", "web.yml"),
+    ],
+)
+def test_a_wrong_file_is_refused_without_a_word_of_its_secrets(text, why, tmp_path):
+    file = tmp_path / "web.yml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(AccessError) as refused:
+        read(file)
+
+    assert why in str(refused.value)
+    assert str(file) in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert refused.value.exit_code == 78
+
+
+def test_a_file_that_is_not_there_or_no_certificate_is_refused(tmp_path):
+    with pytest.raises(AccessError, match="cannot be read"):
+        read(tmp_path / "none.yml")
+    (tmp_path / "a.pem").write_text("not a certificate", encoding="utf-8")
+    file = tmp_path / "web.yml"
+    file.write_text("tls_server_config: {cert_file: a.pem, key_file: a.pem}", encoding="utf-8")
+    with pytest.raises(AccessError, match="cannot be used"):
+        read(file)
+
+
+def test_readers_certificates_need_their_authority(authority, tmp_path):
+    more = "  client_auth_type: RequireAndVerifyClientCert\n"
+    with pytest.raises(AccessError, match="needs client_ca_file"):
+        read(web_config(tmp_path, authority, more))
+
+
+def test_hashes_are_in_no_representation(authority, tmp_path):
+    access = read(web_config(tmp_path, authority, "", USERS))
+    assert HASH not in repr(access) + str(vars(Service("127.0.0.1", 0, access=access)))
+
+
+@pytest.mark.parametrize(
+    ("extra", "users", "allow", "is_refused"),
+    [
+        ("", USERS, False, False),
+        ("", "", False, True),
+        ("", "", True, False),
+        ("  client_auth_type: RequireAndVerifyClientCert\n", "", False, False),
+    ],
+)
+def test_other_machines_need_encryption_and_a_password(
+    extra, users, allow, is_refused, authority, tmp_path
+):
+    extra += f"  client_ca_file: {authority.ca_file}\n" if extra else ""
+    file = str(web_config(tmp_path, authority, extra, users))
+    assert access_of(file, "127.0.0.1", is_local=True, allow_remote=False).tls is not None
+    if is_refused:
+        with pytest.raises(AccessError, match=r"http\.host 0\.0\.0\.0 lets other machines read"):
+            access_of(file, "0.0.0.0", is_local=False, allow_remote=allow)
+    else:
+        access_of(file, "0.0.0.0", is_local=False, allow_remote=allow)
+
+
+def test_passwords_without_encryption_do_not_open_the_pages_to_other_machines(tmp_path):
+    file = tmp_path / "web.yml"
+    file.write_text(USERS, encoding="utf-8")
+    with pytest.raises(AccessError, match="not both"):
+        access_of(str(file), "::", is_local=False, allow_remote=False)
+    assert access_of(None, "127.0.0.1", is_local=True, allow_remote=False) is OPEN
+
+
+# -- passwords ----------------------------------------------------------------------------------
+
+
+def test_nothing_is_shown_without_the_password(with_users):
+    for path in PATHS:
+        for method in ("GET", "HEAD", "POST"):
+            answer = ask(with_users, path, method=method)
+            assert answer.status == 401
+            assert answer.headers["www-authenticate"].startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        basic("anna", "wrong"),
+        basic("bert", WORD),
+        basic("", WORD),
+        basic("anna", WORD + "\0"),
+        basic("anna", WORD + "x" * 100),
+        basic("anna" * 500, WORD),
+        b"Basic !!!",
+        b"Basic",
+        b"Basic " + base64.b64encode(b"\xff\xfe:x"),
+        b"Bearer " + base64.b64encode(f"anna:{WORD}".encode()),
+    ],
+)
+def test_no_other_word_opens(given, with_users):
+    for _ in range(2):
+        assert ask(with_users, "/healthz", given=given).status == 401
+
+
+def test_the_right_password_opens_again_and_again(with_users):
+    for _ in range(3):
+        assert ask(with_users, "/healthz", given=basic("anna", WORD)).status == 200
+        assert ask(with_users, "/healthz", given=basic("anna", "wrong")).status == 401
+
+
+def test_what_was_tried_is_remembered_within_bounds_and_not_as_itself():
+    async def nothing(*_: object) -> None:
+        pass
+
+    async def tried() -> dict[bytes, bool]:
+        asked = Authenticated(nothing, {"anna": HASH.encode()})
+        for number in range(300):
+            assert not await asked._may_enter(basic("anna", f"{number}"))
+        assert await asked._may_enter(basic("anna", WORD))
+        return asked._known
+
+    known = asyncio.run(tried())
+    assert len(known) == 256
+    assert sum(known.values()) == 1
+    assert all(len(digest) == 32 and WORD.encode() not in digest for digest in known)
+
+
+def test_many_who_try_passwords_wait_in_a_short_line():
+    statuses: list[int] = []
+
+    async def app(_scope: object, _receive: object, _send: object) -> None:
+        statuses.append(200)
+
+    async def send(message: dict) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def receive() -> dict:
+        return {}
+
+    async def crowd() -> None:
+        asked = Authenticated(app, {"anna": HASH.encode()})
+        scopes = [
+            {"type": "http", "headers": [(b"authorization", basic("anna", str(at)))]}
+            for at in range(40)
+        ]
+        await asyncio.gather(*(asked(scope, receive, send) for scope in scopes))
+
+    asyncio.run(crowd())
+    assert statuses.count(429) == 24
+    assert statuses.count(401) == 16
+
+
+# -- encryption ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def encrypted(authority, tmp_path) -> Iterator[Service]:
+    yield from served(read(web_config(tmp_path, authority, "", USERS)))
+
+
+def trusting(authority: Authority) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(authority.ca_file))
+
+
+def test_pages_come_encrypted_to_whoever_trusts_the_certificate(encrypted, authority):
+    assert encrypted.url.startswith("https://")
+    tls = trusting(authority)
+    assert ask(encrypted, "/healthz", tls, basic("anna", WORD)).status == 200
+    assert ask(encrypted, "/healthz", tls).status == 401
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(encrypted, "/healthz", ssl.create_default_context())
+
+
+def test_nothing_is_answered_unencrypted(encrypted):
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        ask(encrypted, "/healthz", None, basic("anna", WORD))
+
+
+def test_old_encryption_is_refused(encrypted, authority):
+    old = trusting(authority)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert ask(encrypted, "/healthz", old, basic("anna", WORD)).status == 200
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        ask(encrypted, "/healthz", old, basic("anna", WORD))
+
+
+def test_only_readers_with_a_certificate_are_let_in(authority, tmp_path):
+    more = (
+        f"  client_ca_file: {authority.ca_file}\n  client_auth_type: RequireAndVerifyClientCert\n"
+    )
+    for service in served(read(web_config(tmp_path, authority, more))):
+        tls = trusting(authority)
+        with pytest.raises((ssl.SSLError, http.client.HTTPException, ConnectionError)):
+            ask(service, "/healthz", tls)
+        place = authority.ca_file.parent
+        tls.load_cert_chain(place / "reader.pem", place / "reader.key")
+        assert ask(service, "/healthz", tls).status == 200
+
+
+def test_whoever_never_greets_is_cut_off(encrypted, authority):
+    silent = [socket.create_connection(("127.0.0.1", port(encrypted))) for _ in range(100)]
+    try:
+        answer = ask(encrypted, "/healthz", trusting(authority), basic("anna", WORD))
+        assert answer.status == 200
+        for each in silent:
+            each.settimeout(10)
+            assert each.recv(1) == b""
+    finally:
+        for each in silent:
+            each.close()
+
+
+# -- nothing can be changed ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_whoever_has_the_password_can_still_only_read(method, with_users):
+    for path in PATHS[:-1]:
+        assert ask(with_users, path, given=basic("anna", WORD), method=method).status == 405
