@@ -1,7 +1,8 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
 # `make test-3.13` tests with another Python (T=tests/core only a part), `make sbom` lists what is in
-# it and under which licences, into build/; both need uv.
+# it and under which licences, into build/; `make audit` holds what is locked against the published
+# advisories, and the code against bandit's rules. They need uv.
 
 S ?=
 T ?=
@@ -16,7 +17,7 @@ DEMO = .venv/bin/monitor
 TEST = .venv/bin/python -m
 endif
 
-.PHONY: demo test test-% sbom clean
+.PHONY: demo test test-% sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -34,6 +35,13 @@ sbom:
 	    pip-licenses --from=mixed --order=license --with-urls --format=csv \
 	    --output-file build/licences.csv
 	@echo "build/sbom.json (CycloneDX 1.5), build/licences.csv"
+
+audit:
+	mkdir -p build
+	uv export --quiet --locked --all-extras --no-emit-project --output-file build/audited.txt
+	uv run --quiet --isolated --no-project --with pip-audit \
+	    pip-audit --strict --no-deps --disable-pip --requirement build/audited.txt
+	uv run --quiet --locked --extra dev bandit --quiet --recursive --configfile pyproject.toml monitor
 
 .venv/%.stamp: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python 3.11 or newer is needed; set PYTHON=")'
