@@ -7,9 +7,7 @@ processor time (user + system) a message, read from /proc. Run: python benchmark
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import shutil
 import statistics
 import subprocess
@@ -26,10 +24,9 @@ from firehose import packet, pour
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import free_port
+from messages import REFERENCE_EVERY, SENSORS, readings_and_references
 
-MESSAGES = 60_000
-SENSORS = 1000
-REFERENCE_EVERY = 20
+MESSAGES = 200_000
 ROUNDS = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 PEER_SETTINGS = """
@@ -51,19 +48,11 @@ def processor_seconds(pid: int) -> float:
 
 
 def packets(first: int) -> list[bytes]:
-    """Return the messages of a round: event time moves a second from one to the next."""
-    chance = random.Random(first)
-    made = []
-    for at in range(MESSAGES):
-        sensor, second = at % SENSORS, first + at // SENSORS
-        hour, rest = divmod(second, 3600)
-        stamp = f"2026-01-{1 + hour // 24:02}T{hour % 24:02}:{rest // 60:02}:{rest % 60:02}Z"
-        body = {"time": stamp, "value": round(chance.gauss(500, 50), 2), "u": 5.0}
-        line = json.dumps(body).encode()
-        made.append(packet(f"monitor/s{sensor}/mass/reading", line, len(made)))
-        if at // SENSORS % REFERENCE_EVERY == 0:
-            made.append(packet(f"monitor/s{sensor}/mass/reference", line, len(made)))
-    return made
+    """Return the messages of a round."""
+    return [
+        packet(topic, payload, number)
+        for number, (topic, payload) in enumerate(readings_and_references(first, MESSAGES))
+    ]
 
 
 def measured(pid: int, done: Callable[[], bool], port: int, first: int) -> float:

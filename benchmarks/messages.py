@@ -7,12 +7,14 @@ import random
 
 SENSORS = 1000
 REFERENCE_EVERY = 20
+U = 5.0
+U_REF = 0.5
 
 
 def readings_and_references(first: int, readings: int) -> list[tuple[str, bytes]]:
     """Return (topic, payload) of so many readings, and references, from second ``first`` on.
 
-    Every sensor sends one reading a second of event time.
+    Every sensor sends one reading a second of event time, and is as right as it says.
     """
     chance = random.Random(first)
     made = []
@@ -20,9 +22,10 @@ def readings_and_references(first: int, readings: int) -> list[tuple[str, bytes]
         sensor, second = at % SENSORS, first + at // SENSORS
         hour, rest = divmod(second, 3600)
         stamp = f"2026-01-{1 + hour // 24:02}T{hour % 24:02}:{rest // 60:02}:{rest % 60:02}Z"
-        body = {"time": stamp, "value": round(chance.gauss(500, 50), 2), "u": 5.0}
-        line = json.dumps(body).encode()
-        made.append((f"monitor/s{sensor}/mass/reading", line))
+        true = chance.gauss(500, 50)
+        body = {"time": stamp, "value": round(chance.gauss(true, U), 2), "u": U}
+        made.append((f"monitor/s{sensor}/mass/reading", json.dumps(body).encode()))
         if at // SENSORS % REFERENCE_EVERY == 0:
-            made.append((f"monitor/s{sensor}/mass/reference", line))
+            body = {"time": stamp, "value": round(true, 2), "u": U_REF}
+            made.append((f"monitor/s{sensor}/mass/reference", json.dumps(body).encode()))
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final, Protocol
 
@@ -29,10 +29,10 @@ _FULL_RETRY_SECONDS: Final = 1.0
 class Source(Connection, Protocol):
     """Where messages come from; ``acknowledge`` says they are durable."""
 
-    def receive(self, timeout: float) -> list[Message]:
+    def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds."""
 
-    def acknowledge(self, messages: list[Message]) -> int:
+    def acknowledge(self, messages: Sequence[Message]) -> int:
         """Tell the source that ``messages`` are durable."""
 
     def close(self) -> None:

@@ -127,6 +127,8 @@ class Bucket:
         self.references.insert(place, reference)
         self.identities.insert(place, identity)
         self.digests.insert(place, digest(*identity))
+        for lane in self.lanes:
+            lane.latest_reference = max(lane.latest_reference, time)
         if reference.start < reference.end:
             reach = max(abs(time - reference.start), abs(reference.end - time))
             self.span_seconds = max(self.span_seconds, reach)
@@ -177,12 +179,13 @@ class Lane:
 
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
     A reading newer than all here touches no reference that is older than the reading before it by
-    more than ``reach_seconds``.
+    more than ``reach_seconds``; none is later than ``latest_reference``.
     """
 
     __slots__ = (
         "digest",
         "lag_seconds",
+        "latest_reference",
         "links",
         "reach_seconds",
         "readings",
@@ -198,6 +201,7 @@ class Lane:
         self.series = series
         self.lag_seconds = lag_seconds
         self.reach_seconds = reach_seconds
+        self.latest_reference = -math.inf
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []

@@ -117,9 +117,7 @@ class Pairing:
         if at < 0:
             return "duplicate"
         self.readings += 1
-        for link in lane.links:
-            if link.bucket.times:
-                self._settle_by_reading(lane, link.bucket, at)
+        self._settle_reading(lane, at)
         return "accepted"
 
     def take_newest(
@@ -148,21 +146,23 @@ class Pairing:
             lane.received.append(received)
             add_row(lane.series)
             add_time(observation.time)
-            for link in lane.links:
-                references = link.bucket.times
-                if references and references[-1] >= before - lane.reach_seconds:
-                    self._settle_by_reading(lane, link.bucket, len(times) - 1)
+            if lane.latest_reference >= before - lane.reach_seconds:
+                self._settle_reading(lane, len(times) - 1)
         else:
             place = len(observations)
         self.readings += place - first
         taken.accepted.extend(range(first, place))
         return place
 
-    def _settle_by_reading(self, lane: Lane, bucket: Bucket, at: int) -> None:
+    def _settle_reading(self, lane: Lane, at: int) -> None:
         """Settle the references that the reading at a place of a lane may touch."""
         mode, rules = self._modes[lane.series], self._rules[lane.series]
-        self._settle(lane, bucket, mode.touched_by_reading(lane, bucket, at, rules))
-        self._note()
+        for link in lane.links:
+            if link.bucket.times:
+                self._settle(
+                    lane, link.bucket, mode.touched_by_reading(lane, link.bucket, at, rules)
+                )
+                self._note()
 
     def add_reference(
         self, reference: Reference, received: float, *, recalled: bool = False
@@ -328,6 +328,8 @@ class Pairing:
             lane.links.append(link)
         if lane not in link.bucket.lanes:
             link.bucket.lanes.append(lane)
+            latest = link.bucket.times[-1] if link.bucket.times else -inf
+            lane.latest_reference = max(lane.latest_reference, latest)
             link.bucket.scope.series.add(lane.series)
             self._touched.add(link.bucket.scope)
 

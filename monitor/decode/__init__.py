@@ -77,6 +77,7 @@ class Router:
         maintenance: Maintenance | None = None,
     ) -> None:
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
+        self._filters: Final = {each.text: each.filter for each, _ in self._routes}
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
         self._known: dict[str, tuple[Decoder, dict[str, str], Route]] = {}
@@ -88,14 +89,11 @@ class Router:
         """Return what messages say, as :meth:`decode` would of each; most readings go faster."""
         decoded = Decoded([], [], [])
         add, add_source = decoded.observations.append, decoded.sources.append
-        plain_of, plain_reading, latest = (
-            self._plain.get,
-            native.plain_reading,
-            latest_time(received),
-        )
+        plain_of, plain_reading = self._plain.get, native.plain_reading
+        latest, bytes_max = latest_time(received), self._payload_bytes_max
         for at, (topic, payload) in enumerate(zip(topics, payloads, strict=True)):
             names = plain_of(topic)
-            if names is not None and len(payload) <= self._payload_bytes_max:
+            if names is not None and len(payload) <= bytes_max:
                 reading = plain_reading(payload, *names, latest)
                 if reading is not None:
                     add(reading)
@@ -155,7 +153,7 @@ class Router:
     def filter_of(self, topic: str) -> str:
         """Return the topic filter of the source that reads ``topic``; it was decoded before."""
         known = self._known.get(topic)
-        return Template.parse(known[2].template).filter if known is not None else ""
+        return self._filters[known[2].template] if known is not None else ""
 
     def sensor_of(self, topic: str) -> str:
         """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -30,6 +30,7 @@ from monitor.decode.route import Route
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 Revision = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # what JSON numbers carry exactly
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 RANKS: Final = {"prelim": 0, "final": 1, "void": 2}
 
 
@@ -55,8 +56,8 @@ class PlainReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Payload of most readings: what is beyond it is for :class:`NativeReading`."""
 
     time: Instant
-    value: float
-    u: float
+    value: Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
+    u: Annotated[float, msgspec.Meta(ge=U_MIN, le=VALUE_MAX)]
     unit: str = ""
     key: str = ""
     seq: str = ""
@@ -135,17 +136,27 @@ def plain_reading(
         body = _plain(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    value, u, key, sequence = body.value, body.u, body.key, body.seq
-    time = body.time.timestamp()
-    if not (-VALUE_MAX <= value <= VALUE_MAX and U_MIN <= u <= VALUE_MAX and time <= latest):
+    instant = body.time
+    if instant.microsecond:
+        time = instant.timestamp()
+    else:  # the same number for less
+        since = instant - EPOCH
+        time = since.days * 86_400.0 + since.seconds
+    if time > latest:
         return None
+    if body.unit or body.key or body.seq:
+        return _plain_but_named(body, sensor, quantity, unit, time)
+    return Reading(sensor, quantity, time, body.value, body.u)
+
+
+def _plain_but_named(
+    body: PlainReading, sensor: str, quantity: str, unit: str, time: float
+) -> Reading | None:
     if body.unit and unit and body.unit != unit:
         return None
-    if key or sequence:
-        if not (is_key(key) and is_key(sequence)):
-            return None
-        return Reading(sensor, quantity, time, value, u, NAN, NAN, NAN, key, sequence)
-    return Reading(sensor, quantity, time, value, u)
+    if not (is_key(body.key) and is_key(body.seq)):
+        return None
+    return Reading(sensor, quantity, time, body.value, body.u, NAN, NAN, NAN, body.key, body.seq)
 
 
 def _to_reading(
