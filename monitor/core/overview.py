@@ -141,8 +141,8 @@ def _circumstances(
     for each in now.suspects:
         suspicion |= dict.fromkeys(each.rows, each.sentence)
     special = uncompared | rejected
-    for active in beyond.values():
-        special = special | active
+    for crossed in beyond.values():
+        special = special | crossed
     rows = {*np.flatnonzero(special).tolist(), *suspicion}
     waiting = now.last_reading - now.last_pair
     return {
@@ -150,7 +150,7 @@ def _circumstances(
             uncompared_seconds=float(waiting[row]) if uncompared[row] else 0.0,
             rejected=float(now.rejected[row]) if rejected[row] else 0.0,
             suspicion=suspicion.get(row, ""),
-            beyond=tuple(name for name, active in beyond.items() if active[row]),
+            beyond=tuple(name for name, crossed in beyond.items() if crossed[row]),
         )
         for row in rows
     }
