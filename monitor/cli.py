@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
     "doctor": "say why there are no pairs",
     "score": "statistics of a file of pairs or of a stream",
+    "compare": "two sensors on their common events, or one before and after",
     "report": "write a page on a file of pairs, of a stream, or on what a daemon has",
     "export": "write the pairs of a daemon to a file: CSV, JSON lines, Parquet",
     "replay": "publish a recorded stream to the broker, as if it were live",

@@ -6,10 +6,53 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.core.columns import Columns
+import numpy as np
+
+from monitor.core.columns import Columns, in_blocks
 from monitor.core.judgements import judge, pairs_around
+from monitor.core.model import Int
+from monitor.core.scores import Density
+from monitor.core.statistics import compute
 from monitor.core.watch import Change
 from monitor.recorded import Recorded
+
+
+def events_of(recorded: Recorded) -> Int:
+    """Return the occasion of each pair: its reference's identity, else its time and reference."""
+    rows = recorded.pairs
+    if rows["reference_id"].any():
+        return np.asarray(rows["reference_id"].astype(np.int64))
+    both = np.stack([rows["time"], rows["reference"]])
+    return np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
+    """Return the figures of the only series of ``one`` block by block in time (C-32).
+
+    Blocks are of nearly equal count, at most one a pair.
+    """
+    parts = in_blocks(one, count)
+    hat = "_tophat" if density == "tophat" else ""
+    wanted = {
+        "bias": "bias",
+        "crps": f"crps{hat}",
+        "crps_expected_ratio": f"crps{hat}_expected_ratio",
+        "interval": "interval",
+        "zms": "zms",
+        "coverage": "coverage",
+        "auucc_gain": "auucc_gain",
+    }
+    found = compute(parts, list(wanted.values()))
+    ends = parts.starts + parts.counts - 1
+    return [
+        {
+            "since": instant(float(parts.time[first])),
+            "until": instant(float(parts.time[last])),
+            "n": int(last - first + 1),
+            "statistics": {key: number(found[name][at]) for key, name in wanted.items()},
+        }
+        for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
+    ]
 
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from monitor.core.columns import Columns
 from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
 from monitor.core.model import Observation
@@ -18,7 +20,7 @@ from monitor.core.rules import SeriesRules
 from monitor.core.statistics import STATISTICS, compute
 from monitor.errors import USAGE, MonitorError
 from monitor.recorded import Recorded, read
-from monitor.scoring import alerts, number
+from monitor.scoring import alerts, blocks, number
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000
@@ -26,6 +28,10 @@ VERSION: Final = 1
 HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
     *("coverage", "gain", "verdict"),
+)
+BLOCK_HEADS: Final = (
+    *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
+    "gain",
 )
 
 
@@ -43,6 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--bca", action="store_true", help=f"BCa intervals of {REPLICATES} replicates"
     )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
+    parser.add_argument(
+        "--blocks", type=int, metavar="N", default=0, help="figures of N parts in time as well"
+    )
     parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
 
 
@@ -50,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the statistics."""
     if not 0.0 < options.alpha < 1.0:
         raise ScoreError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+    if options.blocks < 0:
+        raise ScoreError(f"--blocks {options.blocks}: say into how many parts, such as 10")
     level = 1.0 - options.alpha
     recorded = read(Path(options.file), SeriesRules(level=level), _progress)
     for note in recorded.notes:
@@ -62,10 +73,18 @@ def run(options: argparse.Namespace) -> int:
     windows = recorded.columns(level)
     statistics = compute(windows, STATISTICS)
     intervals = _intervals(windows, bca=options.bca)
+    in_time = [
+        blocks(windows.take(np.array([row])), options.blocks, options.density)
+        for row in range(len(recorded.names) if options.blocks else 0)
+    ]
     if options.json:
-        print(json.dumps(_document(recorded, windows, statistics, intervals), allow_nan=False))
+        told = _document(recorded, windows, statistics, intervals)
+        for series, parts in zip(told["series"], in_time, strict=False):
+            series["blocks"] = parts
+        print(json.dumps(told, allow_nan=False))
     else:
         _print_table(recorded, windows, statistics, intervals, options.density)
+        _print_blocks(recorded, in_time)
     return 0
 
 
@@ -159,7 +178,30 @@ def _print_table(
                 "no alert" if alert is None else f"since {alert['since']}: {alert['sentence']}",
             )
         )
-    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
+    _print_lines(lines)
+
+
+def _print_blocks(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> None:
+    """Print a table a series, a line a block."""
+    for name, parts in zip(recorded.names, in_time, strict=False):
+        figures = [
+            [_text(math.nan if each is None else each) for each in part["statistics"].values()]
+            for part in parts
+        ]
+        print(f"\n{name.sensor} {name.quantity}, block by block")
+        _print_lines(
+            [
+                BLOCK_HEADS,
+                *(
+                    (part["since"], part["until"], str(part["n"]), *numbers)
+                    for part, numbers in zip(parts, figures, strict=True)
+                ),
+            ]
+        )
+
+
+def _print_lines(lines: list[tuple[str, ...]]) -> None:
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     for line in lines:
         cells = zip(line, widths, strict=True)
         print("  ".join(cell.ljust(width) for cell, width in cells).rstrip())

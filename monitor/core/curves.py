@@ -230,3 +230,38 @@ def permutation_test(
         apart = of_means(first / n) - of_means((total - first) / n)
         extreme += int(np.sum(np.abs(apart) >= least))
     return difference, (1.0 + extreme) / (1.0 + replicates)
+
+
+def shuffle_test(
+    one: tuple[Float, ...],
+    other: tuple[Float, ...],
+    *,
+    replicates: int,
+    seed: int,
+    of_means: Callable[[Float], Float] = area_of,
+    block: int = 1,
+) -> tuple[float, float]:
+    """Return the difference of a statistic of two sets of events and its two-sided p-value.
+
+    As :func:`permutation_test`, for sets that have no event in common, such as a sensor before and
+    after it was adjusted: under the null hypothesis any events, in blocks of ``block`` successive
+    ones, may be those of the first set.
+    """
+    a, b = np.stack(one, axis=1), np.stack(other, axis=1)
+    difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
+    parts = [(each, np.arange(0, each.shape[0], block)) for each in (a, b)]
+    sums = np.concatenate([np.add.reduceat(each, at, axis=0) for each, at in parts])
+    sizes = np.concatenate([np.diff(at, append=each.shape[0]) for each, at in parts])
+    first, count, total = parts[0][1].size, a.shape[0] + b.shape[0], sums.sum(axis=0)
+    random = np.random.Generator(np.random.SFC64(seed))
+    least = abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
+    extreme, portion = 0, max(1, PORTION // sizes.size)
+    for begin in range(0, replicates, portion):
+        lines = min(portion, replicates - begin)
+        chance = random.random((lines, sizes.size))
+        drawn = np.zeros_like(chance)
+        np.put_along_axis(drawn, np.argpartition(chance, first - 1, axis=1)[:, :first], 1.0, axis=1)
+        held, taken = drawn @ sums, (drawn @ sizes)[:, None]
+        apart = of_means(held / taken) - of_means((total - held) / (count - taken))
+        extreme += int(np.sum(np.abs(apart) >= least))
+    return difference, (1.0 + extreme) / (1.0 + replicates)

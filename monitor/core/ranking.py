@@ -38,6 +38,14 @@ Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 Profile = Literal["accuracy", "coverage", "balanced"]
 PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")
 REPLICATES: Final = 2_000
+# What people call the scores of the profiles.
+WORDS: Final = {
+    "crps": "CRPS",
+    "crps_tophat": "CRPS",
+    "quadratic": "quadratic score",
+    "quadratic_tophat": "quadratic score",
+    "interval": "interval score",
+}
 # Below this many common events there are means and ranks, but no intervals.
 MIN_EVENTS: Final = 20
 # Differences of means below this share of them are put down to rounding.
@@ -180,7 +188,7 @@ def ranking(
     if common is None:
         return None
     pairs, events = common
-    length = _block(pairs)
+    length = events_together(pairs)
     primary = score_of(profile, density)
     wanted = [score_of(each, density) for each in PROFILES] if names is None else [primary, *names]
     columns = {
@@ -201,17 +209,44 @@ def ranking(
     )
 
 
+def sentence(table: Ranking, names: Sequence[str]) -> str:
+    """Return in words who reads best by the primary score, and who may be as good.
+
+    Nobody is certainly better than a series whose rank may be 1.
+    """
+    column, rows = table.scores[table.primary], table.best_first.tolist()
+    leading = [row for row in rows if column.rank[row] == column.rank[rows[0]]]
+    near = [row for row in rows if row not in leading and column.rank_lower[row] == 1.0]
+    score = WORDS.get(table.primary, table.primary)
+    of_events = "1 common event" if table.events == 1 else f"{table.events} common events"
+    best = listed([names[row] for row in leading])
+    reads = "reads" if len(leading) == 1 else "read equally and"
+    told = f"On {of_events} {best} {reads} best by the mean {score}"
+    if table.events < MIN_EVENTS:
+        return f"{told}; with fewer than {MIN_EVENTS} that may be chance."
+    if not near:
+        return f"{told}, and certainly so." if len(leading) < len(rows) else f"{told}."
+    return f"{told}; {listed([names[row] for row in [*leading, *near]])} cannot be told apart."
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as people list them; of many only the first."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
 def _by_event(pairs: Columns, name: str) -> Float:
     """Return a score as a table (events x series)."""
     return np.ascontiguousarray(pairs.once(averaged(name).rows).reshape(pairs.starts.size, -1).T)
 
 
-def _block(pairs: Columns) -> int:
+def events_together(pairs: Columns) -> int:
     """Return how many successive events are drawn together: as the most dependent series asks.
 
     A lag-1 correlation within chance of 0 counts as none.
     """
-    n = int(pairs.counts[0])
+    n = int(pairs.counts.min())
     lag = float(np.nan_to_num(pairs.once(z_lag1)).max())
     return block_length(n, lag if lag > 2.0 / np.sqrt(n) else 0.0)
 

@@ -207,3 +207,22 @@ def test_a_score_without_a_mean_is_not_compared():
 
     with pytest.raises(KeyError, match="log_tophat"):
         comparison.compare_scores(c, c, "log_tophat", seed=1)
+
+
+def test_shuffled_labels_tend_to_those_of_every_choice():
+    random = np.random.default_rng(6)
+    rows, others = random.normal(size=5), random.normal(1.0, size=4)
+    both = np.concatenate([rows, others])
+    gaps = []
+    for some in itertools.combinations(range(9), 5):
+        held = np.isin(np.arange(9), some)
+        gaps.append(both[held].mean() - both[~held].mean())
+    seen = rows.mean() - others.mean()
+    want = np.mean(np.abs(gaps) >= abs(seen) - 1e-12)
+
+    difference, p = curves.shuffle_test(
+        (rows,), (others,), replicates=20_000, seed=1, of_means=curves.mean_of
+    )
+
+    assert difference == pytest.approx(seen, rel=1e-12)
+    assert p == pytest.approx(want, abs=4.0 * np.sqrt(want * (1.0 - want) / 20_000) + 1e-4)

@@ -1,0 +1,176 @@
+"""``monitor compare``: two sensors of a file on their common events, or one before and after."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monitor.comparing import MISS, SEED, Sides, document
+from monitor.core.comparison import Duel, of_parts, of_two
+from monitor.core.ranking import PROFILES, WORDS
+from monitor.core.rules import SeriesRules
+from monitor.errors import USAGE, MonitorError
+from monitor.recorded import Recorded, read
+from monitor.scoring import events_of, instant
+
+VERSION = 1
+_GAINS = {
+    "cost": "cost of the intervals as stated",
+    "cost_optimal": "least cost of the intervals stretched",
+    "mae": "mean absolute error",
+}
+
+
+class CompareError(MonitorError):
+    """There is nothing to compare; the message says why."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
+    parser.add_argument(
+        "--sensors",
+        nargs="+",
+        metavar="SENSOR",
+        required=True,
+        help="two to compare on their common events, or one: its first half against its second",
+    )
+    parser.add_argument(
+        "--at", metavar="TIME", help="with one sensor: before and from this time on, ISO 8601"
+    )
+    parser.add_argument("--quantity", help="needed where the sensors have several")
+    parser.add_argument("--profile", choices=PROFILES, default="balanced", help="what counts")
+    parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
+    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+    parser.add_argument(
+        "--miss", type=float, default=MISS, help=f"miss rate to compare widths at (default {MISS})"
+    )
+    parser.add_argument("--json", action="store_true", help="everything, for machines")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the comparison."""
+    for name in ("alpha", "miss"):
+        if not 0.0 < getattr(options, name) < 1.0:
+            raise CompareError(f"--{name}: it must lie between 0 and 1, such as 0.1")
+    if len(options.sensors) > 2:
+        raise CompareError("--sensors: name two sensors, or one; `monitor report` ranks more")
+    level = 1.0 - options.alpha
+    recorded = read(Path(options.file), SeriesRules(level=level))
+    rows = _rows(recorded, options.sensors, options.quantity)
+    sides = Sides(
+        *_named(options),
+        unit=recorded.names[rows[0]].unit,
+        density=options.density,
+        profile=options.profile,
+        miss=options.miss,
+    )
+    told = document(_duel(recorded, rows, sides, options, level), sides)
+    print(
+        json.dumps({"version": VERSION, **told}, allow_nan=False) if options.json else _text(told)
+    )
+    return 0
+
+
+def _named(options: argparse.Namespace) -> tuple[str, str]:
+    """Return what the two sides are called."""
+    if len(options.sensors) == 2:
+        return options.sensors[0], options.sensors[1]
+    (sensor,) = options.sensors
+    if options.at is None:
+        return f"{sensor} (first half)", f"{sensor} (second half)"
+    when = instant(_instant(options.at))
+    return f"{sensor} before {when}", f"{sensor} since {when}"
+
+
+def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[int]:
+    """Return the series that are meant."""
+    found = []
+    for sensor in dict.fromkeys(sensors):
+        rows = [
+            row
+            for row, name in enumerate(recorded.names)
+            if name.sensor == sensor and quantity in (None, name.quantity)
+        ]
+        if not rows:
+            known = ", ".join(sorted({name.sensor for name in recorded.names})[:20])
+            raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
+        if len(rows) > 1:
+            several = ", ".join(recorded.names[row].quantity for row in rows)
+            raise CompareError(f"{sensor} has {several}: say which with --quantity")
+        found += rows
+    if len(sensors) == 2 and len(found) == 1:
+        raise CompareError("--sensors: the same one twice; name it once to compare its halves")
+    if len({recorded.names[row].quantity for row in found}) > 1:
+        raise CompareError("the two measure different quantities and cannot be compared")
+    return found
+
+
+def _duel(
+    recorded: Recorded, rows: list[int], sides: Sides, options: argparse.Namespace, level: float
+) -> Duel | None:
+    windows = recorded.columns(level)
+    if len(rows) == 1:
+        at = None if options.at is None else _instant(options.at)
+        one = windows.take(np.array(rows))
+        return of_parts(one, at, sides.scores, seed=SEED, miss=sides.miss)
+    events = events_of(recorded)
+    kept = np.concatenate([np.flatnonzero(windows.series == row) for row in rows])
+    two = windows.take(np.array(rows))
+    return of_two(two, events[kept], sides.scores, seed=SEED, miss=sides.miss)
+
+
+def _instant(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise CompareError(f"--at {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
+    if found.tzinfo is None:
+        raise CompareError(f"--at {text}: has no zone; add Z or an offset such as +13:00")
+    return found.timestamp()
+
+
+def _text(told: dict[str, Any]) -> str:
+    """Return the sentences and a table."""
+    lines = [*told["sentences"], ""]
+    if told["scores"]:
+        lines.append(_line("", told["first"], told["second"], "p"))
+    for name, each in told["scores"].items():
+        lines.append(_line(f"mean {WORDS[name]}", each["first"], each["second"], each["p"]))
+    found = told["uncertainty"]
+    if found is not None:
+        what = {"auucc": "area under the curve", "auucc_gain": "gain over a constant u"}
+        row = (found["first"], found["second"], found["p"])
+        lines.append(_line(what[found["measure"]], *row))
+        at = f"gain in width at {told['miss']:g} missed"
+        lines.append(_line(at, found["gain_at_first"], found["gain_at_second"], ""))
+    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in told["gains"].items()]
+    if told["scores"]:
+        block, replicates, seed = told["block"], told["replicates"], told["seed"]
+        lines.append(f"\npermutation of {block} at a time, {replicates} replicates, seed {seed}")
+    return "\n".join(lines).rstrip()
+
+
+def _line(what: str, first: object, second: object, p: object) -> str:
+    cells = (_number(each) for each in (first, second, p))
+    return f"{what:<32}" + "  ".join(f"{cell:>20}" for cell in cells).rstrip()
+
+
+def _saving(gain: float | None) -> str:
+    if gain is None:
+        return "cannot be compared"
+    return f"{abs(100.0 * gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else "-"
+    return "-" if value is None else str(value)

@@ -1,0 +1,172 @@
+"""``monitor compare``: two sensors on their common events, two parts of one; against the core."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from monitor.cli import main
+
+N = 120
+
+
+def table(path: Path, rows: list[str]) -> Path:
+    path.write_text("time,sensor,quantity,value,sigma,reference,unit\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def instants() -> list[str]:
+    return [f"2026-03-{1 + at // 24:02}T{at % 24:02}:00:00Z" for at in range(N)]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Return three sensors: near, far and late (near at first, then 9 kg heavy)."""
+    chance = np.random.default_rng(3)
+    rows = []
+    for at, time in enumerate(instants()):
+        truth = chance.normal(500.0, 40.0)
+        for sensor, bias, sd in (("near", 0, 2.0), ("far", 0, 8.0), ("late", 9.0 * (at >= 80), 2)):
+            value = truth + bias + sd * chance.normal()
+            rows.append(f"{time},{sensor},mass,{value:.3f},{sd},{truth:.3f},kg")
+    return table(tmp_path / "fleet.csv", rows)
+
+
+def compared(capsys, *arguments: str) -> dict:
+    assert main(["compare", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_nearer_sensor_wins_on_the_common_events(fleet, capsys):
+    found = compared(capsys, str(fleet), "--sensors", "near", "far")
+    rows = [line.split(",") for line in fleet.read_text().splitlines()[1:]]
+    mae = [
+        np.mean([abs(float(row[3]) - float(row[5])) for row in rows if row[1] == name])
+        for name in ("near", "far")
+    ]
+
+    assert found["events"] == [N, N]
+    assert found["sentences"][0].startswith(f"On {N} common events near reads better")
+    assert found["scores"]["crps"]["p"] <= 0.001
+    assert found["gains"]["mae"] == pytest.approx(1.0 - mae[0] / mae[1], rel=1e-9)
+
+
+def test_raw_curves_of_different_values_are_refused_in_words_and_gains_offered(fleet, capsys):
+    found = compared(capsys, str(fleet), "--sensors", "near", "far")
+
+    assert found["uncertainty"]["measure"] == "auucc_gain"
+    assert found["uncertainty"]["crossovers"] is None
+    assert found["uncertainty"]["width_gain"] is None
+    assert any("raw curves are not compared" in said for said in found["sentences"])
+    # Constant uncertainties gain nothing, whichever sensor reads nearer (C Fig. 11).
+    assert found["uncertainty"]["first"] == pytest.approx(0.0, abs=1e-9)
+    assert found["uncertainty"]["second"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.fixture
+def firmware(tmp_path: Path) -> Path:
+    """Return two claims about the same values: u that tells, and the same in any order."""
+    chance = np.random.default_rng(5)
+    u = np.exp(chance.normal(0.0, 0.8, N))
+    other, rows = chance.permutation(u), []
+    for at, time in enumerate(instants()):
+        value = chance.normal(0.0, 9.0)
+        reference = value + u[at] * chance.normal()
+        rows += [
+            f"{time},{name},mass,{value:.6f},{sigma:.6f},{reference:.6f},kg"
+            for name, sigma in (("v1", other[at]), ("v2", u[at]))
+        ]
+    return table(tmp_path / "firmware.csv", rows)
+
+
+def test_two_claims_about_the_same_values_have_their_areas_compared(firmware, capsys):
+    found = compared(capsys, str(firmware), "--sensors", "v2", "v1", "--miss", "0.2")["uncertainty"]
+    rows = [line.split(",") for line in firmware.read_text().splitlines()[1:]]
+    areas, widths = [], []
+    for name in ("v2", "v1"):
+        mine = np.array([[float(row[at]) for at in (3, 4, 5)] for row in rows if row[1] == name])
+        half = 1.6448536269514722 * mine[:, 1]
+        scale = np.abs(mine[:, 0] - mine[:, 2]) / half
+        areas.append(half.mean() * scale.mean())
+        widths.append(half.mean() * np.sort(scale)[N - int(0.2 * N) - 1])
+
+    assert found["measure"] == "auucc"
+    assert [found["first"], found["second"]] == pytest.approx(areas, rel=1e-9)
+    assert found["p"] < 0.01
+    assert found["width_gain"] == pytest.approx(1.0 - widths[0] / widths[1], rel=1e-9)
+    assert found["gain_at_first"] > found["gain_at_second"]
+    assert isinstance(found["crossovers"], list)
+
+
+def test_curves_are_in_units_of_the_references_spread(firmware, capsys):
+    found = compared(capsys, str(firmware), "--sensors", "v1", "v2")["curves"]
+    rows = [line.split(",") for line in firmware.read_text().splitlines()[1:]]
+    sd = np.std([float(row[5]) for row in rows])
+    mine = np.array([[float(row[at]) for at in (3, 4, 5)] for row in rows if row[1] == "v1"])
+    widest = mine[:, 1].mean() * np.max(np.abs(mine[:, 0] - mine[:, 2]) / mine[:, 1])
+
+    assert found["sd"] == pytest.approx(sd, rel=1e-9)
+    assert found["first"][-1]["bandwidth"] == pytest.approx(widest / sd, rel=1e-9)
+    assert found["first"][-1]["miss"] == 0.0
+
+
+def test_one_sensor_is_compared_before_and_after(fleet, capsys):
+    day = instants()[80]
+    found = compared(capsys, str(fleet), "--sensors", "late", "--at", day)
+    same = compared(capsys, str(fleet), "--sensors", "near")
+
+    assert (found["paired"], found["events"]) == (False, [80, N - 80])
+    assert found["sentences"][0].startswith(f"On 80 and 40 events late before {day} reads better")
+    assert found["scores"]["crps"]["p"] <= 0.001
+    assert same["events"] == [60, 60]
+    assert same["scores"]["crps"]["p"] > 0.05
+
+
+def test_people_get_sentences_and_a_table(fleet, capsys):
+    assert main(["compare", str(fleet), "--sensors", "near", "far"]) == 0
+    out = capsys.readouterr().out
+
+    assert out.startswith("On 120 common events near reads better by the mean interval score")
+    assert "mean CRPS" in out
+    assert "% less in the first" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sensors", "near", "nobody"], "no pairs of nobody"),
+        (["--sensors", "near", "near"], "the same one twice"),
+        (["--sensors", "near", "far", "late"], "name two"),
+        (["--sensors", "near", "--at", "2026-03-01"], "has no zone"),
+        (["--sensors", "near", "--miss", "1"], "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(fleet, capsys, arguments, says):
+    assert main(["compare", str(fleet), *arguments]) != 0
+    assert says in capsys.readouterr().err
+
+
+def test_without_common_events_there_is_a_sentence(tmp_path, capsys):
+    rows = [f"{time},{'ab'[at % 2]},m,1.0,1,{at},kg" for at, time in enumerate(instants())]
+    found = compared(capsys, str(table(tmp_path / "apart.csv", rows)), "--sensors", "a", "b")
+
+    assert found["events"] == [0, 0]
+    assert "nothing to be compared on" in found["sentences"][0]
+
+
+def test_scores_block_by_block_hold_every_pair_once(fleet, capsys):
+    assert main(["score", str(fleet), "--json", "--blocks", "6"]) == 0
+    series = {each["sensor"]: each for each in json.loads(capsys.readouterr().out)["series"]}
+    late = series["late"]["blocks"]
+
+    assert [part["n"] for part in late] == [20] * 6
+    assert (late[0]["since"], late[-1]["until"]) == (instants()[0], instants()[-1])
+    bias = [part["statistics"]["bias"] for part in late]
+    assert np.mean(bias) == pytest.approx(series["late"]["statistics"]["bias"], rel=1e-9)
+    assert max(np.abs(bias[:4])) < 2.0
+    assert min(bias[4:]) > 7.0
+    assert main(["score", str(fleet), "--blocks", "6"]) == 0
+    assert "late mass, block by block" in capsys.readouterr().out
