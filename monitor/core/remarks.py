@@ -20,12 +20,14 @@ from monitor.core.sensitivity import confidence_curve, decimate
 
 SKEWED: Final = 0.4  # from this skewness of u on RCE is not reliable (B-20)
 _SCORES: Final = {"crps": "CRPS", "quadratic": "quadratic score", "interval": "interval score"}
+COARSE: Final = 1e-3  # of u: from this spacing of doubles on z is not what was measured
 _HALF: Final = np.array([0.0, 0.5])
 
 
 def remarks(c: Columns, random: np.random.Generator) -> list[str]:
     """Return the remarks on one series, in the order of the papers (A-23, B-07, B-18 to B-23)."""
-    return [*_worst(c), *_ence(c, random), *_bins(c), *_decimated(c), *_skewed(c), *_confidence(c)]
+    made = [*_worst(c), *_ence(c, random), *_bins(c), *_decimated(c), *_skewed(c), *_confidence(c)]
+    return [*made, *_coarse(c)]
 
 
 def _worst(c: Columns) -> Iterator[str]:
@@ -95,4 +97,14 @@ def _confidence(c: Columns) -> Iterator[str]:
         yield (
             f"The half with the smaller u has a mean absolute error of {curve.mae[1]:.3g} against "
             f"{curve.mae[0]:.3g} of all; {curve.ideal[1]:.3g} if u told the errors apart perfectly."
+        )
+
+
+def _coarse(c: Columns) -> Iterator[str]:
+    spacing = np.spacing(np.maximum(np.abs(c.value), np.abs(c.reference))) / c.u
+    share = float(np.mean(spacing > COARSE))
+    if share:
+        yield (
+            f"{share:.0%} of its pairs have values so large beside u that the spacing of the "
+            f"numbers alone moves z, by up to {float(spacing.max()):.2g}."
         )
