@@ -74,7 +74,11 @@ class BrokerPublisher:
         self._client: Final = client
 
     def __enter__(self) -> Self:
-        self.connect()
+        try:
+            self.connect()
+        except PublishError:
+            self.close()
+            raise
         return self
 
     def __exit__(
@@ -127,6 +131,9 @@ class BrokerPublisher:
     def close(self) -> None:
         """Say goodbye to the broker; what it has not acknowledged is given up."""
         self._client.disconnect()
+        # They hold this object, and it the client, whose own sockets close when nobody holds it.
+        self._client.on_connect = None
+        self._client.on_publish = None
 
     @property
     def _where(self) -> str:

@@ -43,6 +43,7 @@ def retained(port: int, topics: str) -> dict[str, bytes]:
     assert done.wait(10.0)
     client.disconnect()
     client.loop_stop()
+    client.on_subscribe = None  # it holds the client, whose sockets close when nobody does
     return found
 
 
