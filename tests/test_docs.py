@@ -234,7 +234,11 @@ def hints() -> Mapping[str, list[str]]:
     return {
         name_of(file): found
         for file in files
-        if (found := re.findall(r"\bdocs/[\w-]+\.md(?:#[\w-]+)?", file.read_text(encoding="utf-8")))
+        if (
+            found := re.findall(
+                r"(?<![/\w])docs/[\w-]+\.md(?:#[\w-]+)?", file.read_text(encoding="utf-8")
+            )
+        )
     }
 
 

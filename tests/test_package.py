@@ -17,7 +17,7 @@ SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
 STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
 TOP = {
     *("monitor", "tests", "benchmarks", "configs", "deploy", "docs"),
-    *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "Makefile"),
+    *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile"),
     *("pyproject.toml", "uv.lock", "PKG-INFO", ".gitignore"),
 }
 

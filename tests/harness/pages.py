@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 PROJECT: Final = Path(__file__).parents[2]
 PAGES: Final = [
-    *(PROJECT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")),
+    *(PROJECT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md")),
     *sorted((PROJECT / "docs").rglob("*.md")),
 ]
 _BLOCK: Final = re.compile(r"(?ms)(?:^<!-- test: ([^\n]*?) -->\n)?^```(\w*)\n(.*?)^```$")
@@ -52,7 +52,7 @@ def blocks(page: Path) -> list[Block]:
 
 def commands(script: str) -> Iterator[list[str]]:
     """Yield the words of each command of a script, without what it is piped or written to."""
-    for line in script.replace("\\\n", " ").splitlines():
+    for line in re.sub(r"\$\([^)]*\)", "told", script.replace("\\\n", " ")).splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
         lexer.whitespace_split = True
         words: list[str] = []
