@@ -1,0 +1,74 @@
+"""One daemon a journal; a damaged one is refused, and mended when asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness.broker import Mosquitto
+from harness.daemon import Daemon
+
+from monitor.journal import Journal
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Daemon]:
+    made = Daemon(tmp_path, mosquitto.port)
+    yield made
+    made.kill()
+
+
+def ended(daemon: Daemon, *more: str) -> tuple[int, str]:
+    """Run a daemon that is expected to end by itself; return its exit code and last words."""
+    command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings), *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stderr.splitlines()[-1]
+
+
+def test_a_second_daemon_on_the_same_journal_ends_with_73_and_says_why(daemon):
+    daemon.start()
+    code, words = ended(daemon)
+
+    assert code == 73
+    assert "journal.sqlite: another process has this journal open; stop it, or give" in words
+    assert daemon.get("/readyz")[0] == 200
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 40_000])
+def test_a_damaged_journal_is_refused_and_mended_when_asked(content, daemon, tmp_path):
+    path = tmp_path / "journal.sqlite"
+    path.write_bytes(content)
+    code, words = ended(daemon)
+    assert code == 65
+    assert "`monitor run --recover`" in words
+    assert path.read_bytes() == content
+
+    command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings)]
+    with subprocess.Popen([*command, "--recover"], stderr=subprocess.PIPE, text=True) as process:
+        said = [process.stderr.readline() for _ in range(4)]
+        process.terminate()
+        process.communicate()
+    (aside,) = tmp_path.glob("journal.sqlite.corrupt.*")
+
+    assert f"the damaged file is kept as {aside}" in said[0]
+    assert "kept: nothing" in said[1]
+    assert "lost: unknown" in said[2]
+    assert "page and metrics on" in said[3]
+    assert aside.read_bytes() == content
+    Journal(path).close()
+
+
+def test_a_journal_of_a_newer_version_is_refused_and_left(daemon, tmp_path):
+    path = tmp_path / "journal.sqlite"
+    Journal(path).close()
+    content = bytearray(path.read_bytes())
+    content[63] = 9  # the form's number, in the file's head
+    path.write_bytes(content)
+    code, words = ended(daemon, "--recover")
+
+    assert code == 65
+    assert "written by a newer version of monitor" in words
+    assert path.read_bytes() == bytes(content)
