@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from detection_charts import charts
 from detection_faults import attribution, fleet
 from detection_limits import conventional, thresholds
 from detection_peers import peers
@@ -184,6 +185,7 @@ TABLES: dict[str, Callable[[float], str]] = {
     "references": references,
     "thresholds": thresholds,
     "conventions": conventional,
+    "charts": charts,
     "cost": cost,
 }
 

@@ -81,7 +81,7 @@ def looks(error: Float, u: Float) -> Values:
 
 
 def thresholds(share: float) -> str:
-    streams = max(20, round(200 * share))
+    streams = max(8, round(200 * share))
     shape = (streams, LENGTH)
     one = np.ones(shape)
     u_doubles = np.where(np.arange(LENGTH) >= ONSET, 2.0, 1.0) * one

@@ -34,7 +34,7 @@ def as_met(error: Float, order: Float, rounds: int) -> Met:
 
 
 def references(share: float) -> str:
-    runs, rows = max(20, round(200 * share)), []
+    runs, rows = max(5, round(200 * share)), []
     for sensors in (5, 10, 20, 50):
         cells = [str(sensors)]
         for size in (0.0, 1.0, 2.0, 5.0, 20.0):
@@ -42,7 +42,7 @@ def references(share: float) -> str:
             cells.append(f"{alone:.1%} -> {rule:.1%}")
         alone, rule = some_bad(sensors, sensors // 5, 2.0, runs)
         cells.append(f"{alone:.1%} -> {rule:.1%}")
-        cells += [delay(sensors, size, max(10, runs // 5)) for size in (0.5, 1.0, 2.0)]
+        cells += [delay(sensors, size, max(3, runs // 5)) for size in (0.5, 1.0, 2.0)]
         rows.append(cells)
         progress(cells)
     return table(
