@@ -54,10 +54,13 @@ class Daemon:
         self._log = folder / "daemon.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
+        self.under: tuple[str, ...] = ()
+        """A program that runs the daemon in its turn, with its options."""
 
     def start(self, *, ready: bool = True) -> None:
         """Start it; wait for the page, and for the broker unless told not to."""
-        command = [sys.executable, "-m", "monitor", "run", "--config", str(self.settings)]
+        own = ("-m", "monitor", "run", "--config", str(self.settings))
+        command = [*self.under, sys.executable, *own]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log, stdout=log, env=self._environment)
         found = until("the daemon says its address", self._address)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -34,6 +34,7 @@ class Yard:
         carts: Sequence[Cart] = CARTS,
         seed: int = 1,
         match_on: frozenset[str] = frozenset({"subject", "key"}),
+        rules: Callable[[str, str], SeriesRules] = lambda _s, _q: RULES,
     ) -> None:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
@@ -41,7 +42,7 @@ class Yard:
         self._past = Memory()
         self.network = Network(
             Plan(
-                lambda _s, _q: RULES,
+                rules,
                 match_on=match_on,
                 limits=Limits(100, 1000),
                 window_pairs_max=300,

@@ -1,0 +1,94 @@
+"""A TCP proxy between a client and a broker, to cut, to swallow and to slow down what passes."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Final
+
+from harness.programs import free_port
+
+_STEP_SECONDS: Final = 0.05
+_READ_BYTES: Final = 65_536
+
+
+class Proxy:
+    """Listens on ``port`` and passes everything on to another port of the loopback.
+
+    ``swallow`` lets nothing pass any more though all connections stay open (a partition),
+    ``swallow_answers`` only what the broker says; ``delay_seconds`` holds everything back.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.port: Final = free_port()
+        self.swallow = False
+        self.swallow_answers = False
+        self.delay_seconds = 0.0
+        self.accepted = 0
+        self._target: Final = target
+        self._ended = threading.Event()
+        self._links: dict[socket.socket, socket.socket] = {}
+        self._from_client: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def cut(self) -> None:
+        """End every connection at once, as a router that restarts does."""
+        for end in list(self._links):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End it."""
+        self._ended.set()
+        self._thread.join(5.0)
+        for end in (*self._links, self._listener):
+            end.close()
+
+    def _work(self) -> None:
+        while not self._ended.is_set():
+            ends = [self._listener, *self._links]
+            readable, _, _ = select.select(ends, [], [], _STEP_SECONDS)
+            for end in readable:
+                if end is self._listener:
+                    self._accept()
+                elif end in self._links:
+                    self._pass(end)
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        self.accepted += 1
+        try:
+            broker = socket.create_connection(("127.0.0.1", self._target), timeout=2.0)
+        except OSError:
+            client.close()
+            return
+        self._links[client], self._links[broker] = broker, client
+        self._from_client.add(client)
+
+    def _pass(self, end: socket.socket) -> None:
+        try:
+            chunk = end.recv(_READ_BYTES)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._end(end)
+            return
+        if self.swallow or (self.swallow_answers and end not in self._from_client):
+            return
+        time.sleep(self.delay_seconds)
+        try:
+            self._links[end].sendall(chunk)
+        except OSError:
+            self._end(end)
+
+    def _end(self, end: socket.socket) -> None:
+        other = self._links.pop(end)
+        self._links.pop(other, None)
+        for each in (end, other):
+            self._from_client.discard(each)
+            each.close()

@@ -1,0 +1,265 @@
+"""What may go wrong, what the daemon does then, and the tests that show it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Row(NamedTuple):
+    """A failure, the behaviour, and tests as ``file::test`` or trials as ``trial NAME``."""
+
+    failure: str
+    behaviour: str
+    shown_by: tuple[str, ...]
+
+
+_MQTT = "shell/test_mqtt.py::"
+
+CATALOGUE: Final = (
+    Row(
+        "the broker restarts and keeps its sessions",
+        "comes back within 30 s, with jitter; nothing lost or twice",
+        ("trial restarts", "trial seeds"),
+    ),
+    Row(
+        "the broker lost the session",
+        "subscribes anew, counts it (`monitor_session_lost_total`), logs it",
+        (_MQTT + "test_a_lost_session_is_counted",),
+    ),
+    Row(
+        "the network swallows everything, half-open connections",
+        "seen within two keepalives, `/readyz` says 503, then comes back",
+        ("trial partitions",),
+    ),
+    Row(
+        "no CONNACK or SUBACK",
+        "gives up after 15 and 10 s and tries again",
+        (
+            _MQTT + "test_a_broker_that_does_not_answer_is_given_up_and_tried_again",
+            "trial deaf broker",
+        ),
+    ),
+    Row(
+        "a subscription is refused or granted a lower QoS",
+        "ends with exit 78 and the filter's name at the start; not ready when it happens later",
+        (_MQTT + "test_a_downgraded_subscription_is_refused_with_the_filters_name",),
+    ),
+    Row(
+        "the broker's access list denies in silence",
+        "the age of the last message is exported per filter, with an alert",
+        ("deploy/test_alerts.py::test_every_alert_is_seen_to_fire_and_not_to",),
+    ),
+    Row(
+        "ten times the messages",
+        "reads at its own pace, memory bounded, pages go on",
+        ("trial too much",),
+    ),
+    Row(
+        "many clients come back at once",
+        "full jitter up to 30 s",
+        (_MQTT + "test_attempts_are_spread_by_full_jitter",),
+    ),
+    Row(
+        "a message comes twice: DUP, a publisher that is not sure",
+        "one effect; the key is made durable with it",
+        ("test_trades.py::test_everything_twice_gives_the_same_bits", "trial seeds"),
+    ),
+    Row(
+        "messages out of order",
+        "the same bits as in order",
+        ("core/test_network.py::test_shuffled_and_repeated_delivery_gives_the_same_bits",),
+    ),
+    Row(
+        "retained messages are played again",
+        "asked for only when a subscription is new; they count once",
+        (_MQTT + "test_what_was_not_acknowledged_comes_again_and_what_was_does_not",),
+    ),
+    Row(
+        "the clock jumps, daylight saving, suspend",
+        "waits by a monotonic clock; a time without a zone is refused",
+        ("test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",),
+    ),
+    Row(
+        "a time in the future",
+        "more than 300 s ahead: refused (`future`), moves no window",
+        ("test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",),
+    ),
+    Row(
+        "a reference hours or days late",
+        "pairs as long as readings are held (`pairing.max_wait_hours`)",
+        ("core/test_pairing.py::test_any_order_and_repetition_gives_the_pairs_of_the_oracle",),
+    ),
+    Row(
+        "a reference never comes",
+        "the reading expires and is counted; the alert `reference_stale` says so",
+        (
+            "core/test_pairing.py::test_what_expires_unpaired_is_counted_and_pairs_stay",
+            "core/test_overview.py::test_a_series_whose_references_stop_is_stale_then_unknown_and_never_ok",
+        ),
+    ),
+    Row(
+        "a reference is corrected or taken back",
+        "the highest revision stands whatever the order; all derived follows",
+        ("test_trades.py::test_revisions_after_the_fact_or_before_it_give_the_same_bits",),
+    ),
+    Row(
+        "a sensor is adjusted, moved or replaced",
+        "an event cuts the window, the history stays",
+        ("core/test_network.py::test_an_event_begins_a_new_epoch_whenever_it_arrives",),
+    ),
+    Row(
+        "NaN, infinity, 1e308, u of nothing, limits that cross",
+        "refused with the reason, never swapped or clipped; the alert `rejected_share`",
+        (
+            "shell/test_bad_input.py::test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_arrives",
+            "trial inputs",
+        ),
+    ),
+    Row(
+        "broken JSON, deep nesting, wrong UTF-8, megabytes",
+        "kept as a dead letter (first 1 kB, the last ten thousand), counted, acknowledged",
+        (
+            "test_intake.py::test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted",
+            "trial inputs",
+        ),
+    ),
+    Row(
+        "one message that cannot be read, for ever first",
+        "the same: it is acknowledged, and the next one is read",
+        ("test_simulation.py::test_a_planted_mistake_is_found", "trial seeds"),
+    ),
+    Row(
+        "names that are markup, paths, surrogates",
+        "only letters, digits and `_.:-`; text everywhere else; the name is the topic's",
+        (
+            "test_native.py::test_a_hostile_topic_is_refused_for_its_reason",
+            "browser/test_pages.py::test_hostile_names_keys_and_payloads_are_text_on_every_page",
+        ),
+    ),
+    Row(
+        "invented sensors",
+        "at most so many series, so many new ones a minute; one counter, no memory",
+        (
+            "shell/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
+            "trial too much",
+        ),
+    ),
+    Row(
+        "forged references",
+        "accounts of their own; the shipped access list keeps sensors out",
+        ("deploy/test_mosquitto.py::test_nobody_publishes_what_is_not_theirs",),
+    ),
+    Row(
+        "the disk is full, read-only or fails",
+        "acknowledges nothing; goes on when there is room; ends with exit 75 on an error",
+        (
+            "shell/test_journal.py::test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_there_is_room",
+            "trial points",
+        ),
+    ),
+    Row(
+        "the journal is damaged, cut or empty",
+        "refused (exit 65) with what to do; `--recover` keeps every sound row and counts the lost",
+        (
+            "shell/test_storage.py::test_no_flipped_bit_is_read_as_something_else",
+            "shell/test_storage.py::test_any_damage_can_be_repaired",
+        ),
+    ),
+    Row(
+        "the process dies at any instant, or is asked to end",
+        "nothing lost, nothing twice; SIGTERM: commits, acknowledges, exit 0 within 5 s",
+        ("trial kills", "trial points", "trial terminations"),
+    ),
+    Row(
+        "two daemons on one journal",
+        "the second ends with exit 73",
+        ("shell/test_bad_input.py::test_a_second_daemon_on_the_same_journal_is_told_and_ended",),
+    ),
+    Row(
+        "two daemons of one client id",
+        "ends with exit 69 and says why; a network that flaps is not taken for it",
+        (_MQTT + "test_two_clients_of_one_name_are_told_so", "trial cuts"),
+    ),
+    Row(
+        "another version of the journal's form",
+        "brought up in one transaction with a copy before; a newer one is refused",
+        (
+            "shell/test_storage.py::test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other",
+        ),
+    ),
+    Row(
+        "mistakes in the settings, at the start or when they are read again",
+        "all at once with line and column; on SIGHUP the old ones stay and a metric says so",
+        (
+            "test_config.py::test_all_mistakes_are_told_at_once_in_the_order_of_the_file",
+            "shell/test_reload.py::test_settings_with_a_mistake_are_refused_and_the_old_ones_stay",
+        ),
+    ),
+    Row(
+        "a settings file that is a bomb",
+        "at most 1 MiB, no aliases, no key twice",
+        ("test_config.py::test_a_yaml_bomb_costs_its_own_length_and_no_more",),
+    ),
+    Row(
+        "secrets",
+        "from files, environment and credentials only; in no log, page, metric or representation",
+        (
+            "shell/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
+            "test_config.py::test_a_secret_is_in_no_repr_and_no_dump",
+        ),
+    ),
+    Row(
+        "a certificate that ends or is another's",
+        "refused in words; the day it ends is a metric with an alert two weeks before",
+        ("shell/test_tls.py::test_a_certificate_for_another_host_or_of_the_past_is_not_trusted",),
+    ),
+    Row(
+        "slow readers of the page, many scrapes at once",
+        "64 connections, 5 s for a request's head; who says nothing makes room",
+        (
+            "shell/test_web.py::test_slow_connections_are_dropped_and_do_not_keep_others_out",
+            "trial too much",
+        ),
+    ),
+    Row(
+        "strangers on the page",
+        "listens on loopback; elsewhere only with TLS and passwords; GET and HEAD only",
+        (
+            "shell/test_web_access.py::test_other_machines_need_encryption_and_a_password",
+            "shell/test_web_access.py::test_whoever_has_the_password_can_still_only_read",
+        ),
+    ),
+    Row(
+        "paths that climb",
+        "a fixed table of routes; nothing is read from a path",
+        ("shell/test_web.py::test_only_the_fixed_routes_exist",),
+    ),
+    Row(
+        "the process lives and does nothing",
+        "`/healthz` says 503, systemd's watchdog is no longer fed",
+        (
+            "shell/test_web.py::test_a_main_loop_that_stalls_is_seen",
+            "deploy/test_notify.py::test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more",
+        ),
+    ),
+    Row(
+        "a sensor falls silent",
+        "its figures are withdrawn, never frozen; its last times stay",
+        (
+            "shell/test_prometheus.py::test_samples_arrive_and_those_of_a_sensor_that_stops_are_withdrawn",
+        ),
+    ),
+    Row(
+        "equal values, too few pairs",
+        "no number and a state, never NaN; what is drawn by chance hangs on the window alone",
+        (
+            "core/test_characteristics.py::test_small_and_plain_series_have_every_figure",
+            "core/test_intervals.py::test_resampling_hangs_on_the_seed_and_the_series_alone",
+        ),
+    ),
+    Row(
+        "sums that drift, one huge value",
+        "no running sums: what has left the window leaves no trace",
+        ("core/test_sensitivity.py::test_a_huge_error_leaves_no_trace_once_it_is_removed",),
+    ),
+)

@@ -1,0 +1,146 @@
+"""What is done to a daemon while a publisher goes on: kills, restarts, cuts, partitions.
+
+Each scene is a function of (yard, how many times); it ends with the daemon stopped in good order.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Self
+
+from harness.broker import Mosquitto
+from harness.daemon import Daemon
+from harness.programs import until
+from harness.proxy import Proxy
+from harness.publishing import Publishing
+
+from .histories import History, history
+
+_MORE: Final = """
+windows: {pairs: 20000}
+pairing: {mode: nearest, tolerance_seconds: 5}
+"""
+
+
+class Field:
+    """Broker, proxy, daemon and publisher in one folder; a context that ends all of them."""
+
+    def __init__(self, folder: Path, keepalive: int = 5, rate: float = 100.0) -> None:
+        self.folder: Final = folder
+        (folder / "broker").mkdir()
+        self.broker: Final = Mosquitto(folder / "broker")
+        self.proxy: Final = Proxy(self.broker.port)
+        self.daemon: Final = Daemon(
+            folder, self.proxy.port, _MORE, "reliability", mqtt=f"keepalive_seconds: {keepalive}"
+        )
+        self.publishing: Final = Publishing(self.broker.port, rate)
+        self.seconds: list[float] = []
+
+    def __enter__(self) -> Self:
+        self.daemon.start()
+        self.publishing.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.publishing.finish()
+        self.daemon.kill()
+        self.proxy.close()
+        self.broker.stop()
+
+    def committed(self) -> float:
+        """Return how many messages are committed, -1 while nobody answers."""
+        return self.daemon.value("monitor_messages_committed_total")
+
+    def note_recovery(self, what: str, seconds: float = 60.0) -> None:
+        """Wait until messages are committed again, and note how long that took."""
+        began = time.monotonic()
+        before = float(until(f"it answers {what}", lambda: self.committed() + 1.0, seconds)) - 1.0
+        until(f"messages flow {what}", lambda: self.committed() > before, seconds)
+        self.seconds.append(time.monotonic() - began)
+
+    def end(self) -> History:
+        """Let all that was promised arrive, stop in good order, and read what is left."""
+        self.publishing.finish()
+        promised = self.publishing.messages
+        until(f"{promised} messages came: {self.daemon.log()}", lambda: self._came(promised), 90.0)
+        assert self.daemon.stop() == 0, self.daemon.log()
+        return history(self.daemon.settings, self.publishing, self.folder)
+
+    def _came(self, promised: int) -> bool:
+        return self.committed() >= promised and self.daemon.get("/readyz")[0] == 200
+
+
+def kills(field: Field, times: int) -> None:
+    """Kill the daemon at any instant, also while it starts."""
+    chance = random.Random(11)
+    for _ in range(times):
+        time.sleep(chance.uniform(0.0, 0.5))
+        field.daemon.kill()
+        field.daemon.start(ready=False)
+        if chance.random() < 0.2:
+            field.note_recovery("after a kill")
+
+
+def terminations(field: Field, times: int) -> None:
+    """Ask it to end under load; it ends in good order within seconds."""
+    for _ in range(times):
+        time.sleep(0.4)
+        began = time.monotonic()
+        assert field.daemon.stop() == 0, field.daemon.log()
+        field.seconds.append(time.monotonic() - began)
+        field.daemon.start(ready=False)
+
+
+def broker_restarts(field: Field, times: int) -> None:
+    """Restart the broker; it keeps its sessions."""
+    for _ in range(times):
+        time.sleep(1.2)
+        field.broker.stop()
+        field.broker.start()
+        field.note_recovery("after the broker's restart")
+
+
+def cuts(field: Field, times: int) -> None:
+    """Cut the connection, also while packets are under way."""
+    for _ in range(times):
+        time.sleep(0.3)
+        field.proxy.cut()
+        field.note_recovery("after a cut")
+
+
+def partitions(field: Field, times: int) -> None:
+    """Let the network swallow everything; the daemon says that it is not ready, then comes back."""
+    for _ in range(times):
+        began = time.monotonic()
+        field.proxy.swallow = True
+        until("it is not ready", lambda: field.daemon.get("/readyz")[0] == 503, 60.0)
+        field.seconds.append(time.monotonic() - began)
+        field.proxy.swallow = False
+        field.proxy.cut()
+        field.note_recovery("after the partition")
+
+
+def deaf_brokers(field: Field, times: int) -> None:
+    """Let the broker's answers be lost at the start of a connection: no CONNACK ever comes."""
+    for _ in range(times):
+        field.proxy.swallow_answers = True
+        field.proxy.cut()
+        wanted = field.proxy.accepted + 2
+        until("it gave up and tried again", lambda w=wanted: field.proxy.accepted >= w, 60.0)
+        field.proxy.swallow_answers = False
+        field.proxy.cut()
+        field.note_recovery("after a broker without answers")
+
+
+Scene = Callable[[Field, int], None]
+SCENES: Final[dict[str, Scene]] = {
+    "kills": kills,
+    "terminations": terminations,
+    "broker restarts": broker_restarts,
+    "cuts": cuts,
+    "partitions": partitions,
+    "deaf brokers": deaf_brokers,
+}

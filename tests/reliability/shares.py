@@ -1,0 +1,36 @@
+"""How much of each trial: a share that fits into continuous integration, or all of it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Share(NamedTuple):
+    """How often each thing is done; ``keepalive`` s is the connection's."""
+
+    kills: int
+    points: int
+    terminations: int
+    restarts: int
+    cuts: int
+    partitions: int
+    traced: int
+    flood_seconds: float
+    invented: int
+    rubbish: int
+    slow_clients: int
+    slow_seconds: float
+    seeds: int
+    inputs: int
+    flips: int
+    keepalive: int
+
+
+SHARES: Final[dict[str, Share]] = {
+    "smallest": Share(4, 8, 2, 1, 3, 1, 500, 1.0, 2_000, 300, 200, 1.0, 40, 2_000, 40, 3),
+    "ci": Share(40, 60, 10, 3, 20, 2, 5_000, 10.0, 50_000, 5_000, 500, 10.0, 2_000, 20_000, 300, 5),
+    "full": Share(
+        1_000, 500, 50, 20, 200, 5, 50_000, 60.0, 1_000_000, 50_000, 500, 60.0,
+        100_000, 2_000_000, 10_000, 15,
+    ),
+}  # fmt: skip

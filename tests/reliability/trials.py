@@ -1,0 +1,223 @@
+"""The trials, each a function of a share and a folder that yields what it found, goal by goal."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from harness.scraping import Scraper
+
+from . import loads, scenes, syscalls
+from .scenes import Field
+from .shares import Share
+from .tracing import traced
+
+PROJECT: Final = Path(__file__).parents[2]
+RECOVERY_SECONDS: Final = 2.0
+BACK_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 5.0
+SCRAPE_SECONDS: Final = 1.0
+FLAT_MIB: Final = 150.0
+
+
+class Found(NamedTuple):
+    """What a trial says of one goal: how many of how many held, and the figures in words."""
+
+    goal: str
+    what: str
+    held: int
+    of: int
+    figures: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether all held."""
+        return self.held == self.of
+
+
+Trial = Callable[[Share, Path], Iterator[Found]]
+
+
+@contextmanager
+def field(share: Share, folder: Path) -> Iterator[Field]:
+    """Make a broker, a daemon and a publisher in a folder of their own."""
+    with tempfile.TemporaryDirectory(dir=folder) as own, Field(Path(own), share.keepalive) as made:
+        yield made
+
+
+def acted(name: str, times: int, share: Share, folder: Path) -> Iterator[Found]:
+    """Play one scene, with a scraper all the while, and read what is left."""
+    with field(share, folder) as made:
+        scraper = Scraper(made.daemon)
+        scraper.start()
+        scenes.SCENES[name](made, times)
+        left = made.end()
+        scraper.finish()
+    what = f"{times} {name}" if times != 1 else f"1 {name.removesuffix('s')}"
+    yield Found("R1", what, left.promised - left.lost - left.doubled, left.promised, str(left))
+    yield Found("R4", what, int(left.same_bits), 1, "every figure the same bits as undisturbed")
+    yield _answered(what, scraper.seconds)
+    limit = {"kills": RECOVERY_SECONDS, "terminations": STOP_SECONDS}.get(name, BACK_SECONDS)
+    if made.seconds:
+        yield _within("R10" if name == "terminations" else "R6", what, made.seconds, limit)
+
+
+def kills(share: Share, folder: Path) -> Iterator[Found]:
+    """Kill the daemon at any instant."""
+    yield from acted("kills", share.kills, share, folder)
+
+
+def terminations(share: Share, folder: Path) -> Iterator[Found]:
+    """End it by SIGTERM under load."""
+    yield from acted("terminations", share.terminations, share, folder)
+
+
+def restarts(share: Share, folder: Path) -> Iterator[Found]:
+    """Restart the broker."""
+    yield from acted("broker restarts", share.restarts, share, folder)
+
+
+def cuts(share: Share, folder: Path) -> Iterator[Found]:
+    """Cut the connection."""
+    yield from acted("cuts", share.cuts, share, folder)
+
+
+def partitions(share: Share, folder: Path) -> Iterator[Found]:
+    """Swallow all that passes between daemon and broker."""
+    yield from acted("partitions", share.partitions, share, folder)
+
+
+def deaf_broker(share: Share, folder: Path) -> Iterator[Found]:
+    """Let a broker never answer."""
+    yield from acted("deaf brokers", 1, share, folder)
+
+
+def points(share: Share, folder: Path) -> Iterator[Found]:
+    """Kill or fail a process at the n-th system call of a kind."""
+    undisturbed = folder / "undisturbed"
+    undisturbed.mkdir()
+    syscalls.digest_of_undisturbed(undisturbed)
+    wrong: list[str] = []
+    chosen = list(syscalls.points(share.points))
+    for point in chosen:
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            wrong += filter(None, [syscalls.strike(point, Path(own))])
+    calls = ", ".join(syscalls.WRITING)
+    said = "; ".join(wrong) or f"kill, EIO and ENOSPC at {calls}: nothing lost, the same pairs"
+    yield Found("R1", "points in the system calls", len(chosen) - len(wrong), len(chosen), said)
+
+
+def trace(share: Share, folder: Path) -> Iterator[Found]:
+    """Trace the order of fdatasync and acknowledgement."""
+    with field(share, folder) as made:
+        found = traced(made, share.traced)
+    held = found.acknowledged - found.early
+    yield Found(
+        "R2", "acknowledgements under strace", held, found.acknowledged, "each after fdatasync"
+    )
+
+
+def too_much(share: Share, folder: Path) -> Iterator[Found]:
+    """Flood it, invent sensors, send rubbish, read slowly."""
+    with field(share, folder) as made:
+        scraper = Scraper(made.daemon)
+        scraper.start()
+        flood = loads.flood(made, share.flood_seconds)
+        invented = loads.invented(made, share.invented)
+        rubbish = loads.rubbish(made, share.rubbish)
+        scraper.finish()
+        slow = loads.scrapes_with_slow_clients(made, share.slow_clients, share.slow_seconds)
+        left = made.end()
+    for what, load in (("flood", flood), ("invented sensors", invented), ("rubbish", rubbish)):
+        bounded = load.highest - load.before <= FLAT_MIB
+        yield Found("R7", what, int(bounded), 1, str(load))
+    yield Found("R1", "flood", left.promised - left.lost - left.doubled, left.promised, str(left))
+    yield _answered("flood, invented sensors and rubbish", scraper.seconds)
+    yield _answered(f"{share.slow_clients} clients that never end their request", slow)
+
+
+def seeds(share: Share, folder: Path) -> Iterator[Found]:
+    """Simulate lives."""
+    del folder
+    done = _ran("tests.simulation", "--seeds", str(share.seeds), "--workers", "2")
+    match = re.search(r"(\d+) seeds, (\d+) with findings", done)
+    count, wrong = (int(match[1]), int(match[2])) if match else (share.seeds, share.seeds)
+    yield Found("R5", "simulated lives", count - wrong, count, "nothing lost, the same bits")
+
+
+def inputs(share: Share, folder: Path) -> Iterator[Found]:
+    """Fuzz decoders, topics, units and settings."""
+    out = str(folder / "findings")
+    done = _ran("tests.fuzz", "--inputs", str(share.inputs), "--workers", "2", "--out", out)
+    findings = re.search(r"(\d+) findings?", done)
+    wrong = int(findings[1]) if findings else share.inputs
+    yield Found(
+        "R8", "changed inputs", share.inputs - wrong, share.inputs, "refused or read, never a crash"
+    )
+
+
+def suites(share: Share, folder: Path) -> Iterator[Found]:
+    """Run the tests that show a goal by themselves."""
+    del folder
+    for goal, what, files in SUITES:
+        environment = {**os.environ, "MONITOR_FLIPS": str(share.flips)}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+            cwd=PROJECT, capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        passed, failed = (
+            sum(int(n) for n in re.findall(rf"(\d+) {word}", done.stdout.splitlines()[-1]))
+            for word in ("passed", "(?:failed|error)")
+        )
+        yield Found(goal, what, passed, passed + failed, "tests of the suite")
+
+
+SUITES: Final[Sequence[tuple[str, str, tuple[str, ...]]]] = (
+    ("R9", "damaged, cut and torn journals", ("tests/shell/test_storage.py",)),
+    (
+        "R11",
+        "TLS, passwords, certificates",
+        ("tests/shell/test_tls.py", "tests/shell/test_web_access.py"),
+    ),
+    ("R11", "who may publish what at the shipped broker", ("tests/deploy/test_mosquitto.py",)),
+)
+
+TRIALS: Final[dict[str, Trial]] = {
+    "kills": kills,
+    "points": points,
+    "trace": trace,
+    "terminations": terminations,
+    "restarts": restarts,
+    "cuts": cuts,
+    "partitions": partitions,
+    "deaf broker": deaf_broker,
+    "too much": too_much,
+    "seeds": seeds,
+    "inputs": inputs,
+    "suites": suites,
+}
+
+
+def _answered(what: str, seconds: list[float]) -> Found:
+    return _within("R12", f"scrapes during {what}", seconds, SCRAPE_SECONDS)
+
+
+def _within(goal: str, what: str, seconds: list[float], limit: float) -> Found:
+    held = sum(each <= limit for each in seconds)
+    middle, worst = statistics.median(seconds), max(seconds)
+    figures = f"median {middle:.2f} s, longest {worst:.2f} s; wanted {limit:.0f} s"
+    return Found(goal, what, held, len(seconds), figures)
+
+
+def _ran(module: str, *options: str) -> str:
+    command = [sys.executable, "-m", module, *options]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    return done.stdout

@@ -1,0 +1,84 @@
+"""The trials find nothing, in their smallest share; they and the checker would find something."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from harness.publishing import Publishing, round_of
+from reliability.catalogue import CATALOGUE
+from reliability.histories import history
+from reliability.shares import SHARES
+from reliability.syscalls import Order, order
+from reliability.trials import TRIALS
+
+TESTS = Path(__file__).parent
+# The suite runs these tests by themselves.
+ELSEWHERE = {"suites", "seeds", "inputs"}
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", sorted(TRIALS.keys() - ELSEWHERE))
+def test_a_trial_finds_nothing(name, tmp_path):
+    for found in TRIALS[name](SHARES["smallest"], tmp_path):
+        if found.goal not in ("R6", "R10", "R12"):  # these are about time
+            assert found.holds, found
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=lambda row: row.failure)
+def test_what_shows_a_row_of_the_catalogue_is_there(row):
+    assert row.shown_by
+    for shown in row.shown_by:
+        if shown.startswith("trial "):
+            assert shown.removeprefix("trial ") in TRIALS
+            continue
+        file, _, test = shown.partition("::")
+        assert re.search(
+            rf"^def {test}\(", (TESTS / file).read_text(encoding="utf-8"), re.MULTILINE
+        )
+
+
+SETTINGS = """
+journal: {{path: "{folder}/journal.sqlite"}}
+pairing: {{mode: nearest, tolerance_seconds: 5}}
+windows: {{pairs: 100}}
+"""
+
+
+def test_the_checker_sees_what_is_lost_and_what_nobody_sent(tmp_path):
+    from reliability.histories import _assembled
+
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS.format(folder=tmp_path), encoding="utf-8")
+    parts = _assembled(settings, None)
+    parts.intake.commit(parts.intake.prepare([*round_of(0), *round_of(1)[2:], *round_of(7)], 1.8e9))
+    parts.journal.close()
+    publishing = Publishing(0, 1.0)
+    publishing.acknowledged, publishing.begun = [0, 1], 3
+    left = history(settings, publishing, tmp_path)
+
+    assert (left.promised, left.lost, left.doubled, left.strange) == (14, 1, 0, 7)
+    assert not left.holds
+
+
+def packet(first: int, body: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in bytes((first, len(body))) + body)
+
+
+def test_the_trace_tells_an_acknowledgement_that_comes_too_early(tmp_path):
+    come = [packet(0x32, b"\0\1t" + bytes((0, name)) + b"\0{}") for name in (1, 2, 3)]
+    gone = [packet(0x40, bytes((0, name))) for name in (1, 2, 3)]
+    trace = tmp_path / "trace"
+    trace.write_text(
+        f'7 recvfrom(5, "{come[0]}{come[1][:12]}", 65536, 0, NULL, NULL) = 9\n'
+        "7 fdatasync(4 <unfinished ...>\n"
+        '8 write(9, "\\x00", 1) = 1\n'
+        "7 <... fdatasync resumed>) = 0\n"
+        "7 recvfrom(5,  <unfinished ...>\n"
+        f'7 <... recvfrom resumed>"{come[1][12:]}{come[2]}", 65536, 0, NULL, NULL) = 9\n'
+        f'7 sendto(5, "{gone[0]}{gone[1]}{gone[2]}", 12, 0, NULL, 0) = 12\n',
+        encoding="ascii",
+    )
+
+    assert order(trace) == Order(acknowledged=3, early=2)
