@@ -48,6 +48,10 @@ def _ratio(name: str, words: str) -> dict[str, Metric]:
 METRICS: Final[dict[str, Metric]] = {
     **_score("crps", "CRPS in the unit of the quantity"),
     **_ratio("crps", "CRPS"),
+    "monitor_score_crps_stated_mean": Metric(
+        "score_crps_stated_mean",
+        "Mean CRPS of the quantiles or ensembles themselves, where a sensor states them.",
+    ),
     **_score("quadratic", "quadratic score (Brier, Martin et al.) in 1/unit"),
     **_ratio("quadratic", "quadratic score"),
     **_score("interval", "interval score in the unit of the quantity"),

@@ -59,7 +59,7 @@ class Recorded(NamedTuple):
         """Return the pairs as the statistics want them; every series has at least one."""
         rows = self.pairs
         starts = np.unique(rows["series"], return_index=True)[1]
-        names = ("time", "value", "reference", "u", "lower", "upper", "p")
+        names = ("time", "value", "reference", "u", "lower", "upper", "p", "crps")
         parts = {name: np.ascontiguousarray(rows[name]) for name in names}
         parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
         return columns(starts, level=level, **parts)
@@ -138,7 +138,7 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
-    pairs["reference_id"] = table.reference_id
+    pairs["reference_id"], pairs["crps"] = table.reference_id, table.crps
     return replayed(
         table.names,
         pairs,

@@ -105,7 +105,8 @@ def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
     known = (pair["subject"], pair["identity"], pair["key"], repr(pair["reference_time"]))
     alone = (repr(pair["time"]), repr(pair["reference"]))
     event = digest(*(known if any(known[:3]) else alone))
-    return (series, number, *numbers.values(), 0.0, event, False)
+    crps = NAN if pair["crps_stated"] is None else pair["crps_stated"]
+    return (series, number, *numbers.values(), 0.0, event, crps, False)
 
 
 def _of_journal(settings: Settings) -> Recorded:

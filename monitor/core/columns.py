@@ -34,7 +34,8 @@ class Columns:
     ``starts[i]`` is the first row of series i; rows are in event order (time, id) within a series.
     Every series has at least one pair. Units: those of the series; ``time`` in seconds UTC.
     ``u``, ``lower``, ``upper`` and ``p`` are complete: what the sensor did not state was derived
-    through the normal distribution.
+    through the normal distribution. ``stated_crps`` is the CRPS of the distribution that a sensor
+    stated, NaN where it stated none; None where no pair has one.
     """
 
     starts: Int
@@ -46,6 +47,7 @@ class Columns:
     upper: Float
     p: Float
     u_ref: Float
+    stated_crps: Float | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -190,6 +192,7 @@ class Columns:
             upper=self.upper[rows],
             p=self.p[rows],
             u_ref=self.u_ref[rows],
+            stated_crps=None if self.stated_crps is None else self.stated_crps[rows],
         )
 
 
@@ -256,11 +259,12 @@ def columns(
     p: Float,
     u_ref: Float,
     level: float | Float,
+    crps: Float | None = None,
 ) -> Columns:
     """Return complete columns: the missing one of u and interval is taken through the normal.
 
     ``level`` is the coverage probability of the interval given to a sensor that states u only, one
-    number for all or one a pair.
+    number for all or one a pair; ``crps`` that of stated distributions, NaN where there is none.
     Martin et al. (arXiv 1411.4354) section III.C: a 90 % interval of width 40 is sigma 12.159.
     """
     p = np.where(np.isnan(p), level, p)
@@ -278,4 +282,5 @@ def columns(
         upper=np.where(bare, value + half, upper),
         p=p,
         u_ref=np.ascontiguousarray(u_ref),
+        stated_crps=None if crps is None or np.isnan(crps).all() else crps,
     )

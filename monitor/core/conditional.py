@@ -13,7 +13,6 @@ Sources: Pernot (arXiv 2402.10043v2), cited as B; Holm, Scandinavian Journal of 
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -138,7 +137,7 @@ def zms_by(
     n = c.value.size
     number = max(1, min(BINS, n // PAIRS_A_BIN)) if bins is None else min(bins, n)
     order = order_within(c, covariate)
-    parts = _cut(c, order, bin_starts(c, number)[0])
+    parts = c.select(order, bin_starts(c, number)[0])
     zms, spread, a = zms_moments(parts)
     enough = np.where(parts.counts >= MIN_PAIRS, 1.0, np.nan)
     spread = spread * stretch * enough
@@ -180,9 +179,3 @@ def holm(p_values: Float) -> Float:
 
 def _overall(verdicts: tuple[str, ...]) -> str:
     return next((word for word in ("invalid", "undecided") if word in verdicts), "valid")
-
-
-def _cut(c: Columns, order: Int, starts: Int) -> Columns:
-    """Return the rows of ``c`` in another order, cut into series that begin at ``starts``."""
-    names = [each.name for each in fields(c) if each.init and each.name != "starts"]
-    return Columns(starts=starts, **{name: getattr(c, name)[order] for name in names})

@@ -10,13 +10,15 @@ Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and F
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
 import numpy as np
 
 from monitor.core.columns import ratio
 from monitor.core.model import Bool, Float
 
+_PACKED: Final = "<f8"
 # What lies beyond the outer quantiles: the outer segments go on to 0 and 1, or all of it at them.
 Tails = Literal["linear", "point"]
 
@@ -99,6 +101,19 @@ def crps_quantiles_expected(quantiles: Float, levels: Float, *, tails: Tails = "
     p, q = level[:-1], level[1:]
     rows = np.diff(at) @ (0.5 * (p + q) - _mean_square(p, q))
     return np.where(_ascend(quantiles), rows, np.nan)
+
+
+def packed(numbers: Sequence[float]) -> bytes:
+    """Return numbers as bytes, for :func:`crps_packed`."""
+    return np.array(numbers, dtype=_PACKED).tobytes()
+
+
+def crps_packed(places: bytes, levels: bytes, reference: float) -> float:
+    """Return the CRPS of quantiles at ``levels``, or of members where there are none."""
+    at, off = np.frombuffer(places, dtype=_PACKED), np.array(reference)
+    if levels:
+        return float(crps_quantiles(at, np.frombuffer(levels, dtype=_PACKED), off))
+    return float(crps_ensemble(at, off))
 
 
 def _sorted_off(members: Float, reference: Float) -> Float:

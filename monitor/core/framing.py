@@ -41,7 +41,7 @@ class Frames:
         """Return rows (``WINDOW``) of ``series``, of which each has at least one, as columns."""
         counts = np.diff(starts, append=rows.size)
         levels = np.repeat([self._rules[row].level for row in series], counts)
-        names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
+        names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref", "crps")
         parts = {name: np.ascontiguousarray(rows[name]) for name in names}
         return columns(starts, level=levels, **parts)
 

@@ -22,10 +22,11 @@ _WORD: Final = (1 << 64) - 1
 
 Identity = tuple[str, ...]
 Row = tuple[
-    int, int, float, float, float, float, float, float, float, float, float, int, bool
+    int, int, float, float, float, float, float, float, float, float, float, int, float, bool
 ]  # one pair: the places are those of PAIR
 REFERENCE_ID: Final = 11  # place of the reference's identity in a row
-REMOVED: Final = 12  # place of the flag in a row
+CRPS: Final = 12  # place of the CRPS of the stated distribution in a row
+REMOVED: Final = 13  # place of the flag in a row
 
 
 def digest(*parts: object) -> int:

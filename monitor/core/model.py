@@ -42,6 +42,17 @@ class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
     assumed: bool = False
 
 
+class Distribution(Reading, frozen=True, array_like=True, gc=False, tag=4):
+    """A reading whose sensor states a distribution, from which u and interval were taken.
+
+    ``places`` are its quantiles at ``levels``, both ascending, or the members of an ensemble where
+    ``levels`` is empty; each packed, eight bytes a number.
+    """
+
+    places: bytes = b""
+    levels: bytes = b""
+
+
 class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
     """A trusted value of the same measurand ("static measurement").
 
@@ -84,7 +95,7 @@ class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3)
     distance_km: float = 0.0
 
 
-Observation = Reading | Reference | Event | Collocation
+Observation = Reading | Distribution | Reference | Event | Collocation
 
 
 def time_of(observation: Observation) -> float:
@@ -108,6 +119,7 @@ PAIR: Final = np.dtype(
         ("u_ref", np.float64),  # standard uncertainty of the reference
         ("u_pair", np.float64),  # of the pairing: distance in time and space
         ("reference_id", np.uint64),  # identity of the reference, for corrections
+        ("crps", np.float64),  # of the distribution that was stated, NaN if none was
         ("removed", np.bool_),  # this pair no longer stands
     ]
 )

@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 
 from scipy.special import ndtri
 
+from monitor.core.ensembles import crps_packed
 from monitor.core.lanes import Bucket, Lane, Link, Row, combine, nearest, reading_digest
-from monitor.core.model import NAN, Reading
+from monitor.core.model import NAN, Distribution, Reading
 
 # Bisection looks this much further than the tolerance, in seconds: the exact comparison follows.
 MARGIN_SECONDS: Final = 1e-5
@@ -104,6 +105,9 @@ def _row(place: Place, reading: Reading, time: float, seconds: float, identity: 
         reference.u,
         place.rules.uncertainty.of(seconds, place.link.distance_km),
         bucket.digests[place.at],
+        crps_packed(reading.places, reading.levels, reference.value)
+        if isinstance(reading, Distribution)
+        else NAN,
         False,
     )
 

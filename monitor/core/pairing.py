@@ -17,6 +17,7 @@ import numpy as np
 
 from monitor.core.holding import expire_lane, forget, is_frozen, oldest_arrival
 from monitor.core.lanes import (
+    CRPS,
     REFERENCE_ID,
     REMOVED,
     Bucket,
@@ -422,12 +423,24 @@ class Pairing:
     def _revise(self, identity: Identity, held: Held) -> None:
         """Give a reference that stays in its place its new value, in every pair it made."""
         self.references.keep(identity, held)
-        held.bucket.references[held.bucket.find(held.reference, identity)] = held.reference
+        at = held.bucket.find(held.reference, identity)
+        held.bucket.references[at] = held.reference
         for lane in held.bucket.lanes:
             slot = lane.slots.get(identity)
             if slot is not None:
-                self._replace(lane, identity, [_revised(row, held.reference) for row in slot.rows])
+                rows = [_revised(row, held.reference) for row in slot.rows]
+                if any(row[CRPS] == row[CRPS] for row in slot.rows):
+                    rows = self._rescored(lane, held.bucket, at, rows)
+                self._replace(lane, identity, rows)
         self._note()
+
+    def _rescored(self, lane: Lane, bucket: Bucket, at: int, rows: list[Row]) -> list[Row]:
+        """Return pairs with the CRPS of their readings' distributions, where these are held."""
+        link = lane.link(bucket, bucket.times[at])
+        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
+        made = pairs_of(Place(lane, link, at, rules)) if link is not None else []
+        known = {repr(row[:CRPS]): row for row in made}
+        return [known.get(repr(row[:CRPS]), row) for row in rows]
 
     def _revise_let_go(
         self, came: Reference, stands: Reference, identity: Identity
@@ -477,10 +490,10 @@ class Pairing:
 
 
 def _revised(row: Row, reference: Reference) -> Row:
-    """Return a pair with the value that a revision of its reference gives it."""
+    """Return a pair with the value that a revision of its reference gives it, without a CRPS."""
     if reference.void:
         return (*row[:REMOVED], True)
-    return (*row[:8], reference.value, reference.u, *row[10:])
+    return (*row[:8], reference.value, reference.u, *row[10:CRPS], NAN, False)
 
 
 def _rank(reference: Reference) -> tuple[object, ...]:

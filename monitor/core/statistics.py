@@ -45,6 +45,15 @@ def log_infinite_count(c: Columns) -> Float:
     return c.sum(np.isinf(c.once(scores.log_tophat)).astype(np.float64))
 
 
+def crps_stated(c: Columns) -> Float:
+    """Mean CRPS of the distributions that were stated; NaN where there is none."""
+    if c.stated_crps is None:
+        return np.full(c.starts.size, np.nan)
+    stated = np.isfinite(c.stated_crps)
+    total = c.sum(np.where(stated, c.stated_crps, 0.0))
+    return ratio(total, c.sum(stated.astype(np.float64)))
+
+
 def zms_lower(c: Columns) -> Float:
     """Lower end of the 95 % interval of ZMS."""
     return c.once(intervals.zms_interval).lower
@@ -91,6 +100,13 @@ _U = characteristics
 
 STATISTICS: Final[dict[str, Statistic]] = {
     **_score_statistics(),
+    "crps_stated": Statistic(
+        crps_stated,
+        "quantity",
+        "Mean CRPS of the quantiles or ensembles themselves, where they are stated.",
+        "A-07",
+        live=True,
+    ),
     "bias": Statistic(
         _C.bias, "quantity", "Mean error: how much it reads too high.", "A-11", live=True
     ),
@@ -253,6 +269,7 @@ def live_statistics(density: Density) -> dict[str, str]:
 
 
 LIVE_CALIBRATION: Final = {
+    "score_crps_stated_mean": "crps_stated",
     "calibration_bias": "bias",
     "calibration_zms": "zms",
     "calibration_zms_lower": "zms_lower",

@@ -26,8 +26,10 @@ WINDOW: Final = np.dtype(
         ("reference", np.float64),
         ("u_ref", np.float64),
         ("reference_id", np.uint64),
+        ("crps", np.float64),
     ]
 )
+_AS_IN_PAIR: Final = tuple(name for name in WINDOW.names or () if name != "u_ref")
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal.
 SPARE: Final = 16
 
@@ -37,7 +39,7 @@ History = Callable[[int], Records]
 def window_rows(pairs: Records) -> Records:
     """Return ``pairs`` (``PAIR``) as rows of a window."""
     rows = np.empty(pairs.size, dtype=WINDOW)
-    for name in ("id", "time", "value", "u", "lower", "upper", "p", "reference", "reference_id"):
+    for name in _AS_IN_PAIR:
         rows[name] = pairs[name]
     rows["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
     return rows

@@ -10,7 +10,18 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
+import msgspec
+
+from monitor.core.ensembles import packed
+from monitor.core.model import (
+    NAN,
+    Collocation,
+    Distribution,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+)
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
@@ -40,6 +51,7 @@ from monitor.decode.parts import (
 )
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import Kind, MapSpec
+from monitor.decode.uncertainty import Claim
 
 _RANKS: Final = {"": 0, "prelim": 0, "final": 1, "void": 2}
 _REVISION_MAX: Final = 1 << 53
@@ -177,12 +189,13 @@ class Mapped:
             check_name("sensor", self._sensor(fields)),
             check_name("quantity", one.quantity(fields)),
             time,
-            *stated,
+            *stated[:5],
             own_key,
             self._text("sequence", root, record),
             assumed,
         )
-        return check_reading(reading, received)
+        checked = check_reading(reading, received)
+        return checked if stated.claim is None else _with_claim(checked, stated.claim)
 
     def _reference(
         self,
@@ -279,6 +292,14 @@ class Mapped:
                 f"revision at `{shown(self.spec.revision)}` is {stated:g}; use 0, 1, 2, ...",
             )
         return 4 * int(stated) + _RANKS[self._status(root, record)]
+
+
+def _with_claim(reading: Reading, claim: Claim) -> Distribution:
+    return Distribution(
+        **msgspec.structs.asdict(reading),
+        places=packed(claim.places),
+        levels=packed(claim.levels),
+    )
 
 
 def _subject(name: str) -> str:

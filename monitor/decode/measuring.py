@@ -95,7 +95,8 @@ def _converted(stated: Stated, scale: float, offset: float) -> Stated:
     limits = stated.lower * scale + offset, stated.upper * scale + offset
     lower, upper = limits if scale > 0 else limits[::-1]
     value = stated.value * scale + offset
-    return Stated(value, stated.u * abs(scale), lower, upper, stated.p)
+    claim = None if stated.claim is None else stated.claim.converted(scale, offset)
+    return Stated(value, stated.u * abs(scale), lower, upper, stated.p, claim)
 
 
 def _converter(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Convert:

@@ -25,14 +25,32 @@ _SAMPLES_MAX: Final = 100_000
 _FORMULA_CHARACTERS_MAX: Final = 200
 
 
+class Claim(NamedTuple):
+    """A distribution: ascending quantiles at ascending ``levels``; members if ``levels`` is empty.
+
+    ``places`` are the quantiles or members, in the unit of the payload.
+    """
+
+    places: tuple[float, ...]
+    levels: tuple[float, ...] = ()
+
+    def converted(self, scale: float, offset: float) -> Claim:
+        """Return it in another unit, of which a number is ``scale`` x + ``offset``."""
+        places = tuple(scale * place + offset for place in self.places)
+        if scale > 0.0:
+            return Claim(places, self.levels)
+        return Claim(places[::-1], tuple(1.0 - level for level in reversed(self.levels)))
+
+
 class Stated(NamedTuple):
-    """What a record states of one quantity; what is not stated is NaN."""
+    """What a record states of one quantity; what is not stated is NaN, no distribution None."""
 
     value: float
     u: float = NAN
     lower: float = NAN
     upper: float = NAN
     p: float = NAN
+    claim: Claim | None = None
 
 
 Form = Callable[[object, object, Stated], Stated]
@@ -116,7 +134,8 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
         ]
         mean = math.fsum(numbers) / len(numbers)
         spread = math.sqrt(math.fsum((x - mean) ** 2 for x in numbers) / (len(numbers) - 1))
-        return stated._replace(value=mean if math.isnan(stated.value) else stated.value, u=spread)
+        value = mean if math.isnan(stated.value) else stated.value
+        return stated._replace(value=value, u=spread, claim=Claim(tuple(numbers)))
 
     return form
 
@@ -132,7 +151,7 @@ def _limits(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
         low, high = lower(root, record), upper(root, record)
         level = p(root, record) if p else NAN
         value = low + (high - low) / 2.0 if math.isnan(stated.value) else stated.value
-        return Stated(value, stated.u, low, high, level)
+        return stated._replace(value=value, lower=low, upper=high, p=level)
 
     return form
 
@@ -155,24 +174,40 @@ def _plus_minus(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
 
 
 def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
-    """The outermost pair is the interval; the median the value if none is mapped."""
+    """The outermost pair is the interval, the median the value if none is mapped; all are kept."""
     place = (*place, "quantiles")
     levels = sorted((_level(text, place), path) for text, path in spec.quantiles.items())
-    (low_p, low_path), (high_p, high_path) = levels[0], levels[-1]
-    if not low_p < 0.5 < high_p:
+    at = tuple(level for level, _ in levels)
+    if not at[0] < 0.5 < at[-1]:
         raise MapError(place, "needs one level below 0.5 and one above")
-    low = fetchers.number(low_path, (*place, str(low_p)))
-    high = fetchers.number(high_path, (*place, str(high_p)))
-    medians = [fetchers.number(path, (*place, "0.5")) for level, path in levels if level == 0.5]
-    p = round(high_p - low_p, 12)
+    if len(set(at)) < len(at):
+        raise MapError(place, "has a level twice; keep one")
+    numbers = [fetchers.number(path, (*place, str(level))) for level, path in levels]
+    median = at.index(0.5) if 0.5 in at else None
+    p = round(at[-1] - at[0], 12)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
+        found = tuple(number(root, record) for number in numbers)
+        _check_inner(found, at)
         value = stated.value
-        if math.isnan(value) and medians:
-            value = medians[0](root, record)
-        return Stated(value, stated.u, low(root, record), high(root, record), p)
+        if math.isnan(value) and median is not None:
+            value = found[median]
+        return Stated(value, stated.u, found[0], found[-1], p, Claim(found, at))
 
     return form
+
+
+def _check_inner(quantiles: tuple[float, ...], levels: tuple[float, ...]) -> None:
+    """Refuse an inner quantile that is not between its neighbours; the outer are checked later."""
+    if not quantiles[0] < quantiles[-1]:
+        return
+    for at in range(1, len(quantiles)):
+        if not quantiles[at - 1] <= quantiles[at]:
+            raise Rejected(
+                "bad_uncertainty",
+                f"the quantile {levels[at]:g} ({quantiles[at]:g}) is below the quantile "
+                f"{levels[at - 1]:g} ({quantiles[at - 1]:g})",
+            )
 
 
 def _level(text: str, place: Place) -> float:

@@ -24,7 +24,7 @@ Form = Literal["csv", "jsonl", "parquet"]
 FORMS: Final[tuple[Form, ...]] = ("csv", "jsonl", "parquet")
 COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
-    *("reference", "reference_sigma", "reference_id"),
+    *("reference", "reference_sigma", "reference_id", "crps_stated"),
 )
 _TEXTS: Final = ("time", "sensor", "quantity", "unit")
 _BATCH: Final = 10_000
@@ -60,9 +60,9 @@ def _rows(names: Sequence[SeriesName], pairs: Records) -> Iterator[dict[str, Any
     times = np.datetime_as_string(
         np.round(pairs["time"] * 1e6).astype(np.int64).view("M8[us]"), timezone="UTC"
     )
-    columns = ("series", "value", "u", "lower", "upper", "p", "reference", "reference_id")
+    columns = ("series", "value", "u", "lower", "upper", "p", "reference", "reference_id", "crps")
     rows = zip(times.tolist(), u_ref, *(pairs[name].tolist() for name in columns), strict=True)
-    for time, spread, series, value, u, lower, upper, p, reference, identity in rows:
+    for time, spread, series, value, u, lower, upper, p, reference, identity, crps in rows:
         name = names[series]
         yield {
             "time": time,
@@ -77,6 +77,7 @@ def _rows(names: Sequence[SeriesName], pairs: Records) -> Iterator[dict[str, Any
             "reference": reference,
             "reference_sigma": spread,
             "reference_id": identity,
+            "crps_stated": _stated(crps),
         }
 
 

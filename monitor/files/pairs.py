@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode.checks import U_MIN, Rejected, check_name
+from monitor.files.claims import CRPS, Claims
 from monitor.files.opening import (
     FileError,
     Mistakes,
@@ -32,7 +33,10 @@ from monitor.files.opening import (
 from monitor.files.tables import table_rows
 
 _CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
-_NUMBERS: Final = ("value", "sigma", "lower", "upper", "alpha", "reference", "reference_sigma")
+_NUMBERS: Final = (
+    *("value", "sigma", "lower", "upper", "alpha", "reference", "reference_sigma"),
+    CRPS,
+)
 _TEXTS: Final = ("time", "sensor", "quantity", "unit", "reference_id")
 _ID_MAX: Final = 2**64 - 1
 
@@ -43,7 +47,8 @@ class PairTable(NamedTuple):
     ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
     indexes them. ``time`` is s UTC, or the row's number where the file has no times. ``u``,
     ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
-    so is ``reference_id``, which is the same for pairs with the same reference.
+    so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
+    quantiles or members, NaN where none are stated.
     ``notes`` says what the file holds that is not used.
     """
 
@@ -59,6 +64,7 @@ class PairTable(NamedTuple):
     reference: Float
     u_ref: Float
     reference_id: npt.NDArray[np.uint64]
+    crps: Float
     notes: tuple[str, ...]
 
 
@@ -68,8 +74,9 @@ def read_pairs(path: str | Path) -> PairTable:
     mistakes = Mistakes(path)
     with table_rows(path) as table:
         names = header(path, table)
-        _check_columns(path, names)
-        gathered = _Gathered(path, names, mistakes)
+        claims = Claims(path, names)
+        _check_columns(path, names, stated=bool(claims))
+        gathered = _Gathered(path, names, mistakes, claims)
         while chunk := list(islice(table, _CHUNK_ROWS)):
             gathered.take(chunk)
             if mistakes.enough:
@@ -80,13 +87,13 @@ def read_pairs(path: str | Path) -> PairTable:
     return gathered.table()
 
 
-def _check_columns(path: Path, names: list[str]) -> None:
+def _check_columns(path: Path, names: list[str], *, stated: bool) -> None:
     missing = [name for name in ("value", "reference") if name not in names]
     if missing:
         raise FileError(f"{path}:1:{missing[0]}: this column is missing; there are {listed(names)}")
     if ("lower" in names) != ("upper" in names):
         raise FileError(f"{path}:1: lower and upper must be there together")
-    if "sigma" not in names and "lower" not in names:
+    if "sigma" not in names and "lower" not in names and not stated:
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column sigma, or lower and upper "
             f"(and alpha); there are {listed(names)}"
@@ -96,7 +103,8 @@ def _check_columns(path: Path, names: list[str]) -> None:
 class _Gathered:
     """The columns of a file while it is read, chunk after chunk."""
 
-    def __init__(self, path: Path, names: list[str], mistakes: Mistakes) -> None:
+    def __init__(self, path: Path, names: list[str], mistakes: Mistakes, claims: Claims) -> None:
+        self._claims: Final = claims
         self._names: Final = names
         self._path: Final = path
         self._mistakes: Final = mistakes
@@ -115,6 +123,13 @@ class _Gathered:
         lines = [line for line, _ in chunk]
         cells = dict(zip(self._names, zip(*(row for _, row in chunk), strict=True), strict=True))
         found = {name: self._numbers(name, cells.get(name), lines) for name in _NUMBERS}
+        self._claims.fill(
+            found,
+            cells,
+            lambda name: self._numbers(name, cells[name], lines),
+            lines,
+            self._mistakes,
+        )
         self._check(cells, found, lines)
         self._columns["time"].append(self._times(cells.get("time"), lines))
         for name in _NUMBERS:
@@ -126,7 +141,9 @@ class _Gathered:
     def table(self) -> PairTable:
         """Return all that was kept."""
         column = {name: np.concatenate(parts) for name, parts in self._columns.items()}
-        unused = [name for name in self._names if name not in (*_TEXTS, *_NUMBERS)]
+        unused = [
+            name for name in self._names if name not in (*_TEXTS, *_NUMBERS, *self._claims.columns)
+        ]
         note = f"{self._path}: columns not used: {listed(unused)}"
         return PairTable(
             names=tuple(self._known),
@@ -141,6 +158,7 @@ class _Gathered:
             reference=column["reference"],
             u_ref=np.nan_to_num(column["reference_sigma"]),
             reference_id=np.concatenate(self._ids),
+            crps=column[CRPS],
             notes=(note,) if unused else (),
         )
 
@@ -201,6 +219,8 @@ class _Gathered:
             name: np.fromiter(map(bool, cells[name]), bool, len(lines)) if name in cells else none
             for name in _NUMBERS
         }
+        for name in ("sigma", "lower", "upper"):
+            stated[name] = stated[name] | ~np.isnan(found[name])
         for at, name, what in (*_absences(stated), *_faults(found)):
             for row in np.flatnonzero(at):
                 self._mistakes.add(lines[row], name, what)

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.model import PAIR, Records
+from monitor.core.model import PAIR
 from monitor.journal.database import Database
-from monitor.journal.schema import PLACE
+from monitor.journal.schema import places_of
 
 # Small batches are laid together once there are this many, so that a slow stream starts fast too.
 _COMPACT_AT_BATCHES: Final = 512
@@ -69,7 +69,7 @@ def _lay_together(database: Database, batches: list[int]) -> None:
     run = list(database.read("pairs", "batch between ? and ?", (first, last)))
     rows = np.frombuffer(b"".join(row[-1] for row in run), dtype=PAIR)
     rows = rows[np.argsort(rows["series"], kind="stable")]
-    body, places = rows.tobytes(), _places(rows).tobytes()
+    body, places = rows.tobytes(), places_of(rows).tobytes()
     newest = float(rows["time"].max()) + 0.0
     row = (first, newest, rows.size, zlib.crc32(body), zlib.crc32(places))
     database.delete("pairs", "batch between ? and ?", first, last)
@@ -77,14 +77,3 @@ def _lay_together(database: Database, batches: list[int]) -> None:
     made = {name for name, _ in database.read("made", "batch between ? and ?", (first, last))}
     database.delete("made", "batch between ? and ?", first, last)
     database.insert("made", [(reference, first) for reference in sorted(made)])
-
-
-def _places(rows: Records) -> Records:
-    """Return where each series begins in ``rows``, ordered by series, and an end mark."""
-    series, first = np.unique(rows["series"], return_index=True)
-    places = np.zeros(series.size + 1, dtype=PLACE)
-    places["series"][:-1], places["first"][:-1] = series, first
-    places["series"][-1], places["first"][-1] = np.iinfo(np.int64).max, rows.size
-    for place, stop in zip(places[:-1], places["first"][1:], strict=True):
-        place["crc"] = zlib.crc32(rows[place["first"] : stop].tobytes())
-    return places

@@ -6,10 +6,13 @@ each has a checksum of its own among the columns, so that a row's head can be tr
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
+
+from monitor.core.model import Records
 
 SCHEMA_VERSION: Final = 2
 SCHEMA: Final = """
@@ -88,3 +91,14 @@ TABLES: Final[Mapping[str, Table]] = {
 def signed(name: int) -> int:
     """Return a 64-bit name as SQLite keeps integers."""
     return name - (1 << 64) if name >> 63 else name
+
+
+def places_of(rows: Records) -> Records:
+    """Return where each series begins in ``rows``, ordered by series, and an end mark."""
+    series, first = np.unique(rows["series"], return_index=True)
+    places = np.zeros(series.size + 1, dtype=PLACE)
+    places["series"][:-1], places["first"][:-1] = series, first
+    places["series"][-1], places["first"][-1] = np.iinfo(np.int64).max, rows.size
+    for place, stop in zip(places[:-1], places["first"][1:], strict=True):
+        place["crc"] = zlib.crc32(rows[place["first"] : stop].tobytes())
+    return places

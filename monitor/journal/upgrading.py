@@ -15,13 +15,20 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from monitor.core.model import PAIR, Records
 from monitor.journal.failures import damaged
-from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
+from monitor.journal.schema import SCHEMA, SCHEMA_VERSION, places_of
 from monitor.journal.seal import Seal
 from monitor.journal.tables import Row, insert, write_seal
 
 _log: Final = logging.getLogger("monitor")
 
+# Pairs did not yet have the CRPS of what was stated.
+_PAIR_OF_FORM_1: Final = np.dtype(
+    [(name, PAIR[name]) for name in PAIR.names or () if name != "crps"]
+)
 _TABLES_OF_FORM_1: Final = (
     "series",
     "observations",
@@ -112,7 +119,19 @@ def _pairs_of_form_1(db: sqlite3.Connection, path: Path) -> Iterator[tuple[Row, 
     query = "select batch, newest, count, crc, places, body from former_pairs order by batch"
     for batch, newest, count, crc, places, body in db.execute(query):
         _check(path, "pairs", batch, crc, body)
-        yield (batch, newest, count, crc, zlib.crc32(places or b"")), (places, body)
+        rows = _with_crps(np.frombuffer(body, dtype=_PAIR_OF_FORM_1))
+        blobs = None if places is None else places_of(rows).tobytes(), rows.tobytes()
+        crcs = zlib.crc32(blobs[1]), zlib.crc32(blobs[0] or b"")
+        yield (batch, newest, count, *crcs), blobs
+
+
+def _with_crps(former: Records) -> Records:
+    """Return pairs of form 1 with the column that they lack: none stated a distribution."""
+    rows = np.zeros(former.size, dtype=PAIR)
+    for name in former.dtype.names or ():
+        rows[name] = former[name]
+    rows["crps"] = np.nan
+    return rows
 
 
 _BATCHES_OF_FORM_1: Final = {

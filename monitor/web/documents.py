@@ -213,6 +213,7 @@ def _pairs(c: Columns, origins: tuple[Origin, ...]) -> list[dict[str, Any]]:
         "error": c.error,
         "z": c.z,
         "inside": c.inside.astype(np.float64),
+        "crps_stated": np.full(c.time.size, np.nan) if c.stated_crps is None else c.stated_crps,
     }
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
     listed = []

@@ -55,6 +55,7 @@ class Pair(BaseModel):
     error: Number = Field(description="value - reference")
     z: Number = Field(description="error over sqrt(u^2 + u_ref^2)")
     inside: bool = Field(description="Whether lower to upper holds the reference.")
+    crps_stated: Number = Field(description="CRPS of the quantiles or ensemble; null if none.")
     key: str = Field(description="Empty once the reference is let go (pairing.max_wait_hours).")
     identity: str = Field(description="Of the reference; empty if it has none, or is let go.")
     subject: str = Field(description="Whom the reference is about.")

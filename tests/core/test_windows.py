@@ -16,7 +16,7 @@ SIZE = 4
 
 def pair(series: int, identity: int, time: float, value: float = 0.0, *, removed: bool = False):
     nan = float("nan")
-    return (series, identity, time, value, 1.0, nan, nan, nan, 0.0, 0.3, 0.4, 9, removed)
+    return (series, identity, time, value, 1.0, nan, nan, nan, 0.0, 0.3, 0.4, 9, nan, removed)
 
 
 def records(*rows) -> Records:
