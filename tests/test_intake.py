@@ -438,3 +438,15 @@ def test_more_series_than_the_settings_now_allow_are_still_known(tmp_path):
     assert len(parts.network.names()) == 4
     assert counted(parts)["rejected"] == {"series_limit": 1}
     parts.journal.close()
+
+
+def test_what_is_refused_counts_against_the_sensor_of_its_topic(parts):
+    good = [said("reading", "good", START + at, value=1.0, u=1.0) for at in range(40)]
+    bad = [said("reading", "bad", START + at, value=1.0, u=1.0) for at in range(40)]
+    broken = [Message(bad[0].topic, b"{") for _ in range(10)]
+    take(parts, *good, *bad, *broken)
+
+    snapshot = parts.network.evaluate(START + 60.0)
+
+    told = zip(snapshot.names, snapshot.alerts["rejected_share"].tolist(), strict=True)
+    assert {name.sensor: refused for name, refused in told} == {"good": False, "bad": True}
