@@ -48,6 +48,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         unit=own.unit,
         density=own.density,
         level=own.level,
+        profile=own.profile,
         window_pairs=own.window_pairs,
         window_seconds=float("inf") if days is None else days * _SECONDS_A_DAY,
         patience=own.patience,

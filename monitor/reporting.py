@@ -20,17 +20,18 @@ from monitor import __version__
 from monitor.core.adjustments import suggestions
 from monitor.core.columns import Columns
 from monitor.core.details import Detail
-from monitor.core.intervals import Interval, verdict
+from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
 from monitor.core.model import Float
 from monitor.core.prequential import Trial, prequential
-from monitor.core.ranking import Ranking, correlation, ranking
+from monitor.core.ranking import Profile, Ranking, ranking, score_of
+from monitor.core.ranking import sentence as told_of
 from monitor.core.remarks import remarks
 from monitor.core.resampling import REPLICATES, bca_rce, bca_zms
 from monitor.core.scores import Density
 from monitor.core.statistics import STATISTICS, compute
 from monitor.recorded import Recorded
-from monitor.scoring import alerts
-from monitor.web.figures import Figure, figures
+from monitor.scoring import alerts, events_of
+from monitor.web.figures import Figure, block_figure, figures, score_figures, zeta_figure
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parent / "web"
@@ -73,6 +74,7 @@ class Source(NamedTuple):
     level: float
     density: Density
     settings: Mapping[str, str] = {}
+    profile: Profile = "balanced"
 
 
 def report(recorded: Recorded, source: Source, date: str) -> str:
@@ -84,6 +86,7 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
     }
     told = alerts(recorded, windows)
+    table = _ranked(recorded, windows, source)
     chapters = [
         _chapter(recorded, windows, row, statistics, intervals, told, source)
         for row in range(len(recorded.names))
@@ -100,7 +103,9 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         version=__version__,
         style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
         chapters=chapters,
-        table=_ranked(recorded, windows, source),
+        table=table,
+        said="" if table is None else told_of(table, [name.sensor for name in recorded.names]),
+        drawings=_fleet_figures(recorded, windows, table, source),
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
         replicates=REPLICATES,
@@ -108,7 +113,6 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         notes=recorded.notes,
         total=int(windows.counts.sum()),
         text=_text,
-        together=_together,
     )
 
 
@@ -138,6 +142,8 @@ def _chapter(
         patience=_NAN,
     )
     trials = (prequential(one, method, _TRIAL_PAIRS, source.density) for method in _TRIED)
+    bare = bool(np.isnan(recorded.pairs["u"]).all())
+    leading = score_of(source.profile, source.density)
     return Chapter(
         name=name.sensor,
         quantity=name.quantity,
@@ -156,7 +162,7 @@ def _chapter(
             if math.isfinite(each.value)
         ),
         trials=tuple(trial for trial in trials if trial is not None),
-        figures=tuple(figures(detail, intervals_only=bool(np.isnan(recorded.pairs["u"]).all()))),
+        figures=(*figures(detail, intervals_only=bare), block_figure(one, leading, name.unit)),
         drawn=last.value.size,
     )
 
@@ -182,30 +188,29 @@ def _interval(interval: Interval, row: int) -> str:
 
 def _ranked(recorded: Recorded, windows: Columns, source: Source) -> Ranking | None:
     """Return the ranking on common events, those that share a reference; None if there are none."""
-    rows = recorded.pairs
     if len(recorded.names) < 2:
         return None
-    if rows["reference_id"].any():
-        events = rows["reference_id"].astype(np.int64)
-    else:
-        both = np.stack([rows["time"], rows["reference"]])
-        events = np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
-    return ranking(windows, events, seed=SEED, profile="balanced", density=source.density)
+    return ranking(
+        windows,
+        events_of(recorded),
+        seed=SEED,
+        profile=source.profile,
+        density=source.density,
+    )
 
 
-def _together(table: Ranking) -> list[str]:
-    """Return how the other scores go together with the primary one, over the series."""
-    first = table.scores[table.primary].mean
-    found = {
-        name: correlation(first, each.mean)
-        for name, each in table.scores.items()
-        if name != table.primary
-    }
-    return [
-        f"{table.primary} and {name}: rank correlation {each.spearman:.2f}, p = {each.p:.2g}"
-        for name, each in found.items()
-        if math.isfinite(each.spearman)
-    ]
+def _fleet_figures(
+    recorded: Recorded, windows: Columns, table: Ranking | None, source: Source
+) -> list[Figure]:
+    """Return scores against each other and the map of zeta, nothing for two series."""
+    names = [name.sensor for name in recorded.names]
+    if len(names) < 3:
+        return []
+    zetas = zeta_figure(zms_interval(windows).zeta, abc_rce(windows).zeta, names)
+    if table is None:
+        return [zetas]
+    means = {name: each.mean for name, each in table.scores.items()}
+    return [*score_figures(means, source.density, names), zetas]
 
 
 def _text(number: float) -> str:

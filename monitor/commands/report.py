@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.config import load, settings_hash
+from monitor.config import for_series, load, settings_hash
+from monitor.core.details import usual
+from monitor.core.ranking import PROFILES
 from monitor.core.rules import SeriesRules
 from monitor.core.scores import Density
 from monitor.decode import DECODERS
@@ -38,6 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
     parser.add_argument("--density", choices=("normal", "tophat"), help="default normal")
+    parser.add_argument(
+        "--profile", choices=PROFILES, help="what counts most when sensors are ranked"
+    )
     parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
 
 
@@ -56,7 +61,10 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
     recorded = read(path, SeriesRules(level=level))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
-    return recorded, Source(path.name, level, options.density or "normal")
+    source = Source(
+        path.name, level, options.density or "normal", profile=options.profile or "balanced"
+    )
+    return recorded, source
 
 
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
@@ -69,9 +77,13 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     level = scoring.level if options.alpha is None else 1.0 - options.alpha
     told = {"SHA-256 of the settings": settings_hash(settings)}
     bare = bool(np.isnan(recorded.pairs["u"]).all())
-    usual: Density = "tophat" if bare else "normal"
-    density = options.density or (usual if scoring.density == "auto" else scoring.density)
-    return recorded, Source(Path(options.config).name, level, density, told)
+    by_claims: Density = "tophat" if bare else "normal"
+    density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
+    own = usual(
+        [for_series(settings, each.sensor, each.quantity).profile for each in recorded.names]
+    )
+    profile = options.profile or own
+    return recorded, Source(Path(options.config).name, level, density, told, profile)
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:

@@ -6,8 +6,8 @@ last ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from monitor.core.columns import Columns
 from monitor.core.judgements import Judgement
 from monitor.core.lanes import Row
 from monitor.core.model import Event, Float, Int, Records, Reference
+from monitor.core.ranking import Profile
 from monitor.core.scores import Density
 from monitor.core.snapshot import SeriesName
 
@@ -62,7 +63,7 @@ class Occasion:
     """Pairs of all series whose references share a key or an identity.
 
     One entry a pair in ``names`` and ``origins``; ``pairs`` (one series a pair) is None where
-    nothing is held of that name any more.
+    nothing is held of that name any more. ``densities`` are those of the pairs' scores.
     """
 
     time: float
@@ -70,6 +71,7 @@ class Occasion:
     names: tuple[SeriesName, ...]
     origins: tuple[Origin, ...]
     pairs: Columns | None
+    densities: tuple[Density, ...] = ()
 
 
 class Contest(NamedTuple):
@@ -94,6 +96,7 @@ class Contenders:
 
     One entry a series in ``names``, one a pair in ``event``. ``left_out`` were too many: of those
     invited the ones with most pairs are here. ``pairs`` is None where nobody has any.
+    ``profile`` is what most of their settings say counts.
     """
 
     time: float
@@ -103,6 +106,21 @@ class Contenders:
     event: Int
     density: Density
     left_out: int
+    profile: Profile = "balanced"
+
+    def turned(self) -> Contenders:
+        """Return two contenders in the other order."""
+        if self.pairs is None:
+            return replace(self, names=self.names[::-1])
+        first = int(self.pairs.counts[0])
+        event = np.concatenate([self.event[first:], self.event[:first]])
+        pairs = self.pairs.take(np.array([1, 0]))
+        return replace(self, names=self.names[::-1], pairs=pairs, event=event)
+
+
+def usual(profiles: Sequence[Profile]) -> Profile:
+    """Return the profile that most have; the first of equals, balanced for none."""
+    return max(profiles, key=profiles.count, default="balanced")
 
 
 def origin(reference: Reference) -> Origin:

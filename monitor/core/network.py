@@ -26,6 +26,7 @@ from monitor.core.details import (
     last,
     origin,
     origins,
+    usual,
 )
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
@@ -323,6 +324,7 @@ class Network:
             event=event,
             density="tophat" if bare.size and bare.all() else "normal",
             left_out=every.size - series.size,
+            profile=usual([self.rules[row].profile for row in series.tolist()]),
         )
 
     def occasion(self, name: str, now: float) -> Occasion:
@@ -340,6 +342,7 @@ class Network:
             names=tuple(self._names[row[0]] for _, row in made),
             origins=tuple(origin(reference) for reference, _ in made),
             pairs=pairs,
+            densities=tuple(self._frames.densities(rows["series"])),
         )
 
     # -- inside -----------------------------------------------------------------------------

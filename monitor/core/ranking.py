@@ -48,6 +48,8 @@ WORDS: Final = {
 }
 # Below this many common events there are means and ranks, but no intervals.
 MIN_EVENTS: Final = 20
+# The p-value of a rank correlation is Student's, which does not hold for fewer sensors.
+P_VALUE_SENSORS: Final = 10
 # Differences of means below this share of them are put down to rounding.
 ROUNDING: Final = 1e-9
 

@@ -14,6 +14,7 @@ class SeriesRules(NamedTuple):
     unit: str = ""
     density: Literal["auto", "normal", "tophat"] = "auto"
     level: float = 0.9
+    profile: Literal["accuracy", "coverage", "balanced"] = "balanced"
     window_pairs: int = 500
     window_seconds: float = float("inf")
     patience: float = 1000.0

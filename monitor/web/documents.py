@@ -19,6 +19,7 @@ from monitor.core.columns import Columns
 from monitor.core.curves import Curve
 from monitor.core.details import Detail, Occasion, Origin
 from monitor.core.model import Float
+from monitor.core.scores import SCORES
 from monitor.core.snapshot import Snapshot
 from monitor.core.statistics import compute
 from monitor.journal import DeadLetter
@@ -168,15 +169,46 @@ def conventional(detail: Detail) -> dict[str, Any]:
 
 def occasion(found: Occasion) -> dict[str, Any]:
     """Return what all series said of one thing."""
-    listed = [] if found.pairs is None else _pairs(found.pairs, found.origins)
-    return {
-        "key": found.key,
-        "time": found.time,
-        "pairs": [
-            {"sensor": name.sensor, "quantity": name.quantity, "unit": name.unit, **each}
-            for name, each in zip(found.names, listed, strict=True)
-        ],
-    }
+    listed: list[dict[str, Any]] = []
+    if found.pairs is not None:
+        names = (
+            {"sensor": name.sensor, "quantity": name.quantity, "unit": name.unit}
+            for name in found.names
+        )
+        told = zip(names, _pairs(found.pairs, found.origins), scored(found), strict=True)
+        listed = [{**name, **each, **scores} for name, each, scores in told]
+        listed.sort(key=lambda each: (each["quantity"], each["crps"] is None, each["crps"]))
+    quantities = dict.fromkeys(each["quantity"] for each in listed)
+    said = [_nearest([each for each in listed if each["quantity"] == of]) for of in quantities]
+    return {"key": found.key, "time": found.time, "sentences": said, "pairs": listed}
+
+
+def scored(found: Occasion) -> list[dict[str, float | None]]:
+    """Return the three scores of each pair by the density of its sensor."""
+    if found.pairs is None:
+        return []
+    columns = {}
+    hats = np.array([density == "tophat" for density in found.densities], dtype=np.bool_)
+    for name in ("crps", "quadratic"):
+        normal, tophat = (SCORES[f"{name}{hat}"].rows(found.pairs) for hat in ("", "_tophat"))
+        columns[name] = np.where(hats, tophat, normal)
+    columns["interval"] = SCORES["interval"].rows(found.pairs)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{name: number(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+
+
+def _nearest(listed: list[dict[str, Any]]) -> str:
+    """Return in words who read one quantity of one thing best."""
+    best, held = listed[0], sum(each["inside"] for each in listed)
+    if len(listed) == 1:
+        does = "holds" if held else "misses"
+        return (
+            f"Only {best['sensor']} saw its {best['quantity']}; its interval {does} the reference."
+        )
+    return (
+        f"{best['sensor']} read its {best['quantity']} best; "
+        f"{held} of {len(listed)} intervals hold the reference."
+    )
 
 
 def dead_letter(letter: DeadLetter) -> dict[str, Any]:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
+from monitor.core.columns import Columns
 from monitor.core.details import Detail
+from monitor.core.model import Float
+from monitor.core.ranking import (
+    P_VALUE_SENSORS,
+    PROFILES,
+    WORDS,
+    Correlation,
+    correlation,
+    score_of,
+)
+from monitor.core.scores import Density
 from monitor.core.statistics import compute
 from monitor.web import plots
 
@@ -45,11 +58,54 @@ def figures(detail: Detail, *, intervals_only: bool) -> list[Figure]:
     ]
 
 
+def score_figures(
+    means: Mapping[str, Float], density: Density, names: Sequence[str]
+) -> list[Figure]:
+    """Return each other mean score against that of accuracy, a dot a sensor (A Fig. 4)."""
+    first, *others = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
+    found = []
+    for name in others:
+        line = correlation(means[first], means[name])
+        words = (f"mean {WORDS[first]}", f"mean {WORDS[name]}")
+        told = _together(line, len(names))
+        drawn = plots.scatter(means[first], means[name], words, names)
+        reading = f"Lower is better in both; the line is the least-squares one. {told}"
+        found.append(Figure(f"{words[1].capitalize()}.", reading, Markup(drawn)))  # noqa: S704
+    return found
+
+
+def _together(line: Correlation, sensors: int) -> str:
+    if not np.isfinite(line.spearman):
+        return "No rank correlation: the scores do not differ."
+    told = f"Rank correlation {line.spearman:.2f} over {sensors} sensors"
+    return f"{told}, p = {line.p:.2g}." if sensors >= P_VALUE_SENSORS else f"{told}."
+
+
+def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
+    """Return the map of verdicts by ZMS and by RCE (B Fig. 1)."""
+    drawn = plots.zetas(zms, rce, names)
+    return Figure("Right on average, asked in two ways.", _ZETAS, Markup(drawn))  # noqa: S704
+
+
+def block_figure(c: Columns, score: str, unit: str) -> Figure:
+    """Return a mean score block by block in time (C-32)."""
+    drawn = plots.by_blocks(c, score, "" if score.startswith("quadratic") else unit)
+    return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
+
+
 def _crps(detail: Detail) -> str:
     return "crps_tophat" if detail.density == "tophat" else "crps"
 
 
 _SCORES = {"crps": "CRPS", "crps_tophat": "CRPS", "interval": "interval score"}
+_ZETAS = (
+    "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
+    "RCE disagree, a few very large stated uncertainties decide."
+)
+_BLOCKS = (
+    "Ten successive parts of nearly equal count with two standard errors; dashed: what its own "
+    "claims predict. What holds along the whole series is no accident of one part."
+)
 _ERRORS = (
     "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not."
 )

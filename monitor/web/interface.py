@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from monitor import __version__
+from monitor.comparing import MISS
 from monitor.core.details import Contest
 from monitor.core.ranking import Profile
 from monitor.core.registry import SeriesKey
@@ -37,7 +38,13 @@ WordsText = Annotated[
 SortText = Annotated[
     str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
 ]
-ProfileText = Annotated[Profile, Query(description="What counts: it chooses the score.")]
+ProfileText = Annotated[
+    Profile | None,
+    Query(description="What counts: it chooses the score. By default what the settings say."),
+]
+MissNumber = Annotated[
+    float, Query(gt=0.0, lt=1.0, description="Miss rate at which widths are compared.")
+]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
@@ -58,6 +65,7 @@ def routes(service: Service, league: League) -> APIRouter:
     _add_detail(router, service)
     _add_fleet(router, service)
     _add_ranking(router, service, league)
+    _add_comparison(router, service, league)
     _add_troubles(router, service)
     return router
 
@@ -180,13 +188,49 @@ def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
         sensor: Annotated[
             list[str] | None, Query(max_length=100, description="Some sensors; may be repeated.")
         ] = None,
-        profile: ProfileText = "balanced",
+        profile: ProfileText = None,
     ) -> Response:
         """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
         names = published(service).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
         found = await answers.contenders(service, contest)
         return document(request, await league.table(found, profile))
+
+
+def _add_comparison(router: APIRouter, service: Service, league: League) -> None:
+    @router.get("/compare", responses=described(schema.Comparison))
+    async def compare(
+        request: Request,
+        quantity: Annotated[
+            str, Query(max_length=128, description="By default the one most series have.")
+        ] = "",
+        a: Annotated[
+            str, Query(max_length=128, description="A sensor; by default the first.")
+        ] = "",
+        b: Annotated[
+            str,
+            Query(max_length=128, description="Another; without it the window of `a` is halved."),
+        ] = "",
+        at: Annotated[
+            float | None,
+            Query(description="With `a` alone: before and from this time on, s since 1970 UTC."),
+        ] = None,
+        profile: ProfileText = None,
+        miss: MissNumber = MISS,
+    ) -> Response:
+        """Two sensors on their common events, or one sensor before and after."""
+        names = published(service).snapshot.names
+        quantity = quantity or usual_quantity(names)
+        known = [name.sensor for name in names if name.quantity == quantity]
+        wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
+        if not wanted or not set(wanted) <= set(known):
+            raise answers.unknown_series()
+        found = await answers.contenders(service, Contest(quantity, None, tuple(wanted)))
+        if len(found.names) < len(wanted):
+            raise HTTPException(404, "one of them has no pairs yet; /api/v1/doctor says why")
+        order = [name.sensor for name in found.names]
+        turned = found if order == wanted else found.turned()
+        return document(request, await league.comparison(turned, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, service: Service) -> None:

@@ -12,9 +12,23 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
+from monitor.comparing import SEED, Sides
+from monitor.comparing import document as compared
+from monitor.core.comparison import of_parts, of_two
 from monitor.core.details import Contenders, Contest
-from monitor.core.intervals import LEVEL
-from monitor.core.ranking import Profile, Ranked, Ranking, ranking, score_of
+from monitor.core.intervals import LEVEL, abc_rce, zms_interval
+from monitor.core.model import Float
+from monitor.core.ranking import (
+    P_VALUE_SENSORS,
+    PROFILES,
+    Profile,
+    Ranked,
+    Ranking,
+    correlation,
+    ranking,
+    score_of,
+)
+from monitor.core.ranking import sentence as told
 from monitor.core.snapshot import SeriesName
 from monitor.web.documents import number
 
@@ -45,16 +59,61 @@ def table(found: Contenders, profile: Profile) -> dict[str, Any]:
     }
     ranked = _ranked(found, profile)
     if ranked is None:
-        nothing = {"events": 0, "block": 1, "replicates": 0, "seed": 0, "series": []}
+        nothing: dict[str, Any] = {"events": 0, "block": 1, "replicates": 0, "seed": 0}
+        nothing |= {"sentence": "", "series": [], "together": []}
         return document | nothing | {"without": [name.sensor for name in found.names]}
+    zetas = _zetas(found)
     return document | {
+        "sentence": told(ranked, [name.sensor for name in found.names]),
+        "together": _together(ranked, found),
         "events": ranked.events,
         "block": ranked.block,
         "replicates": ranked.replicates,
         "seed": ranked.seed,
-        "series": [_line(found.names[row], ranked, row) for row in ranked.best_first.tolist()],
+        "series": [
+            _line(found.names[row], ranked, row)
+            | {name: number(zeta[row]) for name, zeta in zetas.items()}
+            for row in ranked.best_first.tolist()
+        ],
         "without": [],
     }
+
+
+def _zetas(found: Contenders) -> dict[str, Float]:
+    """Return where 0 and 1 lie in the intervals of RCE and ZMS, over each window (B-17)."""
+    if found.pairs is None:
+        return {}
+    return {"zeta_zms": zms_interval(found.pairs).zeta, "zeta_rce": abc_rce(found.pairs).zeta}
+
+
+def _together(ranked: Ranking, found: Contenders) -> list[dict[str, Any]]:
+    """Return how each other score goes together with the one of accuracy, over the sensors."""
+    names = dict.fromkeys(score_of(profile, found.density) for profile in PROFILES)
+    first, *others = names
+    return [
+        {"x": first, "y": name, **{key: number(value) for key, value in each._asdict().items()}}
+        | ({} if len(found.names) >= P_VALUE_SENSORS else {"p": None})
+        for name in others
+        for each in [correlation(ranked.scores[first].mean, ranked.scores[name].mean)]
+    ]
+
+
+def comparison(
+    found: Contenders, profile: Profile, miss: float, at: float | None
+) -> dict[str, Any]:
+    """Return two contenders side by side as a document; one alone: two parts of its window."""
+    names = [name.sensor for name in found.names]
+    halves = ("before", "since") if at is not None else ("first half", "second half")
+    labels = names if len(names) == 2 else [f"{names[0]} ({half})" for half in halves]
+    unit = found.names[0].unit
+    sides = Sides(labels[0], labels[1], unit, found.density, profile, miss)
+    if found.pairs is None:
+        duel = None
+    elif len(names) == 2:
+        duel = of_two(found.pairs, found.event, sides.scores, seed=SEED, miss=miss)
+    else:
+        duel = of_parts(found.pairs, at, sides.scores, seed=SEED, miss=miss)
+    return {"quantity": found.contest.quantity, "time": found.time, **compared(duel, sides)}
 
 
 def _ranked(found: Contenders, profile: Profile) -> Ranking | None:
@@ -96,8 +155,19 @@ class League:
         self._lock: Final = asyncio.Lock()
         self._made: dict[tuple[Contest, Profile], dict[str, Any]] = {}
 
-    async def table(self, found: Contenders, profile: Profile) -> dict[str, Any]:
-        """Return the ranking of contenders, from what was made if it still holds."""
+    async def comparison(
+        self, found: Contenders, profile: Profile | None, miss: float, at: float | None
+    ) -> dict[str, Any]:
+        """Return two contenders side by side."""
+        async with self._lock:
+            return await asyncio.to_thread(comparison, found, profile or found.profile, miss, at)
+
+    async def table(self, found: Contenders, wanted: Profile | None = None) -> dict[str, Any]:
+        """Return the ranking of contenders, from what was made if it still holds.
+
+        Without a profile that is wanted, the one of their settings.
+        """
+        profile = wanted or found.profile
         async with self._lock:
             key = (found.contest, profile)
             made = self._made.pop(key, None)

@@ -17,13 +17,13 @@ from markupsafe import Markup
 
 from monitor import __version__
 from monitor.core.details import PAIRS_MAX, Contest, Occasion
-from monitor.core.ranking import PROFILES, score_of
+from monitor.core.ranking import PROFILES
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.exposition import METRICS
 from monitor.web import answers, documents, plots
 from monitor.web.answers import published, unless_known
-from monitor.web.figures import figures
+from monitor.web.figures import Figure, figures, score_figures, zeta_figure
 from monitor.web.interface import (
     Name,
     PageNumber,
@@ -151,10 +151,10 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         found = await answers.occasion(service, key)
-        listed = documents.occasion(found)["pairs"]
-        for each in listed:
+        told = documents.occasion(found)
+        for each in told["pairs"]:
             each["href"] = href(each["sensor"], each["quantity"])
-        values = {"key": key, "pairs": listed, "drawings": _drawings(found), "time": found.time}
+        values = {"key": key, "told": told, "drawings": _drawings(found), "time": found.time}
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
 
 
@@ -164,7 +164,7 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
         request: Request,
         quantity: GroupName = "",
         group: GroupName = "",
-        profile: ProfileText = "balanced",
+        profile: ProfileText = None,
     ) -> Response:
         names = published(service).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group or None)
@@ -179,7 +179,7 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
             "quantities": sorted({name.quantity for name in names}),
             "groups": sorted({name.group for name in names if name.group}),
             "profiles": PROFILES,
-            "scatter": _scatter(table),
+            "drawings": _scatters(table),
             "time": found.time,
         }
         text = renderer.text("ranking.html", values)
@@ -279,10 +279,11 @@ def _history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str,
 
 
 def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
-    """Return one drawing a quantity."""
-    drawings = []
+    """Return one drawing a quantity, the best CRPS on top."""
+    drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(found)]
     for quantity in sorted({name.quantity for name in found.names}):
         rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
+        rows.sort(key=lambda at: crps[at])
         if found.pairs is not None:
             names = [found.names[at].sensor for at in rows]
             part = found.pairs.take(np.array(rows))
@@ -291,19 +292,21 @@ def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
     return drawings
 
 
-def _scatter(table: dict[str, Any]) -> Markup:
-    """Return the scores of accuracy and coverage against each other, nothing for two sensors."""
+def _scatters(table: dict[str, Any]) -> list[Figure]:
+    """Return scores against each other and the map of zeta, nothing for two sensors."""
     listed = table["series"]
     if len(listed) < 3:
-        return Markup()
-    accuracy, coverage = (score_of(profile, table["density"]) for profile in PROFILES[:2])
-    x, y = (
-        np.array([each["scores"][score]["mean"] for each in listed], dtype=np.float64)
-        for score in (accuracy, coverage)
+        return []
+    names = [each["sensor"] for each in listed]
+    means = {
+        score: np.array([each["scores"][score]["mean"] for each in listed], dtype=np.float64)
+        for score in listed[0]["scores"]
+    }
+    zms, rce = (
+        np.array([each[name] for each in listed], dtype=np.float64)
+        for name in ("zeta_zms", "zeta_rce")
     )
-    labels = ("mean CRPS", "mean quadratic score")
-    drawn = plots.scatter(x, y, labels, [each["sensor"] for each in listed])
-    return Markup(drawn)  # noqa: S704 - it escapes its words
+    return [*score_figures(means, table["density"], names), zeta_figure(zms, rce, names)]
 
 
 def _without_time(text: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtrik, ndtr, ndtri
 
 from monitor.core.calibration import zms
-from monitor.core.columns import Columns
+from monitor.core.columns import Columns, in_blocks
 from monitor.core.curves import Curve, curve
 from monitor.core.intervals import zms_interval
 from monitor.core.model import Event, Float
@@ -240,6 +240,54 @@ def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -
     if len(names) <= NAMED_MAX:
         for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
             chart.note(at_x, at_y, name)
+    return chart.render()
+
+
+def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
+    """Return |zeta| of RCE against |zeta| of ZMS, a dot a sensor (Pernot, Fig. 1).
+
+    Within 1 on both axes both figures call the uncertainty right on average.
+    """
+    x, y = np.abs(zms_), np.abs(rce)
+    known = np.isfinite(x) & np.isfinite(y)
+    if not known.any():
+        return empty("No sensor has enough pairs for the intervals of ZMS and RCE.")
+    labels = ("|zeta| of ZMS", "|zeta| of RCE")
+    both = np.concatenate([x[known], y[known], [0.0, 1.5]])
+    axis = _robust(both, "")
+    chart = Chart(
+        f"{labels[1]} against {labels[0]}",
+        axis._replace(low=0.0, label=labels[0]),
+        axis._replace(low=0.0, label=labels[1]),
+        320.0,
+    )
+    chart.moment(1.0, "two")
+    chart.level(1.0, "two", "")
+    right = (x <= 1.0) & (y <= 1.0)
+    chart.dots(x[right], y[right], "seen")
+    chart.crosses(x[known & ~right], y[known & ~right], "miss")
+    if len(names) <= NAMED_MAX:
+        for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
+            chart.note(at_x, at_y, name)
+    return chart.render()
+
+
+def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
+    """Return the mean score of blocks of one series in time, beside what the claims predict."""
+    entry = SCORES[score]
+    if c.value.size < 2 * count or entry.expected is None:
+        return empty(f"Needs {2 * count} pairs; there are {c.value.size}.")
+    parts = in_blocks(c, count)
+    seen, told = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
+    rows, ends = entry.rows(parts), parts.starts + parts.counts - 1
+    spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
+    middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
+    low, high = seen - 2.0 * spread, seen + 2.0 * spread
+    y = _robust(np.concatenate([low, high, told]), _with_unit("mean score", unit))
+    chart = Chart(f"mean score of {count} blocks in time", _time_axis(c), y)
+    chart.bars(middle, low, high, "whisker")
+    chart.line(middle, told, "expected")
+    chart.dots(middle, seen, "seen")
     return chart.render()
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor import __version__
+from monitor.core.ranking import WORDS
 from monitor.web import svg
 from monitor.web.lines import lines, placed, share
 from monitor.web.page import Page
@@ -22,13 +23,6 @@ from monitor.web.selection import ROWS, Selection, Wish, select
 
 HERE: Final = Path(__file__).parent
 _KEPT: Final = 32
-SCORE_WORDS: Final = {
-    "crps": "CRPS",
-    "crps_tophat": "CRPS",
-    "quadratic": "quadratic score",
-    "quadratic_tophat": "quadratic score",
-    "interval": "interval score",
-}
 
 
 class Rendered(NamedTuple):
@@ -78,7 +72,7 @@ class Renderer:
         }
         self._templates.globals.update(
             percent=share,
-            words=SCORE_WORDS,
+            words=WORDS,
             version=__version__,
             marks=marks,
             address=address,

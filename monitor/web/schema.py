@@ -95,11 +95,14 @@ class Ucc(BaseModel):
 
 
 class NamedPair(Pair):
-    """A pair with the series it is of."""
+    """A pair with the series it is of, and its scores."""
 
     sensor: str
     quantity: str
     unit: str
+    crps: Number
+    quadratic: Number
+    interval: Number
 
 
 class Charted(BaseModel):
@@ -130,7 +133,8 @@ class Occasion(BaseModel):
 
     key: str
     time: float
-    pairs: list[NamedPair]
+    sentences: list[str] = Field(description="One a quantity: who read nearest, who held it.")
+    pairs: list[NamedPair] = Field(description="Of each quantity the best CRPS first.")
 
 
 class RankedScore(BaseModel):
@@ -154,6 +158,20 @@ class RankedSeries(BaseModel):
     availability: Number = Field(description="Share of the events that it saw.")
     gain: Number = Field(description="What its uncertainty is worth, on the common events.")
     scores: dict[str, RankedScore]
+    zeta_zms: Number = Field(description="Where 1 lies in ZMS' interval, over its whole window.")
+    zeta_rce: Number = Field(description="Where 0 lies in RCE's interval, over its whole window.")
+
+
+class Together(BaseModel):
+    """How two mean scores go together over the sensors; null for fewer than three sensors."""
+
+    x: str
+    y: str
+    pearson: Number
+    spearman: Number
+    p: Number = Field(description="Of the rank correlation; null for few.")
+    slope: Number
+    intercept: Number
 
 
 class RankingTable(BaseModel):
@@ -171,8 +189,74 @@ class RankingTable(BaseModel):
     replicates: int
     seed: int = Field(description="Of the bootstrap, derived from the pairs.")
     level: float
+    sentence: str = Field(description="Who reads best, and who may be as good.")
+    together: list[Together]
     series: list[RankedSeries]
     without: list[str] = Field(description="Sensors invited while there is no common event.")
+
+
+class ComparedScore(BaseModel):
+    """Two mean scores, the first less the second, and the p-value of a permutation test."""
+
+    first: Number
+    second: Number
+    difference: Number
+    p: Number
+
+
+class ComparedUncertainty(ComparedScore):
+    """Areas of curves where values and references are shared, else gains."""
+
+    measure: Literal["auucc", "auucc_gain"]
+    events: int
+    crossovers: list[float] | None = Field(
+        description="Miss rates at which the narrower one changes; null where not comparable."
+    )
+    gain_at_first: Number = Field(description="Width saved over a constant one at the miss rate.")
+    gain_at_second: Number
+    width_gain: Number = Field(description="Width that the first saves over the second.")
+
+
+class CurvePoint(BaseModel):
+    """A point of a characteristics curve in units of the references' standard deviation."""
+
+    scale: float
+    bandwidth: float
+    miss: float
+    excess: float
+    deficit: float
+
+
+class ComparedCurves(BaseModel):
+    """The two curves, thinned, and the standard deviation they are in units of."""
+
+    sd: float
+    first: list[CurvePoint]
+    second: list[CurvePoint]
+
+
+class Comparison(BaseModel):
+    """Two sensors on their common events, or two parts of one sensor's window."""
+
+    quantity: str
+    time: float
+    first: str
+    second: str
+    unit: str
+    density: str
+    profile: str
+    primary: str
+    miss: float
+    sentences: list[str]
+    paired: bool
+    events: list[int]
+    block: int = Field(description="Events permuted together.")
+    replicates: int
+    seed: int
+    scores: dict[str, ComparedScore]
+    uncertainty: ComparedUncertainty | None
+    gains: dict[str, Number] = Field(description="1 - first/second of cost, least cost and MAE.")
+    curves: ComparedCurves | None
 
 
 class Alert(BaseModel):

@@ -36,6 +36,8 @@ PLOTS = {
     "binned_zms": lambda c: plots.binned_zms(c, HOSTILE),
     "pit": plots.pit,
     "occasion": lambda c: plots.occasion(c, [HOSTILE] * c.value.size, HOSTILE),
+    "blocks": lambda c: plots.by_blocks(c, "crps", HOSTILE),
+    "zetas": lambda c: plots.zetas(c.z, c.error, [HOSTILE] * c.value.size),
     "sparkline": lambda c: plots.sparkline(c.z[-20:]),
 }
 

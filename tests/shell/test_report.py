@@ -63,12 +63,39 @@ def test_a_page_says_what_is_wrong_and_draws_it(pairs, tmp_path, capsys):
     assert "2 series, 300 pairs" in capsys.readouterr().err
     assert re.search(r"heavy reads (8|9|10)(\.\d)? kg heavy", text)
     assert "no alert" in text
-    assert outline.tags.count("svg") == 14
+    assert outline.tags.count("svg") == 16
     assert "150 events that all of them saw" in text
     assert text.index("honest", text.index("Ranking")) < text.index("heavy", text.index("Ranking"))
     assert "Would it have helped?" in text
     recorded = read(pairs, SeriesRules(level=0.9))
     assert hashlib.sha256(recorded.pairs.tobytes()).hexdigest() in text
+
+
+def test_three_sensors_have_their_scores_drawn_against_each_other_and_their_verdicts(
+    tmp_path, capsys
+):
+    chance = np.random.default_rng(7)
+    lines = ["time,sensor,quantity,value,sigma,reference,unit"]
+    for at in range(60):
+        truth, time = chance.normal(500.0, 40.0), f"2026-03-{1 + at // 24:02}T{at % 24:02}:00:00Z"
+        for sensor, sd in (("near", 3.0), ("far", 9.0), ("middle", 6.0)):
+            value = truth + sd * chance.normal()
+            lines.append(f"{time},{sensor},mass,{value:.3f},5,{truth:.3f},kg")
+    file = tmp_path / "three.csv"
+    file.write_text("\n".join(lines) + "\n")
+    page = made(file, tmp_path / "report.html", "--profile", "accuracy")
+    outline = Outline()
+    outline.feed(page)
+    text = " ".join(outline.text)
+
+    assert "On 60 common events near reads best by the mean CRPS" in text
+    assert text.count("Rank correlation 1.00 over 3 sensors.") == 2
+    assert "|zeta| of RCE against |zeta| of ZMS" in text
+    assert text.count("block by block.") == 3
+    assert outline.tags.count("svg") == 3 * 8 + 3
+    assert "the primary score is crps" in text
+    other = made(file, tmp_path / "other.html", "--profile", "coverage")
+    assert "the primary score is quadratic" in other
 
 
 def test_a_page_fetches_nothing_and_runs_nothing(pairs, tmp_path):
