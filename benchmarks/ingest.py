@@ -66,6 +66,15 @@ def measured(pid: int, done: Callable[[], bool], port: int, first: int) -> float
     return 1e6 * spent / MESSAGES
 
 
+def at_rest(count: Callable[[], float]) -> float:
+    """Return a count once it stands still: what waited at the broker came first."""
+    before, now = -1.0, count()
+    while now != before:
+        time.sleep(3.0)  # longer than the counts are published apart
+        before, now = now, count()
+    return now
+
+
 def peer_received(url: str) -> float:
     """Return how many messages the peer says it has received."""
     with urllib.request.urlopen(url, timeout=10) as answer:
@@ -92,7 +101,7 @@ def main() -> None:
         for number in range(ROUNDS):
             daemon.start()
             assert daemon.process is not None
-            received = daemon.value("monitor_messages_received_total")
+            received = at_rest(lambda: daemon.value("monitor_messages_received_total"))
             wanted = received + MESSAGES + SENSORS * (MESSAGES // SENSORS // REFERENCE_EVERY)
             ours.append(
                 measured(

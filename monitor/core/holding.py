@@ -8,7 +8,7 @@ is a function of the pairs and of what is held, so that a journal need not keep 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
@@ -25,26 +25,32 @@ def expire_lane(
 
     ``same`` says whether the readings held still make the pairs of a reference.
     """
-    if not lane.received or min(lane.received) >= received_before:
+    gone = _arrived_before(lane.received, received_before)
+    if not gone:
         return 0, 0
-    kept = [at for at, time in enumerate(lane.received) if time >= received_before]
-    gone = [at for at, time in enumerate(lane.received) if time < received_before]
     ranges = _used_ranges(lane, rules)
-    used = _covered(lane.times, ranges.values())
-    unpaired = sum(not used[at] for at in gone)
     leaving = [lane.times[at] for at in gone]
+    unpaired = _covered(leaving, ranges.values()).count(0)
     touched = [
         identity
         for identity, (low, high) in ranges.items()
         if bisect_left(leaving, low) < bisect_right(leaving, high)
     ]
-    lane.times = [lane.times[at] for at in kept]
-    lane.readings = [lane.readings[at] for at in kept]
-    lane.received = [lane.received[at] for at in kept]
+    lane.drop(gone)
     for identity in touched:
         slot = lane.slots[identity]
         slot.frozen = slot.frozen or is_frozen(lane, identity, slot, rules, same)
     return len(gone), unpaired
+
+
+def _arrived_before(received: list[float], time: float) -> Sequence[int]:
+    """Return the places of what arrived before a time: a range from 0 where all came in order."""
+    if not received or min(received) >= time:
+        return ()
+    first = bisect_left(received, time)
+    if first and max(received[:first]) < time <= min(received[first:], default=time):
+        return range(first)
+    return [at for at, arrival in enumerate(received) if arrival < time]
 
 
 def _covered(times: list[float], ranges: Iterable[tuple[float, float]]) -> bytearray:
@@ -102,8 +108,15 @@ def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
         lane.slots.pop(identity, None)
 
 
-def oldest_arrival(arrivals: list[float], share: float) -> float:
-    """Return the time below which ``share`` of ``arrivals`` lies, 0 if there are none."""
-    if not arrivals:
-        return 0.0
-    return sorted(arrivals)[min(int(share * len(arrivals)), len(arrivals) - 1)]
+def oldest_arrival(arrivals: Mapping[float, int], share: float) -> float:
+    """Return the time below which ``share`` of what arrived lies, 0 if there is nothing.
+
+    ``arrivals`` says how much arrived at each time.
+    """
+    place = int(share * sum(arrivals.values()))
+    time = 0.0
+    for time in sorted(arrivals):
+        place -= arrivals[time]
+        if place < 0:
+            break
+    return time

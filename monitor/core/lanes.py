@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -225,6 +225,16 @@ class Lane:
         self.readings.insert(place, reading)
         self.received.insert(place, received)
         return place
+
+    def drop(self, places: Sequence[int]) -> None:
+        """Take the readings at ``places`` out; fastest where they are a range from 0 on."""
+        columns: tuple[list[Any], ...] = (self.times, self.readings, self.received)
+        for column in columns:
+            if isinstance(places, range) and places.start == 0:
+                del column[: places.stop]
+            else:
+                gone = frozenset(places)
+                column[:] = [each for at, each in enumerate(column) if at not in gone]
 
     def link(self, bucket: Bucket, time: float) -> Link | None:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""

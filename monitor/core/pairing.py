@@ -8,6 +8,7 @@ observation is held.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final, Literal, NamedTuple
@@ -90,6 +91,7 @@ class Pairing:
         self._removed: list[Row] = []
         self._added: list[Row] = []
         self.readings = 0
+        self._arrivals: Counter[float] = Counter()  # how many of the readings held came when
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -117,7 +119,7 @@ class Pairing:
         at = lane.insert(reading.time - lane.lag_seconds, reading, received)
         if at < 0:
             return "duplicate"
-        self.readings += 1
+        self._hold(1, received)
         self._settle_reading(lane, at)
         return "accepted"
 
@@ -151,9 +153,14 @@ class Pairing:
                 self._settle_reading(lane, len(times) - 1)
         else:
             place = len(observations)
-        self.readings += place - first
+        if place > first:
+            self._hold(place - first, received)
         taken.accepted.extend(range(first, place))
         return place
+
+    def _hold(self, readings: int, received: float) -> None:
+        self.readings += readings
+        self._arrivals[received] += readings
 
     def _settle_reading(self, lane: Lane, at: int) -> None:
         """Settle the references that the reading at a place of a lane may touch."""
@@ -232,6 +239,8 @@ class Pairing:
             self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
                 self._close_lane(name, lane)
+        for time in [time for time in self._arrivals if time < received_before]:
+            del self._arrivals[time]
         for identity, held in self.references.expire(received_before):
             forget(held.reference, held.bucket, identity)
             self._touched.add(held.bucket.scope)
@@ -266,8 +275,7 @@ class Pairing:
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
-        arrivals = [time for lane in self.lanes.values() for time in lane.received]
-        return oldest_arrival(arrivals + self.references.arrivals(), share)
+        return oldest_arrival(self._arrivals + Counter(self.references.arrivals()), share)
 
     # -- what is known ----------------------------------------------------------------------
 

@@ -1,0 +1,168 @@
+"""How much work a message is, counted and not timed: calls of functions and of the system.
+
+A stopwatch on a shared machine would say little; the number of calls is the same every time. Each
+limit is a little above what is needed now, so that a slower way of the data is noticed at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+
+from monitor.assembly import Parts, assemble
+from monitor.config import Settings
+from monitor.sources.paho_batch import BatchClient
+
+SENSORS = 50
+MESSAGES = 2000
+NOW = 1_780_000_000.0
+
+
+class Fed(BatchClient):
+    """The daemon's client on bytes that are at hand; it counts what it reads and writes."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            callback_api_version=CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5
+        )
+        self.chunks: list[bytes] = []
+        self.reads = 0
+        self.written: list[bytes] = []
+
+    def _sock_recv(self, size: int) -> bytes:
+        self.reads += 1
+        if not self.chunks:
+            raise BlockingIOError
+        return self.chunks.pop(0)
+
+    def _packet_queue(self, command: int, packet: bytes, mid: int, qos: int) -> MQTTErrorCode:
+        self.written.append(packet)
+        return MQTTErrorCode.MQTT_ERR_SUCCESS
+
+
+def packets(second: int, kind: str = "reading", **more: str) -> bytes:
+    """Return readings of all sensors, one a second from a second on, as a broker sends them."""
+    made = []
+    for at in range(MESSAGES):
+        sensor, later = at % SENSORS, second + at // SENSORS
+        stamp = f"2026-01-01T{later // 3600:02}:{later // 60 % 60:02}:{later % 60:02}Z"
+        payload = json.dumps({"time": stamp, "value": 5.0 + sensor, "u": 1.0, **more}).encode()
+        topic = f"monitor/s{sensor}/mass/{kind}".encode()
+        body = len(topic).to_bytes(2, "big") + topic + (at + 1).to_bytes(2, "big") + b"\0" + payload
+        assert len(body) < 1 << 14
+        length = bytes((len(body) % 128 | 0x80, len(body) // 128))
+        made.append(b"\x32" + length + body)
+    return b"".join(made)
+
+
+def calls(work: Callable[[], Any]) -> tuple[int, int]:
+    """Return how many functions in Python and in C ``work`` calls."""
+    counts = {"call": 0, "c_call": 0}
+
+    def count(frame: object, event: str, argument: object) -> None:
+        del frame, argument
+        if event in counts:
+            counts[event] += 1
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counts["call"], counts["c_call"]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    settings = Settings.model_validate(
+        {
+            "journal": {"path": str(tmp_path / "journal.sqlite")},
+            "series": {"max_new_per_minute": 1_000_000},
+        }
+    )
+    made = assemble(settings, NOW)
+    yield made
+    made.journal.close()
+
+
+def take(parts: Parts, client: Fed, data: bytes) -> None:
+    """Do what the daemon does with what one read of the socket brings."""
+    client.chunks.append(data)
+    client.read(1 << 20)
+    messages = client.take()
+    parts.intake.commit(parts.intake.prepare(messages, NOW))
+    client.acknowledge(messages)
+
+
+def test_a_plain_reading_costs_two_calls_in_python_and_a_dozen_in_c(parts):
+    client = Fed()
+    take(parts, client, packets(0))  # topics, series and lanes are new only once
+    data = packets(1000)
+
+    python, c = calls(lambda: take(parts, client, data))
+
+    assert parts.intake.counts.committed == 2 * MESSAGES
+    assert python / MESSAGES < 2.5
+    assert c / MESSAGES < 22
+
+
+def test_a_keyed_reading_costs_little_more(parts):
+    client = Fed()
+    take(parts, client, packets(0, key="k1"))
+    data = packets(1000, key="k1")
+
+    python, _ = calls(lambda: take(parts, client, data))
+
+    assert parts.intake.counts.committed == 2 * MESSAGES
+    assert python / MESSAGES < 6
+
+
+def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(parts):
+    client = Fed()
+    take(parts, client, packets(0))
+    data = packets(0, kind="reference")
+
+    python, _ = calls(lambda: take(parts, client, data))
+
+    assert parts.intake.counts.committed == 2 * MESSAGES
+    assert python / MESSAGES < 58
+
+
+def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(parts):
+    client = Fed()
+    take(parts, client, packets(0))
+    client.reads = 0
+    client.written.clear()
+    before = parts.intake.commits
+
+    take(parts, client, packets(1000))
+
+    assert client.reads == 2  # the second says that there is no more
+    assert len(client.written) == 1
+    assert parts.intake.commits == before + 1
+
+
+@pytest.mark.parametrize("waiting", [2_000, 20_000])
+def test_the_calls_a_message_do_not_grow_with_what_waits(parts, waiting):
+    client = Fed()
+    for first in range(0, waiting, MESSAGES):
+        take(parts, client, packets(first // SENSORS))
+    data = packets(1000)
+
+    python, _ = calls(lambda: take(parts, client, data))
+
+    assert python / MESSAGES < 2.5
+
+
+def test_this_file_counts_calls():
+    def three() -> None:
+        for _ in range(3):
+            Path("x").as_posix()
+
+    assert calls(three)[0] >= 6
