@@ -11,6 +11,7 @@ import tempfile
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from monitor.journal import log
 from monitor.journal.errors import JournalFormError
@@ -19,6 +20,8 @@ from monitor.journal.files import link, refuse_busy, sync_folder, write_through
 from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
 from monitor.journal.seal import Seal, row_crc
 from monitor.journal.upgrading import NAMES, UPGRADES, upgrade
+
+_LOG_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
 
 
 def find_or_create(path: Path) -> None:
@@ -59,6 +62,7 @@ def prepare(db: sqlite3.Connection, path: Path, *, may_upgrade: bool = True) -> 
         )
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
+    db.execute(f"pragma journal_size_limit = {_LOG_BYTES}")
     db.execute("begin immediate")
     db.execute("commit")
     if version != SCHEMA_VERSION:

@@ -7,6 +7,7 @@ much there was.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import tempfile
 import zlib
@@ -153,16 +154,16 @@ def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:
     if not path.exists() or not path.stat().st_size:
         return None
     copy = folder / "former"
-    write_through(copy, path.read_bytes())
+    shutil.copyfile(path, copy)
     if log.of(path).exists():
-        write_through(log.of(copy), log.of(path).read_bytes())
+        shutil.copyfile(log.of(path), log.of(copy))
     found = _connect(copy, path)
     if found is None:
         with closing(in_memory()) as empty:
             first = bytearray(empty.serialize()[:_PAGE])
-        content = copy.read_bytes()
-        first[28:32] = (len(content) // _PAGE).to_bytes(4, "big")
-        copy.write_bytes(bytes(first) + content[_PAGE:])
+        first[28:32] = (copy.stat().st_size // _PAGE).to_bytes(4, "big")  # how many pages there are
+        with copy.open("r+b") as file:
+            file.write(first)
         found = _connect(copy, path)
     return found
 
