@@ -42,7 +42,8 @@ _STATES: Final = """\
 | `ok` | its errors agree with what it says of them |
 | `pending` | evidence gathers, not yet enough to fire |
 | `firing` | it is not as right as it says; `monitor_alert_active` says which way |
-| `stale` | no reading came for longer than `series.stale_after_seconds`, or no reference for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
+| `stale` | no reading came for longer than `series.stale_after_seconds`, or no reference \
+for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
 
 `alert` is one of:
 
