@@ -151,7 +151,8 @@ def test_the_pairs_can_be_downloaded_and_the_event_of_a_pair_looked_at(visit, ya
     assert text.startswith("time,sensor,quantity,unit,value,sigma,")
     assert text.count("\n") > 100
     tab.locator("a[href^='/events/']").first.click()
-    expect(tab.locator("svg.plot")).to_be_visible()
+    expect(tab.locator("svg.plot")).to_have_count(3)
+    expect(tab.locator(".verdict")).to_contain_text("read")
     expect(tab.get_by_role("link", name="cart-01")).to_be_visible()
     shoot(tab, "event")
 
@@ -178,7 +179,8 @@ def test_the_ranking_compares_who_saw_the_same(visit, service):
     tab = visit.open("/ranking")
 
     expect(tab.locator("tbody th a").first).to_have_text("p02")
-    expect(tab.locator("svg.plot")).to_be_visible()
+    expect(tab.locator("svg.plot")).to_have_count(3)
+    expect(tab.locator(".verdict")).to_contain_text("read")
     tab.get_by_label("What counts").select_option("accuracy")
     expect(tab.get_by_text("ranked by the mean CRPS")).to_be_visible()
     shoot(tab, "ranking")
