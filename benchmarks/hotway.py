@@ -23,6 +23,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from monitor.assembly import Parts, assemble
 from monitor.config import Settings
 from monitor.exposition import Exposition
+from monitor.memory import settle
 from monitor.sources.paho_batch import BatchClient
 
 READ_MESSAGES = 2000
@@ -87,6 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         parts, client = assemble(settings(Path(name)), START), Fed()
         exposition = Exposition()
+        settle()
         for number in range(ROUNDS):
             sent = [
                 packet(topic, payload, at, properties=True)

@@ -437,3 +437,49 @@ def test_whatever_topic_comes_is_refused_with_a_reason_or_names_a_sensor(topic):
         assert found.reason in ("unknown_topic", "bad_name")
     else:
         assert f"monitor/{found.sensor}/{found.quantity}/" in topic
+
+
+# -- many at once ---------------------------------------------------------------------------------
+
+
+field = {
+    "time": st.sampled_from(
+        [TIME, "2026-01-01T13:00:00.25+13:00", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00", "x"]
+    ),
+    "value": st.sampled_from([1.0, -3, 1e15, 1e16, "1", None]),
+    "u": st.sampled_from([0.5, 2, 1e-12, 1e-13, 0, -1.0, None]),
+    "unit": st.sampled_from(["kg", "g", ""]),
+    "key": st.sampled_from(["a", "", "\n", 7, "k" * 257]),
+    "seq": st.sampled_from(["1", 2, "\t"]),
+    "lower": st.just(0.5),
+    "other": st.just(1),
+}
+payloads = st.fixed_dictionaries(
+    {"time": field["time"], "value": field["value"], "u": field["u"]},
+    optional={name: field[name] for name in ("unit", "key", "seq", "lower", "other")},
+).map(lambda body: json.dumps(body).encode())
+
+
+@given(
+    sent=st.lists(st.tuples(st.sampled_from([*TOPICS.values(), "elsewhere"]), payloads), max_size=8)
+)
+@example(sent=[(TOPICS["reading"], spoilt(unit="g"))])
+@example(sent=[(TOPICS["reading"], spoilt(key="a\n"))])
+@example(sent=[(TOPICS["reading"], spoilt(time="2027-01-01T00:00:00Z"))])
+@settings(deadline=None)
+def test_a_batch_says_what_its_messages_say_one_by_one(sent):
+    one_by_one: list[tuple[int, object]] = []
+    for at, (topic, payload) in enumerate(sent):
+        try:
+            one_by_one += [(at, found) for found in ROUTER.decode(topic, payload, NOW)]
+        except Rejected as refused:
+            one_by_one.append((at, str(refused)))
+
+    topics, bodies = [topic for topic, _ in sent], [payload for _, payload in sent]
+    router = Router(ROUTES, BYTES_MAX)
+    router.decode_all([TOPICS["reading"]], [json.dumps(GOOD).encode()], NOW)  # known as plain
+    decoded = router.decode_all(topics, bodies, NOW)
+
+    found = [*zip(decoded.sources, decoded.observations, strict=True)]
+    refused_too = [(at, str(refused)) for at, refused in decoded.refused]
+    assert repr(sorted(found + refused_too, key=lambda each: each[0])) == repr(one_by_one)

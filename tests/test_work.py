@@ -7,6 +7,7 @@ limit is a little above what is needed now, so that a slower way of the data is 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +159,15 @@ def test_the_calls_a_message_do_not_grow_with_what_waits(parts, waiting):
     python, _ = calls(lambda: take(parts, client, data))
 
     assert python / MESSAGES < 2.5
+
+
+def test_the_daemon_starts_without_the_modules_that_are_slow_to_import():
+    slow = ("scipy.stats", "scipy.optimize", "matplotlib", "polars", "pandas", "hypothesis")
+    script = f"import sys, monitor.commands.run; print([m for m in {slow} if m in sys.modules])"
+
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+
+    assert said.stdout == b"[]\n"
 
 
 def test_this_file_counts_calls():

@@ -28,8 +28,8 @@ def expire_lane(
     gone = _arrived_before(lane.received, received_before)
     if not gone:
         return 0, 0
-    ranges = _used_ranges(lane, rules)
     leaving = [lane.times[at] for at in gone]
+    ranges = _used_ranges(lane, rules, leaving[0], leaving[-1])
     unpaired = _covered(leaving, ranges.values()).count(0)
     touched = [
         identity
@@ -82,20 +82,27 @@ def _holds(lane: Lane, time: float, value: float) -> bool:
     return any(reading.value == value for reading in lane.readings[first:last])
 
 
-def _used_ranges(lane: Lane, rules: Rules) -> dict[Identity, tuple[float, float]]:
-    """Return from when to when each slot used readings, in the lane's times."""
-    made_of_several = rules.mode in _MADE_OF_SEVERAL
+def _used_ranges(
+    lane: Lane, rules: Rules, first: float, last: float
+) -> dict[Identity, tuple[float, float]]:
+    """Return from when to when each slot used readings, in the lane's times.
+
+    Slots that used none from ``first`` to ``last`` are left out.
+    """
+    reach, lag = 0.0, rules.lag_seconds
+    if rules.mode in _MADE_OF_SEVERAL:
+        reach, lag = rules.tolerance_seconds, 0.0
+        for link in lane.links:
+            reach = max(reach, link.bucket.span_seconds)
     ranges = {}
     for identity, slot in lane.slots.items():
-        times = [row[2] for row in slot.rows]
-        if made_of_several:
-            reach = rules.tolerance_seconds
-            for link in lane.links:
-                reach = max(reach, link.bucket.span_seconds)
-            ranges[identity] = (min(times) - reach, max(times) + reach)
-        else:
-            lag = rules.lag_seconds
-            ranges[identity] = (min(times) - lag, max(times) - lag)
+        low = high = slot.rows[0][2]
+        if len(slot.rows) > 1:
+            times = [row[2] for row in slot.rows]
+            low, high = min(times), max(times)
+        low, high = low - reach - lag, high + reach - lag
+        if low <= last and high >= first:
+            ranges[identity] = (low, high)
     return ranges
 
 

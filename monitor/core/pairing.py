@@ -140,7 +140,9 @@ class Pairing:
             lane = lanes.get((observation.sensor, observation.quantity, key))
             if lane is None:
                 break
-            time, times = observation.time - lane.lag_seconds, lane.times
+            time, times = observation.time, lane.times
+            if lane.lag_seconds:
+                time -= lane.lag_seconds
             before = times[-1] if times else -inf
             if not time > before:
                 break
