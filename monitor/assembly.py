@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from monitor.areas import concerns_of
 from monitor.config import Credentials, Settings, Source, for_series
@@ -27,6 +29,8 @@ from monitor.sources.publish import BrokerPublisher
 from monitor.sources.replay import Topics
 from monitor.topics import Template
 
+SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
+_LEFT_MAX: Final = 100
 _SECONDS_A_DAY = 86_400.0
 
 
@@ -151,6 +155,20 @@ def assemble(settings: Settings, now: float) -> Parts:
         births.load(noted)
     intake = Intake(router_of(settings, births), network, journal, births)
     return Parts(settings, network, journal, intake)
+
+
+def note_subscriptions(parts: Parts) -> list[str]:
+    """Note what is subscribed to; return what was before and is not wanted any more.
+
+    A broker keeps the subscriptions of a session until it is told to end them.
+    """
+    wanted = [Template.parse(source.topic).filter for source in parts.settings.sources]
+    noted = parts.journal.note(SUBSCRIPTIONS)
+    former = msgspec.json.decode(noted, type=list[str]) if noted else []
+    left = [each for each in former if each not in wanted][-_LEFT_MAX:]
+    if [*wanted, *left] != former:
+        parts.journal.remember(SUBSCRIPTIONS, msgspec.json.encode([*wanted, *left]))
+    return left
 
 
 def native_topics(settings: Settings) -> Topics:

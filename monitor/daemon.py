@@ -7,15 +7,14 @@ published pages; every wait is bounded, so that a signal ends the work within se
 from __future__ import annotations
 
 import logging
-import signal
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Final, Protocol
 
 from monitor.assembly import Parts
 from monitor.journal import Batch, JournalFullError
 from monitor.notify import Supervisor
+from monitor.orders import Orders
 from monitor.publishing import Connection, Publisher
 from monitor.sources.mqtt import Message
 
@@ -40,7 +39,10 @@ class Source(Connection, Protocol):
 
 
 class Daemon:
-    """Takes messages from a source until it is told to stop."""
+    """Takes messages from a source until it is told to stop.
+
+    ``renew`` is asked when the orders say so: true ends this one, another takes its place.
+    """
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class Daemon:
         publisher: Publisher,
         *,
         supervisor: Supervisor | None = None,
+        orders: Orders | None = None,
+        renew: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -56,20 +60,22 @@ class Daemon:
         self._source: Final = source
         self._publisher: Final = publisher
         self._supervisor: Final = supervisor or Supervisor()
+        self.orders: Final = orders or Orders()
+        self._renew: Final = renew
         self._clock: Final = clock
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
         self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
-        self.stopping = False
+        self._is_renewed = False
 
-    def stop_on_signals(self) -> None:
-        """Let SIGTERM and SIGINT end the work in good order."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop_requested)
+    @property
+    def stopping(self) -> bool:
+        """Whether :meth:`run` is coming to its end."""
+        return self.orders.end or self._is_renewed
 
     def stop(self) -> None:
         """Let :meth:`run` come to its end; may be called from anywhere."""
-        self.stopping = True
+        self.orders.end = True
 
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
@@ -78,7 +84,6 @@ class Daemon:
                 self._work()
             self._publish()
         finally:
-            self._supervisor.stopping()
             self._source.close()
             self._publisher.close()
             self._parts.journal.close()
@@ -90,6 +95,9 @@ class Daemon:
             batch = self._parts.intake.prepare(messages, self._clock())
             if self._commit(batch):
                 self._source.acknowledge(messages)
+        if self.orders.renew:
+            self.orders.renew = False
+            self._is_renewed = self._publisher.reload_successful = self._renew()
         now = self._monotonic()
         if now >= self._publish_due:
             self._publish()
@@ -129,8 +137,3 @@ class Daemon:
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)
-
-    def _stop_requested(self, number: int, frame: FrameType | None) -> None:
-        del frame
-        _log.info("%s: committing what is at hand, then stopping", signal.Signals(number).name)
-        self.stopping = True

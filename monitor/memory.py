@@ -16,6 +16,7 @@ _ROUNDS: Final = 20
 
 def settle() -> None:
     """Leave modules, settings and what was recovered out of the collector's rounds from now on."""
+    gc.unfreeze()  # what is left of a former life may be in cycles
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)

@@ -61,6 +61,7 @@ class Publisher:
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
         self._answerer: Final = Answerer(parts.network, show.wishes)
+        self.reload_successful = True
         self._page: Page | None = None
         self._figures = Figures()
         self._publish_seconds = 0.0
@@ -142,6 +143,7 @@ class Publisher:
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
             journal_writable=not trouble,
+            reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
             settings_hash=self._hash,
             transitions=self._dispatch.transitions,

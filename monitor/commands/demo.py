@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
         daemon = Daemon(parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSink())]))
-        daemon.stop_on_signals()
+        daemon.orders.heed_signals()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
             timer.daemon = True

@@ -7,18 +7,12 @@ import logging
 import time
 from pathlib import Path
 
-from monitor.assembly import Parts, assemble, mqtt_settings
-from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
 from monitor.config.kinds import is_loopback
-from monitor.daemon import Daemon
-from monitor.decode import DECODERS
+from monitor.config.sections import Http
 from monitor.journal.repairing import recover
+from monitor.lives import Lives, plan
 from monitor.logs import configure
-from monitor.memory import settle
 from monitor.notify import Supervisor
-from monitor.publishing import Publisher
-from monitor.sinks import Keys, Outlet, outlets
-from monitor.sources.mqtt import MqttSource
 from monitor.web.access import access_of
 from monitor.web.service import Service
 
@@ -35,16 +29,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
-    settings = load(options.config, decoders=DECODERS)
-    configure(settings.log.level, settings.log.format)
-    credentials = resolve_secret(settings, options.config)
-    keys = Keys(credentials, resolve_sink_secrets(settings, options.config))
-    source = MqttSource(mqtt_settings(settings, credentials))
-    sinks = outlets(settings, keys)
+    first = plan(options.config)
+    configure(first.settings.log.level, first.settings.log.format)
     if options.recover:
-        _recover(Path(settings.journal.path))
-    parts = assemble(settings, time.time())
-    work(settings, parts, source, sinks)
+        _recover(Path(first.settings.journal.path))
+    lives = Lives(options.config, first, time.time())
+    service = _service(first.settings.http)
+    with Supervisor.of_environment() as supervisor:
+        try:
+            lives.live(service, supervisor)
+        finally:
+            supervisor.stopping()
+            service.stop()
     return 0
 
 
@@ -54,26 +50,18 @@ def _recover(path: Path) -> None:
         _log.warning("%s: %s", path, line)
 
 
-def work(settings: Settings, parts: Parts, source: MqttSource, sinks: list[Outlet]) -> None:
-    """Serve HTTP and take messages until told to stop."""
-    http = settings.http
+def _service(http: Http) -> Service:
+    """Return a running service, as the settings want it."""
     access = access_of(
         http.web_config, http.host, is_local=is_loopback(http.host), allow_remote=http.allow_remote
     )
     service = Service(
-        settings.http.host,
-        settings.http.port,
-        connections_max=settings.http.max_connections,
-        header_timeout_seconds=settings.http.header_timeout_seconds,
+        http.host,
+        http.port,
+        connections_max=http.max_connections,
+        header_timeout_seconds=http.header_timeout_seconds,
         access=access,
     )
     service.start()
     _log.info("page and metrics on %s", service.url)
-    with Supervisor.of_environment() as supervisor:
-        daemon = Daemon(parts, source, Publisher(parts, service, sinks), supervisor=supervisor)
-        daemon.stop_on_signals()
-        settle()
-        try:
-            daemon.run()
-        finally:
-            service.stop()
+    return service

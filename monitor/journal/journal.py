@@ -32,6 +32,11 @@ class Journal(Reader):
         with self._database.transaction():
             self._writer.write(batch)
 
+    def remember(self, name: str, body: bytes) -> None:
+        """Make a note durable, in place of an earlier one of its name; raises JournalError."""
+        with self._database.transaction():
+            self._writer.note({name: body})
+
     def forget(self, *, observations_before: float, pairs_before: float) -> None:
         """Drop observations that arrived before a time, and batches of pairs all older than one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -50,10 +50,14 @@ class Writer:
                 for c in batch.collocations
             ],
         )
-        for name, body in batch.notes.items():
-            database.delete("notes", "name = ?", name)
-            database.insert("notes", [(name, body)])
+        self.note(batch.notes)
         database.seal.totals.update(batch.totals)
+
+    def note(self, notes: Mapping[str, bytes]) -> None:
+        """Write notes in place of earlier ones of their names."""
+        for name, body in notes.items():
+            self._database.delete("notes", "name = ?", name)
+            self._database.insert("notes", [(name, body)])
 
     def _replace_series(self, series: Sequence[KnownSeries]) -> None:
         for known in series:

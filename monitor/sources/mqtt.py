@@ -148,6 +148,7 @@ class MqttSource:
         self._complained = -float("inf")
         self._up_since = -float("inf")
         self._takeovers: deque[float] = deque(maxlen=TAKEOVERS_MAX)
+        self._left: list[str] = []
         self._topic_filters: dict[str, list[str]] = {}
         self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
         twice = any(each.qos == 2 for each in settings.subscriptions)
@@ -160,6 +161,10 @@ class MqttSource:
         self._client: Final = self._make_client()
 
     # -- what the daemon calls --------------------------------------------------------------
+
+    def leave(self, filters: Sequence[str]) -> None:
+        """End subscriptions of former times at every connection from now on."""
+        self._left = list(filters)
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
@@ -332,6 +337,8 @@ class MqttSource:
         else:
             asked = [(each.filter, each.qos) for each in wanted]
         self._client.subscribe(asked)
+        if self._left:
+            self._client.unsubscribe(self._left)
 
     def _on_subscribe(
         self,

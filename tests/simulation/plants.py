@@ -6,6 +6,7 @@ from typing import Final
 
 from monitor.assembly import Parts
 from monitor.core.network import Outcome
+from monitor.sources.arrivals import Message
 
 from .source import ModelSource
 from .world import Plant, Wrong, simulate
@@ -46,11 +47,14 @@ def stale_acknowledgement(parts: Parts, source: ModelSource) -> None:
     acknowledge = source.acknowledge
 
     def careless(messages: list) -> int:
-        for message in messages:
-            message.generation = source._client.generation
-        return acknowledge(messages)
+        return acknowledge([_of_now(message, source._client.generation) for message in messages])
 
     source.acknowledge = careless
+
+
+def _of_now(message: Message, generation: int) -> Message:
+    """Return a message as if it had come on another connection."""
+    return Message(message.topic, message.payload, message.flags, message.mid, generation)
 
 
 def leaked_permit(parts: Parts, source: ModelSource) -> None:
