@@ -17,8 +17,6 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from socket import socket as Socket  # noqa: N812 - a class
 from typing import Any, Final
 
@@ -28,9 +26,16 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
+from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.guidance import CONNECTION
 from monitor.sources.arrivals import Arrivals, Message
+from monitor.sources.connection import (
+    MqttSettings,
+    SourceRefusedError,
+    Subscription,
+    Tls,
+    tls_context,
+)
 from monitor.sources.paho_batch import BatchClient
 
 __all__ = [
@@ -68,54 +73,6 @@ _NO_ANSWER: Final = (
     "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
     "wants an encrypted connection, and a certificate of this client (cert_file)"
 )
-
-
-class SourceRefusedError(MonitorError):
-    """The broker will not serve this client, and trying again would not help."""
-
-    def __init__(self, exit_code: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.exit_code = exit_code
-
-
-@dataclass(frozen=True)
-class Tls:
-    """Files in PEM: the authority that signed the broker, and this client's own identity."""
-
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-
-
-@dataclass(frozen=True)
-class Subscription:
-    """One topic filter and the quality of service asked for."""
-
-    filter: str
-    qos: int = 1
-
-
-@dataclass(frozen=True)
-class MqttSettings:
-    """How to reach the broker. ``protocol`` is "5" or "3.1.1"; times in seconds."""
-
-    host: str
-    port: int
-    client_id: str
-    subscriptions: tuple[Subscription, ...]
-    protocol: str = "5"
-    username: str | None = None
-    password: str | None = None
-    keepalive_seconds: int = 15
-    session_expiry_seconds: int = 604_800
-    receive_maximum: int = 5000
-    max_packet_bytes: int = 65_536
-    connect_timeout_seconds: float = 3.0
-    coalesce_seconds: float = 0.05
-    tls: Tls | None = None
-
-    def __repr__(self) -> str:
-        return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"
 
 
 class MqttSource:
@@ -459,20 +416,6 @@ class MqttSource:
             found = [each for each in wanted if paho.topic_matches_sub(each, topic)]
             self._topic_filters[topic] = found
         return found
-
-
-def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Return what checks the broker's certificate and host name; there is no way around it."""
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-        if tls.cert_file:
-            context.load_cert_chain(tls.cert_file, tls.key_file)
-    except (OSError, ssl.SSLError) as error:
-        files = ", ".join(str(Path(f)) for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
-        raise SourceRefusedError(
-            BAD_SETTINGS, f"the TLS files cannot be used ({files}): {error}"
-        ) from error
-    return context
 
 
 def _acknowledge_at_once(socket: object) -> None:
