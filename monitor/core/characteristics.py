@@ -99,7 +99,7 @@ def deficit(c: Columns) -> Float:
 
 
 def auucc(c: Columns) -> Float:
-    """Area under the bandwidth-miss curve: mean half-width times mean critical scale (M5)."""
+    """Area under the bandwidth-miss curve: mean half-width times mean critical scale (C-17)."""
     return c.once(mean_band) * _mean_of_banded(c, c.once(bands).scale)
 
 
@@ -207,7 +207,7 @@ def auucc_partial_gain(c: Columns) -> Float:
 
 
 def scale_for_level(c: Columns) -> Float:
-    """Scale that holds the stated share of references: the split-conformal rank (M5).
+    """Scale that holds the stated share of references: the split-conformal rank (Lei et al. 2018).
 
     The ceil((n + 1)(1 - alpha))-th smallest critical scale; NaN where n < ceil(1/alpha) - 1.
     """

@@ -343,7 +343,7 @@ def saddlepoint_zms(c: Columns) -> Interval:
 def effective_zms(c: Columns) -> Interval:
     """Return the saddlepoint interval of ZMS with its arms stretched for autocorrelated pairs.
 
-    By sqrt(n/n_effective), with the lag-1 correlation of z (M3): cautious, for that of z^2 is less.
+    By sqrt(n/n_effective), with the lag-1 correlation of z: cautious, for that of z^2 is less.
     """
     plain = saddlepoint_zms(c)
     stretch = np.sqrt(c.counts / c.once(n_effective))

@@ -138,7 +138,7 @@ def block_means(rows: Float, length: int) -> Float:
 def block_zms(
     c: Columns, *, seed: int, replicates: int = REPLICATES, length: int | None = None
 ) -> Interval:
-    """Return the circular-block bootstrap interval of ZMS for autocorrelated pairs (M3).
+    """Return the circular-block bootstrap interval of ZMS for autocorrelated pairs.
 
     BCa ends with the acceleration of the block means; ``length`` in pairs, by default from the
     series' lag-1 correlation of z. NaN below ``MIN_RESAMPLED`` pairs.

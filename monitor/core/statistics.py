@@ -118,7 +118,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "z_mean": Statistic(_C.z_mean, "none", "Mean error in units of its uncertainty.", "B-08"),
     "z_var": Statistic(_C.z_var, "none", "Scatter of errors over that stated, squared.", "B-08"),
     "z_lag1": Statistic(
-        _C.z_lag1, "none", "How much an error resembles the one before it.", "M3", live=True
+        _C.z_lag1, "none", "How much an error resembles the one before it.", "B-08", live=True
     ),
     "zms": Statistic(
         _C.zms,
@@ -217,7 +217,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _U.scale_for_level,
         "none",
         "Factor on its uncertainty that keeps its stated level.",
-        "C-26, M5",
+        "C-26; Lei et al. 2018",
     ),
     "u_ref_ratio": Statistic(
         _C.u_ref_ratio,
@@ -227,7 +227,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         live=True,
     ),
     "n_effective": Statistic(
-        _C.n_effective, "none", "Pairs that count as independent.", "M3", live=True
+        _C.n_effective, "none", "Pairs that count as independent.", "Bayley 1946", live=True
     ),
 }
 
