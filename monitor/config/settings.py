@@ -10,6 +10,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from monitor.config.areas import Area, Place
+from monitor.config.cluster import Cluster
 from monitor.config.kinds import (
     Contradiction,
     File,
@@ -218,6 +219,9 @@ class Settings(Section):
     journal: Journal = setting(Journal(), "The file that keeps what was accepted.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
     log: Log = setting(Log(), "What the daemon says of itself, on standard error.")
+    cluster: Cluster = setting(
+        Cluster(), "The same on a distributed engine: `monitor bridge`, `monitor cluster`."
+    )
     groups: Annotated[tuple[Group, ...], Field(max_length=1000, strict=False)] = setting(
         (), "Sensors that belong together, with settings of their own; the first that fits counts."
     )

@@ -6,7 +6,7 @@ ever had one refused cost anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,25 @@ class Refusals:
         self._taken: Int = np.zeros(capacity, dtype=np.int64)
         self._refused: dict[str, int] = {}
         self._faded: dict[str, _Faded] = {}
+
+    def dump(
+        self, series: int
+    ) -> tuple[list[int], dict[str, int], dict[str, tuple[float, float, int]]]:
+        """Return all there is of the first ``series`` rows, for :meth:`load`."""
+        faded = {sensor: (of.refused, of.all, of.taken) for sensor, of in self._faded.items()}
+        return self._taken[:series].tolist(), dict(self._refused), faded
+
+    def load(
+        self,
+        taken: Sequence[int],
+        refused: Mapping[str, int],
+        faded: Mapping[str, tuple[float, float, int]],
+    ) -> None:
+        """Know what was dumped, and nothing else; of rows that were not dumped nothing came."""
+        self._taken[:] = 0
+        self._taken[: len(taken)] = taken
+        self._refused = dict(refused)
+        self._faded = {sensor: _Faded(*of) for sensor, of in faded.items()}
 
     def took(self, rows: Int) -> None:
         """Note the series of readings that could be used, one entry each."""

@@ -61,6 +61,7 @@ class Watch:
         self._complete: Final = complete
         self._events_of: Final = events_of
         self._checkpoints: dict[int, list[Checkpoint]] = {}
+        self._roots: dict[int, Checkpoint] = {}
         self._known: set[int] = set()
         self.disturbed: dict[int, float] = {}
         self.taken_back: set[int] = set()
@@ -68,6 +69,40 @@ class Watch:
     def disturb(self, row: int, since: float) -> None:
         """Note that the past of a series changed from an event time on."""
         self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
+
+    def resume(self, row: int, path: int, state: bytes, root: Checkpoint | None = None) -> None:
+        """Go on with evidence that was saved: ``state`` as the detector dumped it.
+
+        ``root`` is the state before the first pair that the history still has.
+        """
+        self._known.add(row)
+        self._detector.path[row] = path
+        self._detector.load(row, state)
+        if root is not None:
+            self._roots[row] = root
+
+    def root(self, row: int) -> Checkpoint | None:
+        """Return the state that a full replay of a series starts from, None for a fresh one."""
+        return self._roots.get(row)
+
+    def move_root(self, row: int, pairs: int) -> Checkpoint:
+        """Let replays start after the first ``pairs`` of the history, which may be forgotten then.
+
+        The series must be settled.
+        """
+        history = self._history(row)[:pairs]
+        now, kept = self._detector.dump(row), self._checkpoints.pop(row, None)
+        last = history[-1]
+        self._start(row, history)
+        self._run_epochs(row, history, float(last["time"]))
+        root = Checkpoint(float(last["time"]), int(last["id"]), self._detector.dump(row))
+        self._detector.load(row, now)
+        self._roots[row] = root
+        if kept:
+            self._checkpoints[row] = kept
+        else:
+            self._checkpoints.pop(row, None)
+        return root
 
     def step(self, pairs: Records) -> list[Change]:
         """Take pairs newer than all before of their series, ordered (series, time, id)."""
@@ -126,14 +161,29 @@ class Watch:
 
     def _replay_all(self, row: int) -> list[Change]:
         history = self._history(row)
+        self._start(row, history)
+        return self._run_epochs(row, history)
+
+    def _start(self, row: int, history: Records) -> None:
+        """Set the state of one series to what it was before the first pair of its history."""
+        root = self._roots.get(row)
+        if root is not None:
+            self._detector.load(row, root.state)
+            return
         self._known.discard(row)
         self._learn_form(np.array([row])[: history.size], history[:1])
         self._detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
-        cuts = np.array([event.time for event in self._events_of(row)])
+
+    def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:
+        """Step one series through its history, anew at each epoch that the start does not know."""
+        root = self._roots.get(row)
+        began = -np.inf if root is None else root.time
+        events = self._events_of(row)
+        cuts = np.array([each.time for each in events if began < each.time <= until])
         places = np.searchsorted(history["time"], cuts).tolist()
         seen: list[Change] = []
-        for first, last in pairwise([0, *places, history.size]):
-            if first:
+        for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
+            if first or (at and root is not None):
                 self._detector.reset(np.array([row]))
             seen += self._run(row, window_rows(history[first:last]))
         return seen

@@ -1,0 +1,179 @@
+"""What a block has made durable: the journal of the daemon, in memory, for a block of sensors.
+
+Rules of this file: it answers as the journal does, so that intake and recovery are the daemon's
+own; all of it is written as one value and read again bit for bit. Of each series the newest pairs
+are kept; the evidence before the first of them is the root of its replays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import (
+    PAIR,
+    Collocation,
+    Distribution,
+    Event,
+    Observation,
+    Reading,
+    Records,
+    Reference,
+    in_event_order,
+)
+from monitor.core.network import KnownSeries
+from monitor.core.past import Memory
+from monitor.journal.batch import Batch, DeadLetter
+
+REVISIONS_MAX: Final = 100_000
+_COMPACT_FIRST: Final = 256
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_observations: Final = msgspec.msgpack.Decoder(list[Reading | Distribution | Reference]).decode
+
+
+class Kept(msgspec.Struct, array_like=True):
+    """What is kept, as bytes know it."""
+
+    series: list[tuple[int, str, str, str, float]]
+    pairs: tuple[int, list[tuple[bool, bytes]]]
+    observations: list[tuple[float, bytes]]
+    events: list[Event]
+    collocations: list[Collocation]
+    revisions: dict[int, int]
+    named: dict[str, list[tuple[str, str]]]
+    totals: dict[str, int]
+    notes: dict[str, bytes]
+
+
+class Keeping(Memory):
+    """State: what was committed. Stands in for :class:`monitor.journal.Journal` at the intake."""
+
+    def __init__(self, kept: Kept | None = None) -> None:
+        super().__init__()
+        self._series: dict[int, KnownSeries] = {}
+        self._observations: list[tuple[float, bytes]] = []
+        self._events: list[Event] = []
+        self._collocations: list[Collocation] = []
+        self._totals: dict[str, int] = {}
+        self._notes: dict[str, bytes] = {}
+        self._compact_at = _COMPACT_FIRST
+        self.dead_letters: list[DeadLetter] = []
+        if kept is not None:
+            self._load(kept)
+
+    # -- as a journal -----------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        """Keep a batch; it is durable once the engine has the block's state."""
+        self.keep(batch.pairs, (each for each in batch.observations if type(each) is Reference))
+        if batch.observations:
+            self._observations.append((batch.received, _encode(batch.observations)))
+        self._series.update((each.row, each) for each in batch.series)
+        self._events += batch.events
+        self._collocations += batch.collocations
+        self._totals = dict(batch.totals)
+        self._notes.update(batch.notes)
+        self.dead_letters += batch.dead_letters
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters of messages."""
+        return dict(self._totals)
+
+    def note(self, name: str) -> bytes:
+        """Return what was noted under a name, nothing if nothing was."""
+        return self._notes.get(name, b"")
+
+    def series(self) -> list[KnownSeries]:
+        """Return the series in the order of their rows."""
+        return [self._series[row] for row in sorted(self._series)]
+
+    def events(self) -> list[Event]:
+        """Return the events that began epochs."""
+        return self._events
+
+    def collocations(self) -> list[Collocation]:
+        """Return which sensors stood beside which references."""
+        return self._collocations
+
+    def observations(self) -> Iterator[tuple[float, list[Observation]]]:
+        """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
+        for received, body in self._observations:
+            yield received, list(_observations(body))
+
+    # -- how much is kept -------------------------------------------------------------------
+
+    def forget(self, received_before: float) -> None:
+        """Drop observations that arrived before a time, and the oldest notes on revisions."""
+        self._observations = [each for each in self._observations if each[0] >= received_before]
+        for notes in (self._revisions, self._named):
+            for name in list(notes)[: max(0, len(notes) - REVISIONS_MAX)]:
+                del notes[name]  # type: ignore[arg-type]
+
+    def is_grown(self) -> bool:
+        """Return whether enough changes came to make :meth:`compact` worth its while."""
+        return self.pairs().size >= self._compact_at
+
+    def compact(self) -> dict[int, int]:
+        """Keep what stands only; return how many pairs each series has."""
+        standing = in_event_order(self.pairs())
+        self._made = [standing]
+        self._compact_at = max(_COMPACT_FIRST, standing.size + standing.size // 4)
+        series, counts = np.unique(standing["series"], return_counts=True)
+        return dict(zip(series.tolist(), counts.tolist(), strict=True))
+
+    def drop(self, first: Mapping[int, int]) -> None:
+        """Forget the first so many pairs of some series; only after :meth:`compact`."""
+        pairs = self.pairs()
+        gone = np.zeros(pairs.size, dtype=np.bool_)
+        starts = np.searchsorted(pairs["series"], list(first))
+        for start, count in zip(starts.tolist(), first.values(), strict=True):
+            gone[start : start + count] = True
+        self._made = [pairs[~gone]]
+
+    # -- as bytes ---------------------------------------------------------------------------
+
+    def dump(self) -> Kept:
+        """Return all there is."""
+        return Kept(
+            series=[tuple(each) for each in self._series.values()],
+            pairs=_pack(self.pairs()),
+            observations=self._observations,
+            events=self._events,
+            collocations=self._collocations,
+            revisions=self._revisions,
+            named={name: sorted(known) for name, known in self._named.items()},
+            totals=self._totals,
+            notes=self._notes,
+        )
+
+    def _load(self, kept: Kept) -> None:
+        self._series = {each[0]: KnownSeries(*each) for each in kept.series}
+        self._made = [_unpack(*kept.pairs)]
+        self._compact_at = max(_COMPACT_FIRST, self._made[0].size + self._made[0].size // 4)
+        self._observations, self._events = kept.observations, kept.events
+        self._collocations = kept.collocations
+        self._revisions = kept.revisions
+        self._named = {name: set(known) for name, known in kept.named.items()}
+        self._totals, self._notes = kept.totals, kept.notes
+
+
+def _pack(pairs: Records) -> tuple[int, list[tuple[bool, bytes]]]:
+    """Return how many pairs, and their columns: one number where all are the same bits."""
+    columns = []
+    for name in PAIR.names or ():
+        column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
+        bits = column.view(np.dtype((np.void, column.itemsize)))
+        same = pairs.size > 0 and bool((bits == bits[0]).all())
+        columns.append((same, (column[:1] if same else column).tobytes()))
+    return pairs.size, columns
+
+
+def _unpack(count: int, columns: list[tuple[bool, bytes]]) -> Records:
+    pairs = np.zeros(count, dtype=PAIR)
+    for name, (_, body) in zip(PAIR.names or (), columns, strict=True):
+        pairs[name] = np.frombuffer(body, PAIR[name])
+    return pairs
