@@ -6,59 +6,36 @@ were not forgotten.
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
-import orjson
 
+from monitor.asking import AskingError, Door
 from monitor.assembly import rules_of
 from monitor.config import Settings
 from monitor.core.lanes import digest
 from monitor.core.model import NAN, PAIR, Records, in_event_order, pair_records
 from monitor.core.registry import SeriesKey
 from monitor.core.rules import SeriesRules
-from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import Journal, JournalBusyError
 from monitor.recorded import Recorded, replayed
 
-_TIMEOUT_SECONDS: Final = 30.0
 WINDOWS_ONLY: Final = (
     "asked of the running daemon, which gives the pairs in its windows; its journal has all, once "
     "the daemon is stopped"
 )
 
 
-class StandingError(MonitorError):
-    """Neither the daemon nor its journal can be asked; the message says what to do."""
+def standing(settings: Settings, door: Door | None = None) -> Recorded:
+    """Return the pairs of all series in event order; raises AskingError, JournalError.
 
-    exit_code = UNAVAILABLE
-
-
-def standing(settings: Settings) -> Recorded:
-    """Return the pairs of all series in event order; raises StandingError, JournalError."""
-    return _of_daemon(settings) or _of_journal(settings)
-
-
-def address(settings: Settings) -> str:
-    """Return where the daemon of these settings answers."""
-    host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
-    return f"http://{host}:{settings.http.port}"
-
-
-def ask(settings: Settings, path: str) -> dict[str, Any] | None:
-    """Return what the daemon says at a path below /api/v1/, None if nobody answers."""
-    try:
-        with urllib.request.urlopen(  # noqa: S310 - the address is that of the settings, http
-            f"{address(settings)}/api/v1/{path}", timeout=_TIMEOUT_SECONDS
-        ) as answer:
-            found: dict[str, Any] = orjson.loads(answer.read())
-    except (OSError, ValueError):
-        return None
-    return found
+    ``door`` is where the daemon answers and what it wants to see, by default that of the settings.
+    """
+    door = door or Door.of(settings)
+    return _of_daemon(settings, door) or _of_journal(settings, door)
 
 
 def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
@@ -69,15 +46,15 @@ def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, st
     return of
 
 
-def _of_daemon(settings: Settings) -> Recorded | None:
+def _of_daemon(settings: Settings, door: Door) -> Recorded | None:
     units: dict[SeriesKey, str] = {}
     made: list[tuple[Any, ...]] = []
-    for each in _series(settings):
+    for each in _series(door):
         key = SeriesKey(each["sensor"], each["quantity"])
         path = f"series/{quote(key.sensor, safe='')}/{quote(key.quantity, safe='')}/pairs"
-        found = ask(settings, path)
+        found = door.ask(path)
         if found is None:
-            raise StandingError(f"{address(settings)} does not answer any more; ask again")
+            raise AskingError(f"{door.url} does not answer any more; ask again")
         made += (
             _pair(len(units), len(made) + at, pair)
             for at, pair in enumerate(reversed(found["pairs"]))
@@ -88,10 +65,10 @@ def _of_daemon(settings: Settings) -> Recorded | None:
     return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
 
 
-def _series(settings: Settings) -> Iterator[dict[str, Any]]:
+def _series(door: Door) -> Iterator[dict[str, Any]]:
     page, pages = 1, 1
     while page <= pages:
-        found = ask(settings, f"series?page={page}")
+        found = door.ask(f"series?page={page}")
         if found is None:
             return
         yield from found["series"]
@@ -109,17 +86,14 @@ def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
     return (series, number, *numbers.values(), 0.0, event, crps, False)
 
 
-def _of_journal(settings: Settings) -> Recorded:
+def _of_journal(settings: Settings, door: Door) -> Recorded:
     path = Path(settings.journal.path)
     if not path.is_file():
-        raise StandingError(f"no daemon answers on {address(settings)}, and there is no {path}")
+        raise AskingError(f"no daemon answers on {door.url}, and there is no {path}")
     try:
         journal = Journal(path)
     except JournalBusyError as error:
-        raise StandingError(
-            f"the daemon has the journal {path} open but does not answer on {address(settings)}; "
-            "is http.port the one it has?"
-        ) from error
+        raise door.silent(path) from error
     try:
         known = journal.series()
         pairs = _numbered(journal.pairs())

@@ -8,45 +8,37 @@ from typing import Any
 
 import orjson
 
+from monitor.asking import Door, door_arguments, door_of
 from monitor.assembly import assemble
 from monitor.config import Settings, load
 from monitor.decode import DECODERS
 from monitor.doctoring import report, text
-from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import JournalBusyError
-from monitor.standing import address, ask
-
-
-class DoctorError(MonitorError):
-    """Neither the daemon nor its journal can be asked."""
-
-    exit_code = UNAVAILABLE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what may be asked for."""
     parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
     parser.add_argument("--json", action="store_true", help="print a document")
+    door_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
     settings = load(options.config, decoders=DECODERS)
-    document = ask(settings, "doctor") or _of_journal(settings)
+    door = door_of(settings, options)
+    document = door.ask("doctor") or _of_journal(settings, door)
     words = document.pop("text")
     print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() if options.json else words)
     causes = [each["cause"] for each in document["quantities"]]
     return 0 if causes and set(causes) == {"paired"} else 1
 
 
-def _of_journal(settings: Settings) -> dict[str, Any]:
+def _of_journal(settings: Settings, door: Door) -> dict[str, Any]:
     try:
         parts = assemble(settings, time.time())
     except JournalBusyError as error:
-        raise DoctorError(
-            f"the daemon has the journal {settings.journal.path} open but does not answer on "
-            f"{address(settings)}; is http.port the one it has?"
-        ) from error
+        raise door.silent(settings.journal.path) from error
     try:
         found = report(parts, None)
         return {**found.document(), "text": text(found)}

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, TextIO
 
+from monitor.asking import door_arguments, door_of
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
@@ -34,6 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=FORMS, default="csv", help="of the file (default csv)")
     parser.add_argument("--out", default=_STDOUT, metavar="FILE", help="to write, - for stdout")
+    door_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
         arrow("parquet")
         if options.out == _STDOUT:
             raise ExportError("Parquet is not for a terminal: say --out FILE")
-    found = standing(load(options.config, decoders=DECODERS))
+    settings = load(options.config, decoders=DECODERS)
+    found = standing(settings, door_of(settings, options))
     if not found.names:
         raise ExportError("there are no pairs; `monitor doctor` says why")
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from monitor.asking import door_arguments, door_of
 from monitor.config import for_series, load, settings_hash
 from monitor.core.details import usual
 from monitor.core.ranking import PROFILES
@@ -44,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--profile", choices=PROFILES, help="what counts most when sensors are ranked"
     )
     parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
+    door_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +72,7 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
     settings = load(options.config, decoders=DECODERS)
-    recorded = standing(settings)
+    recorded = standing(settings, door_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")
     scoring = settings.scoring

@@ -98,6 +98,21 @@ def access_of(web_config: str | None, host: str, *, is_local: bool, allow_remote
 
 def read(file: Path) -> Access:
     """Read a web configuration file; names in it start from its folder. Raises AccessError."""
+    found = _parsed(file)
+    tls = None if found.tls_server_config is None else _context(found.tls_server_config, file)
+    return Access(tls, {name: hash_.encode() for name, hash_ in found.basic_auth_users.items()})
+
+
+def certificate_of(file: Path) -> Path | None:
+    """Return where the certificate is that readers are shown, None for none; raises AccessError.
+
+    The key is not read: who asks need not be the daemon's user.
+    """
+    tls = _parsed(file).tls_server_config
+    return None if tls is None else file.parent / tls.cert_file
+
+
+def _parsed(file: Path) -> WebConfiguration:
     try:
         document = read_document(file.read_bytes())
     except OSError as error:
@@ -108,11 +123,9 @@ def read(file: Path) -> Access:
         flaw = document.flaws[0]
         raise AccessError(f"{file}:{flaw.place.line}:{flaw.place.column}: {flaw.what}")
     try:
-        found = WebConfiguration.model_validate(document.values or {})
+        return WebConfiguration.model_validate(document.values or {})
     except ValidationError as error:
         raise AccessError(f"{file}: {_mistakes(error)}") from None
-    tls = None if found.tls_server_config is None else _context(found.tls_server_config, file)
-    return Access(tls, {name: hash_.encode() for name, hash_ in found.basic_auth_users.items()})
 
 
 def _mistakes(error: ValidationError) -> str:
