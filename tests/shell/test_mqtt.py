@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.sources import mqtt
+from monitor.sources import session
 from monitor.sources.mqtt import (
     Message,
     MqttSettings,
@@ -277,7 +277,7 @@ def silent_server() -> Iterator[int]:
 
 
 def test_a_broker_that_does_not_answer_is_given_up_and_tried_again(monkeypatch):
-    monkeypatch.setattr(mqtt, "CONNACK_SECONDS", 0.2)
+    monkeypatch.setattr(session, "CONNACK_SECONDS", 0.2)
     with silent_server() as port:
         source = source_on(port)
         for _ in range(8):
@@ -308,8 +308,8 @@ def test_attempts_are_spread_by_full_jitter():
             source._retry_later("test")
         waits.append(source._next_attempt)
 
-    assert max(waits) <= mqtt.BACKOFF_CAP_SECONDS
-    assert statistics.mean(waits) == pytest.approx(mqtt.BACKOFF_CAP_SECONDS / 2, rel=0.1)
+    assert max(waits) <= session.BACKOFF_CAP_SECONDS
+    assert statistics.mean(waits) == pytest.approx(session.BACKOFF_CAP_SECONDS / 2, rel=0.1)
 
 
 # -- who may ------------------------------------------------------------------------------------
