@@ -23,7 +23,9 @@ from monitor.core.fleet import FleetRules, listed
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
-ATTRIBUTED: dict[str, tuple[str, float]] = {  # fault: (label it must get, share wanted at +20)
+LATER = 20  # pairs after the alarm at which a label is no longer provisional
+# fault: (label it must get, share of streams wanted that late); ", N pairs later": that much later
+ATTRIBUTED: dict[str, tuple[str, float]] = {
     "offset 0.5 u": ("offset", 0.9),
     "offset 1 u": ("offset", 0.9),
     "offset 2 u": ("offset", 0.9),
@@ -32,10 +34,12 @@ ATTRIBUTED: dict[str, tuple[str, float]] = {  # fault: (label it must get, share
     "sd x 1.5": ("understated", 0.9),
     "sd x 2": ("understated", 0.9),
     "sd x 3": ("understated", 0.9),
+    "sd x 2, 300 pairs later": ("understated", 0.9),
     "sd / 2": ("overstated", 0.9),
     "sd / 3": ("overstated", 0.9),
     "gain 1.25": ("gain", 0.9),
     "gain 1.5": ("gain", 0.9),
+    "gain 0.75": ("gain", 0.9),
     "stuck": ("stuck", 0.9),
     "5 % outliers": ("outliers", 0.9),
     "2 % outliers": ("outliers", 0.0),
@@ -46,8 +50,11 @@ def attribution(share: float) -> str:
     streams, rows = max(60, round(300 * share)), []
     for name, (label, wanted) in ATTRIBUTED.items():
         cells = [name, label]
+        fault, _, delayed = name.partition(", ")
+        wait = int(delayed.split()[0]) if delayed else LATER
         for shape in ("normal", "t4", "AR(0.5)"):
-            named, later = labels(physical(name, SHAPES[shape][0], streams, ONSET + 1200))
+            world = physical(fault, SHAPES[shape][0], streams, ONSET + 1200)
+            named, later = labels(world, wait)
             right = [np.mean([found == label for found in part]) for part in (named, later)]
             cells.append(f"{right[0]:.2f} -> {right[1]:.2f}")
         cells.append(judged(float(cells[2][-4:]), atleast=wanted))
@@ -58,7 +65,7 @@ def attribution(share: float) -> str:
     )
 
 
-def labels(world: dict[str, Float], later: int = 20) -> tuple[list[str], list[str]]:
+def labels(world: dict[str, Float], later: int = LATER) -> tuple[list[str], list[str]]:
     """Return the labels at each stream's alarm and ``later`` pairs after it."""
     z = (world["value"] - world["reference"]) / np.hypot(world["u"], world["u_ref"])
     streams, length = z.shape

@@ -80,7 +80,7 @@ def _gain(c: Columns) -> Adjustment:
 
 
 def _gain_estimate(c: Columns) -> Estimate:
-    return remedies.gain(c.error, 0.5 * (c.value + c.reference), c.u, c.u_ref)
+    return remedies.gain(c.error, c.reference, c.u_ref)
 
 
 def _scale(c: Columns) -> Adjustment:

@@ -32,6 +32,7 @@ _STUCK_PAIRS: Final = 4
 _GAIN_PAIRS: Final = 10
 _GAIN_T: Final = 4.0
 _MOST: Final = 0.5  # where most readings are far off, they are no outliers
+_MAY_BE_NONE: Final = ("offset", "understated", "overstated")
 _BESIDE_Z: Final = 0.25  # mean z below which an offset beside a wrong uncertainty goes unsaid
 
 
@@ -43,7 +44,7 @@ class Diagnosis(NamedTuple):
     ``since`` counts in the pairs given; ``pairs`` are those from there on. ``provisional`` until
     20 pairs after the alarm. ``besides`` is what else is clear: a wrong uncertainty beside an
     offset, or an offset beside a wrong uncertainty. ``fading``: it fired, and the interval of its
-    size no longer says so.
+    size no longer says so; ``hinted``: it has not fired, and the interval does not say so yet.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Diagnosis(NamedTuple):
     provisional: bool
     besides: Diagnosis | None = None
     fading: bool = False
+    hinted: bool = False
 
 
 def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None) -> Diagnosis:
@@ -76,7 +78,9 @@ def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None)
         pairs=pairs.value.size - since,
         provisional=alarm is None or pairs.value.size - 1 - alarm < PROVISIONAL_PAIRS,
     )
-    found = found._replace(fading=_fades(label, found.estimate, alarm))
+    found = found._replace(
+        fading=_fades(label, found.estimate, alarm), hinted=_hints(label, found.estimate, alarm)
+    )
     other = _other(label, segment)
     if not other:
         return found
@@ -98,8 +102,13 @@ def _other(label: str, segment: Segment) -> str:
 
 def _fades(label: str, estimate: Estimate, alarm: int | None) -> bool:
     """Return whether what fired can no longer be told from nothing."""
-    fades = alarm is not None and label in ("offset", "understated", "overstated")
+    fades = alarm is not None and label in _MAY_BE_NONE
     return fades and not np.isnan(estimate.lower) and not _tells(label, estimate)
+
+
+def _hints(label: str, estimate: Estimate, alarm: int | None) -> bool:
+    """Return whether what has not fired cannot be told from nothing yet."""
+    return alarm is None and label in _MAY_BE_NONE and not _tells(label, estimate)
 
 
 def _tells(label: str, estimate: Estimate) -> bool:
@@ -149,28 +158,38 @@ def is_stuck(pairs: Columns) -> bool:
 
 
 def level_dependence(pairs: Columns, segment: Segment) -> float:
-    """Return t of the correlation of z with the level (value + reference) / 2 on the segment.
+    """Return t of the correlation of z with the level on the segment, 0 if there is none.
 
-    The level holds half of each error: their covariance on an honest sensor,
-    (u^2 - u_ref^2) / (2 u_eff), is subtracted, with the u^2 that the errors show where they are
-    smaller than stated. A slow level meets slow errors by chance: both count in the effective
-    number of pairs. 0 with fewer than ten pairs.
+    Errors correlate with what they are part of: z with the reference by -u_ref^2 / u_eff, with
+    the value by u^2 / u_eff, which is subtracted. Errors larger than stated spoil the second if
+    they are the sensor's, the first if they are the reference's; a gain shows in both, and the
+    smaller t counts. 0 with fewer than ten pairs.
     """
-    part = slice(segment.since, None)
     if segment.pairs < _GAIN_PAIRS:
         return 0.0
-    level = 0.5 * (pairs.value[part] + pairs.reference[part])
+    part = slice(segment.since, None)
     z = np.clip(pairs.z[part], -CLIP, CLIP)
+    u_eff, of_reference = pairs.u_eff[part], pairs.u_ref[part] ** 2
+    shown = min(float(((z - z.mean()) * pairs.z[part]).mean()), 1.0) * u_eff**2
+    on_reference = _t(z, pairs.reference[part], -np.minimum(of_reference, shown) / u_eff)
+    on_value = _t(z, pairs.value[part], np.maximum(shown - of_reference, 0.0) / u_eff)
+    if on_reference * on_value <= 0.0:
+        return 0.0
+    return min(on_reference, on_value, key=abs)
+
+
+def _t(z: Float, level: Float, own: Float) -> float:
+    """Return t of the correlation of z with ``level``, beyond the covariance ``own``.
+
+    A slow level meets slow errors by chance: both count in the effective number of pairs.
+    """
     centred, deviation = level - level.mean(), z - z.mean()
     spread = float(centred.std() * deviation.std())
     if spread <= 0.0:
         return 0.0
-    u_ref_square = pairs.u_ref[part] ** 2
-    shown = min(segment.variance, 1.0) * pairs.u_eff[part] ** 2 - u_ref_square
-    own = (np.maximum(shown, 0.0) - u_ref_square) / (2.0 * pairs.u_eff[part])
     r = float((centred * deviation).mean() - own.mean()) / spread
     r = min(max(r, -0.999), 0.999)
-    n_eff = segment.pairs * share_for_product(level, z)
+    n_eff = z.size * share_for_product(level, z)
     return r * float(np.sqrt(max(n_eff - 2.0, 0.0) / (1.0 - r * r)))
 
 
@@ -189,8 +208,7 @@ def _estimate(label: str, pairs: Columns, since: int, rho: float, alarm: int | N
         held = float(pairs.value[-1])
         return Estimate(held, held, held)
     if label == "gain":
-        level = 0.5 * (pairs.value[part] + pairs.reference[part])
-        return remedies.gain(pairs.error[part], level, pairs.u[part], pairs.u_ref[part])
+        return remedies.gain(pairs.error[part], pairs.reference[part], pairs.u_ref[part])
     if label == "outliers":
         far = np.abs(pairs.z[part]) > CLIP
         return remedies.share(int(far.sum()), int(far.size))

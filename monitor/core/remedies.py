@@ -74,27 +74,24 @@ def share(hits: int, n: int) -> Estimate:
     return Estimate(hits / n, lower, upper)
 
 
-def gain(error: Float, level: Float, u: Float, u_ref: Float) -> Estimate:
-    """Return the gain of value on reference, from the slope of ``error`` on their mean ``level``.
+def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
+    """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
 
-    The errors' own share of that covariance, (u^2 - u_ref^2) / 2, and of the level's variance,
-    (u^2 + u_ref^2) / 4, is taken off: a slope b of value - reference is a gain of
-    (2 + b) / (2 - b).
+    The reference's own error takes u_ref^2 off that covariance and adds it to the reference's
+    variance; both are put right (errors in variables: Fuller 1987). How large the sensor's own
+    errors are does not matter.
     """
     if error.size < 3:
         return UNKNOWN
-    centred = level - level.mean()
-    noise = float((u * u + u_ref * u_ref).mean()) / 4.0
-    signal = float((centred**2).mean()) - noise
+    centred, own = reference - reference.mean(), float((u_ref * u_ref).mean())
+    signal = float((centred**2).mean()) - own
     if signal <= 0.0:
         return UNKNOWN
-    shared = float((u * u - u_ref * u_ref).mean()) / 2.0
-    slope = (float((centred * error).mean()) - shared) / signal
+    slope = (float((centred * error).mean()) + own) / signal
     left = error - error.mean() - slope * centred
-    n_eff = error.size * share_for_product(level, error)
+    n_eff = error.size * share_for_product(reference, error)
     half = float(ndtri(0.5 + 0.5 * LEVEL)) * float(left.std()) / np.sqrt(n_eff * signal)
-    low, value, high = ((2.0 + b) / (2.0 - b) for b in (slope - half, slope, slope + half))
-    return Estimate(value, low, high)
+    return Estimate(1.0 + slope, 1.0 + slope - half, 1.0 + slope + half)
 
 
 def clears(z: Float) -> dict[str, bool]:

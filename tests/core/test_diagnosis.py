@@ -81,6 +81,36 @@ def test_each_fault_gets_its_name_twenty_pairs_after_the_alarm(fault):
     assert not any(made.provisional for made in found)
 
 
+@pytest.mark.parametrize("pairs", [100, 300, 1000])
+@pytest.mark.parametrize(("own", "of_reference"), [(10.0, 1.0), (5.0, 8.0)])
+def test_errors_larger_than_stated_are_no_gain_however_many_there_are(pairs, own, of_reference):
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(100, 20, pairs)
+        value = truth + own * rng.standard_normal(pairs)
+        reference = truth + of_reference * rng.standard_normal(pairs)
+        found.append(diagnose(window(value, reference, 5.0), 0.0, "understated", 40).label)
+
+    assert found == ["understated"] * 20
+
+
+@pytest.mark.parametrize(
+    ("wanted", "own"), [(0.8, 5.0), (1.25, 5.0), (1.25, 10.0), (1.5, 5.0), (1.5, 10.0)]
+)
+def test_a_gain_has_its_size_whether_or_not_the_errors_are_as_stated(wanted, own):
+    within = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        truth, noise = rng.normal(100, 20, 300), rng.standard_normal((2, 300))
+        value = 100.0 + wanted * (truth - 100.0) + own * noise[0]
+        found = diagnose(window(value, truth + noise[1], 5.0), 0.0, "understated", 40)
+        assert found.label == "gain"
+        within.append(found.estimate.lower < wanted < found.estimate.upper)
+
+    assert np.mean(within) >= 0.88
+
+
 def test_a_fault_is_dated_to_the_pair():
     found = [diagnosed("offset", seed) for seed in range(60)]
 
@@ -247,8 +277,8 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
     value = 100 + gain * (truth - 100) + 5 * rng.standard_normal(4000)
     reference = truth + 3 * rng.standard_normal(4000)
 
-    u, u_ref = np.full(4000, 5.0), np.full(4000, 3.0)
-    found = remedies.gain(value - reference, (value + reference) / 2, u, u_ref)
+    u_ref = np.full(4000, 3.0)
+    found = remedies.gain(value - reference, reference, u_ref)
 
     assert found.value == pytest.approx(gain, abs=0.02)
     assert found.lower < gain < found.upper
@@ -275,7 +305,7 @@ def test_too_few_pairs_have_no_interval(size):
 
     assert math.isnan(remedies.offset(rows, rows, 0.0).upper)
     assert math.isnan(remedies.spread_factor(rows, 0.0).upper)
-    assert math.isnan(remedies.gain(rows, rows, rows, rows).upper)
+    assert math.isnan(remedies.gain(rows, rows, rows).upper)
     assert math.isnan(remedies.share(0, 0).upper)
 
 
