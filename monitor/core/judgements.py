@@ -34,6 +34,7 @@ class Judgement(NamedTuple):
     """A fault in words: which (an alert's name), how large, since when, what would mend it.
 
     ``estimate`` is in ``unit`` (of the series for an offset, else none); ``since`` in s UTC.
+    ``clear`` unless it is not known yet in which way it is wrong.
     """
 
     alert: str
@@ -42,6 +43,7 @@ class Judgement(NamedTuple):
     estimate: remedies.Estimate
     since: float
     provisional: bool
+    clear: bool = True
 
 
 def judge(pairs: Columns, rho: float, leading: str, alarm: int | None, unit: str) -> Judgement:
@@ -51,7 +53,13 @@ def judge(pairs: Columns, rho: float, leading: str, alarm: int | None, unit: str
     alert = leading if found.label == "unclear" else found.label
     sentence = verdict(found, unit, since)
     return Judgement(
-        alert, sentence, advice(found, pairs, unit), found.estimate, since, found.provisional
+        alert,
+        sentence,
+        advice(found, pairs, unit),
+        found.estimate,
+        since,
+        found.provisional,
+        clear=not (found.hinted or found.label == "unclear"),
     )
 
 
@@ -70,7 +78,7 @@ def pairs_around(windows: Columns, row: int, alarm: float, until: float) -> tupl
 def advice(found: Diagnosis, pairs: Columns, unit: str) -> str:
     """Return what would mend a fault, empty where too little is known."""
     value = found.estimate.value
-    if found.label == "unclear" or not math.isfinite(value):
+    if found.label == "unclear" or found.hinted or not math.isfinite(value):
         return ""
     if found.fading:
         return "nothing yet: the alert ends by itself if it is right again"

@@ -79,8 +79,14 @@ def _told(state: str, judgement: Judgement | None, pairs: int) -> str:
     if state == "firing" and judgement is not None:
         return judgement.sentence
     if state == "pending" and judgement is not None:
-        return f"something may be wrong, not sure yet: {judgement.sentence}"
+        return _pending(judgement, pairs)
     return "as right as it says"
+
+
+def _pending(judgement: Judgement, pairs: int) -> str:
+    if not judgement.clear:
+        return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
+    return f"something may be wrong, not sure yet: {judgement.sentence}"
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:

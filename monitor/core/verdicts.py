@@ -21,11 +21,16 @@ def verdict(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like.
 
     ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out. Of a
-    fault that fired and fades it says what its size is of late, and that it was one.
+    fault that fired and fades it says what its size is of late, and that it was one; of one that
+    may be none, no size.
     """
     if diagnosis.fading:
         began = "" if math.isnan(since) else f"; its fault began {day(since)}"
         return f"{FADING[diagnosis.label](diagnosis, unit)}{began}"
+    if diagnosis.hinted:
+        return (
+            f"may not be as right as it says; not clear yet in which way ({diagnosis.pairs} pairs)"
+        )
     words = WORDS[diagnosis.label](diagnosis, unit)
     if diagnosis.besides is not None:
         words = f"{words} and {WORDS[diagnosis.besides.label](diagnosis.besides, unit)}"

@@ -76,6 +76,24 @@ def test_with_few_pairs_it_says_that_it_is_not_clear():
     assert found.advice == ""
 
 
+EVEN = np.tile([5.0, -5.0], 100)
+
+
+@pytest.mark.parametrize(
+    ("error", "leading"),
+    [(EVEN + 0.3, "offset"), (1.02 * EVEN, "understated"), (0.98 * EVEN, "overstated")],
+)
+def test_what_may_be_nothing_has_no_size_and_no_advice_until_it_fires(error, leading):
+    pending, fired = (judged(error, leading=leading, alarm=at) for at in (None, 150))
+
+    assert pending.estimate.lower < (0.0 if leading == "offset" else 1.0) < pending.estimate.upper
+    assert (pending.alert, pending.advice) == (leading, "")
+    told = sentence("pending", pending, 200, {})
+    assert told == "something may be wrong, not clear yet in which way (200 pairs)"
+    assert "kg" not in pending.sentence
+    assert fired.advice.startswith("nothing yet")
+
+
 def test_other_quantities_are_high_or_low():
     assert judged(5.0 * Z - 6.2, unit="ppb").sentence.startswith("reads 6.2 ppb low")
     assert [direction(1.0, "kg"), direction(-1.0, "kg"), direction(1.0, "K")] == [
