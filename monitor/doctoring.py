@@ -181,7 +181,8 @@ def _page(refusal: Refusal) -> str:
 
 
 def _of_quantity(found: Unpaired) -> str:
-    held = f"{found.quantity}: held are {_held(found.readings, found.references)}"
+    looked = "of what is held, looked at were" if found.partly else "held are"
+    held = f"{found.quantity}: {looked} {_held(found.readings, found.references)}"
     if found.cause == "paired":
         return f"{held}; {counted(found.paired, 'pair')} made of these references"
     return f"{held}, which make no pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"

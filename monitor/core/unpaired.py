@@ -41,7 +41,8 @@ class Unpaired(NamedTuple):
 
     ``on_readings`` and ``on_references`` are examples of the names or keys of both sides;
     ``nearest`` a pair of them that nearly agree; ``gap_seconds`` the median time from a reference
-    to its nearest reading, NaN if none was compared.
+    to its nearest reading, NaN if none was compared. ``partly``: so much is held that only a part
+    was looked at, which ``readings``, ``references`` and ``paired`` count.
     """
 
     quantity: str
@@ -55,6 +56,7 @@ class Unpaired(NamedTuple):
     gap_seconds: float = NAN
     tolerance_seconds: float = NAN
     mode: str = ""
+    partly: bool = False
 
 
 class _Held(NamedTuple):
@@ -89,6 +91,7 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
         readings=sum(len(lane.times) for lane in held.lanes.values()),
         references=sum(len(bucket.times) for bucket in held.buckets.values()),
         paired=sum(len(lane.slots) for lane in held.lanes.values()),
+        partly=_LANES_MAX in (len(held.lanes), len(held.buckets)),
     )
     if known.paired:
         return known

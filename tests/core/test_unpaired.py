@@ -45,6 +45,15 @@ def test_pairs_are_counted_and_come_last():
     assert (weight.readings, weight.references, weight.paired) == (1, 2, 1)
 
 
+def test_it_says_that_it_looked_at_a_part_where_much_is_held():
+    many = [reading(sensor=f"p{n}") for n in range(2001)]
+    (found,) = held(many, [reference()], NEAREST)
+    (few,) = held(many[:3], [reference()], NEAREST)
+
+    assert (found.readings, found.partly) == (2000, True)
+    assert (few.readings, few.partly) == (3, False)
+
+
 def test_a_quantity_spelt_in_two_ways_is_shown():
     found = held([reading(quantity="PM2.5")], [reference(quantity="pm25")], NEAREST)
 
