@@ -204,8 +204,17 @@ class _Scribe:
             upper=None,
             evidence=finite(float(now.evidence[row])),
         )
-        sentence = _ending(of, after, state, corrected=corrected)
+        explained = "" if corrected else self._explained(row, of)
+        sentence = explained or _ending(of, after, state, corrected=corrected)
         self._write(ended, self._time(row), before=of.after, after=after, sentence=sentence)
+
+    def _explained(self, row: int, of: Transition) -> str:
+        """Return what is said where a suspect reference explains the fault, else nothing."""
+        judged = self._view.judgement_of(row)
+        if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
+            return ""
+        told = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]
+        return f"has an {of.alert} that its reference explains: {told[0]}" if told else ""
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str

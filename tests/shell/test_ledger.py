@@ -149,6 +149,18 @@ def test_alerts_of_any_name_are_told_and_a_suspect_reference_once():
     ]
 
 
+def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
+    suspect = Suspect("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 800.0, 9, 8, (0, 1, 2))
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"] * 3, {"offset": [0]})))
+    blamed = seen(["firing"] * 3, {"reference_suspect": [0, 1, 2]}, suspects=(suspect,))
+    over, begun = told(ledger, view(blamed))
+
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
+    assert over.sentence == f"has an offset that its reference explains: {suspect.sentence}"
+    assert (begun.sensor, begun.after) == ("S3", "firing")
+
+
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
     past = Memory()
