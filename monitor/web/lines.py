@@ -59,6 +59,7 @@ class Line(NamedTuple):
     availability: str
     evidence: str
     last_pair: str
+    last_day: str
     spark: Markup
 
 
@@ -73,6 +74,7 @@ def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
 def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
     name = now.names[row]
     bare = now.intervals_only is not None and bool(now.intervals_only[row])
+    last = float(now.last_pair[row])
     return Line(
         key=f"{name.sensor}/{name.quantity}",
         href=href(name.sensor, name.quantity),
@@ -95,7 +97,8 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         gain=percent(of["gain"]),
         availability=percent(of["availability"]),
         evidence=counted(float(now.evidence[row])),
-        last_pair=svg.moment(float(now.last_pair[row]), "%m-%d %H:%M"),
+        last_pair=svg.moment(last, "%H:%M"),
+        last_day=svg.moment(last, "%m-%d") if math.isfinite(last) else "",
         spark=_spark(now, row),
     )
 
