@@ -142,7 +142,6 @@ def _chapter(
         patience=_NAN,
     )
     trials = (prequential(one, method, _TRIAL_PAIRS, source.density) for method in _TRIED)
-    bare = bool(np.isnan(recorded.pairs["u"]).all())
     leading = score_of(source.profile, source.density)
     return Chapter(
         name=name.sensor,
@@ -162,7 +161,7 @@ def _chapter(
             if math.isfinite(each.value)
         ),
         trials=tuple(trial for trial in trials if trial is not None),
-        figures=(*figures(detail, intervals_only=bare), block_figure(one, leading, name.unit)),
+        figures=(*figures(detail, leading), block_figure(one, leading, name.unit)),
         drawn=last.value.size,
     )
 

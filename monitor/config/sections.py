@@ -208,7 +208,9 @@ class Scoring(Section):
         "that come without p.",
     )
     profile: Profile = setting(
-        "balanced", "What counts most when sensors are ranked: accuracy, coverage or both."
+        "balanced",
+        "What counts most when sensors are ranked, and which score their pages show: accuracy "
+        "(CRPS), coverage (quadratic score) or balanced (interval score).",
     )
 
 

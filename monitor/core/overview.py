@@ -101,6 +101,7 @@ class Overview:
             intervals_only=now.intervals_only,
             paged=fleet.listed(now.discounted, faulty, ~silent & (now.pairs > 0), self._rules),
             suspects=now.suspects,
+            profiles=tuple(each.profile for each in now.rules[: len(now.names)]),
         )
 
     def _tell(

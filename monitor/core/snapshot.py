@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from monitor.core.model import Bool, Float, Int
+from monitor.core.ranking import Profile
 from monitor.core.suspects import Suspect
 
 
@@ -29,7 +30,8 @@ class Snapshot:
     should be called; ``suspects`` are references that look wrong, and the offsets they explain are
     no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
     longer shown. ``recent_z`` (series x a few) are the last z of each in event
-    order, NaN where there are fewer; ``intervals_only`` marks series that state no u.
+    order, NaN where there are fewer; ``intervals_only`` marks series that state no u;
+    ``profiles`` say what counts, balanced where there are none.
     """
 
     time: float
@@ -49,3 +51,4 @@ class Snapshot:
     intervals_only: Bool | None = None
     paged: Bool | None = None
     suspects: tuple[Suspect, ...] = ()
+    profiles: tuple[Profile, ...] = ()

@@ -34,18 +34,18 @@ class Figure(NamedTuple):
     drawing: Markup
 
 
-def figures(detail: Detail, *, intervals_only: bool) -> list[Figure]:
-    """Return the plots of a series that has pairs."""
+def figures(detail: Detail, score: str) -> list[Figure]:
+    """Return the plots of a series that has pairs; ``score`` is the one that counts first."""
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
     since = _NAN if detail.judgement is None else detail.judgement.since
-    score = "interval" if intervals_only else _crps(detail)
+    per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
     drawings = {
         ("Error over time.", _ERRORS): plots.errors(c, unit, plots.Marks(detail.events, since)),
         ("z in order.", _CHART): plots.levey_jennings(c),
-        (f"Rolling {_SCORES[score]}.", _ROLLING): plots.rolling_score(c, score, unit),
+        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
         ("Characteristics curve.", _UCC): plots.ucc(plots.characteristics(c, scale), unit),
         ("ZMS along u.", _BINNED): plots.binned_zms(c, unit),
@@ -93,11 +93,6 @@ def block_figure(c: Columns, score: str, unit: str) -> Figure:
     return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
 
 
-def _crps(detail: Detail) -> str:
-    return "crps_tophat" if detail.density == "tophat" else "crps"
-
-
-_SCORES = {"crps": "CRPS", "crps_tophat": "CRPS", "interval": "interval score"}
 _ZETAS = (
     "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
     "RCE disagree, a few very large stated uncertainties decide."

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from monitor.core.snapshot import Snapshot
 from monitor.core.words import amount
 from monitor.web import plots, svg
-from monitor.web.selection import score_ratio, statistic
+from monitor.web.selection import leading, of_leading, score_ratio, statistic
 
 NONE: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
@@ -29,8 +29,11 @@ _NUMBERS: Final = {
     "stated": "calibration_coverage_stated",
     "gain": "ucc_gain_ratio",
     "availability": "availability_ratio",
-    "crps": "score_crps_mean",
-    "interval": "score_interval_mean",
+}
+_SCORES: Final = {
+    "crps": "mean CRPS; above 1\N{MULTIPLICATION SIGN} it is farther off than it says",
+    "quadratic": "mean quadratic score; below 1\N{MULTIPLICATION SIGN} it is worse than it says",
+    "interval": "mean interval score; above 1\N{MULTIPLICATION SIGN} it is worse than it says",
 }
 
 
@@ -67,13 +70,14 @@ def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
     """Yield the lines of some series."""
     columns = {word: statistic(now, key) for word, key in _NUMBERS.items()}
     columns["ratio"] = score_ratio(now)
+    columns["score"] = of_leading(now, "mean")
     for row in rows:
         yield _line(now, row, {word: float(values[row]) for word, values in columns.items()})
 
 
 def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
     name = now.names[row]
-    bare = now.intervals_only is not None and bool(now.intervals_only[row])
+    score = leading(now, row)
     last = float(now.last_pair[row])
     return Line(
         key=f"{name.sensor}/{name.quantity}",
@@ -86,8 +90,8 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         advice=now.advice[row],
         pairs=int(now.window_pairs[row]),
         bias=signed(of["bias"], name.unit),
-        score=sized(of["interval" if bare else "crps"], name.unit),
-        score_name="mean interval score" if bare else "mean CRPS",
+        score=sized(of["score"], f"per {name.unit or 1}" if score == "quadratic" else name.unit),
+        score_name=_SCORES[score],
         ratio=rounded(of["ratio"], "\N{MULTIPLICATION SIGN}"),
         zms=rounded(of["zms"]),
         zms_interval=_between(of["lower"], of["upper"]),

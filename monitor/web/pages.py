@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from monitor import __version__
 from monitor.core.details import PAIRS_MAX, Contest, Occasion
-from monitor.core.ranking import PROFILES
+from monitor.core.ranking import PROFILES, score_of
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.exposition import METRICS
@@ -129,7 +129,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
         page = published(service)
         now, row = page.snapshot, page.rows[SeriesKey(sensor, quantity)]
         entry = documents.entry(now, row)
-        bare = now.intervals_only is not None and bool(now.intervals_only[row])
+        profile = now.profiles[row] if now.profiles else "balanced"
         (told,) = lines(now, [row])
         values: dict[str, Any] = {
             "name": detail.name,
@@ -138,7 +138,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
             "line": told,
             "detail": detail,
             "shown": PAIRS_MAX,
-            "figures": figures(detail, intervals_only=bare),
+            "figures": figures(detail, score_of(profile, detail.density)),
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": _statistics(now, row),
             "letters": _letters(service, sensor),

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
+from monitor.core.ranking import PROFILES, score_of
 from monitor.core.snapshot import Snapshot
 
 STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
@@ -114,12 +115,34 @@ def statistic(now: Snapshot, name: str) -> Float:
     return np.full(len(now.names), np.nan) if values is None else values
 
 
+def leading(now: Snapshot, row: int) -> str:
+    """Return the score that the profile of a series sets first: crps, quadratic or interval."""
+    return score_of(now.profiles[row] if now.profiles else "balanced", "normal")
+
+
+def of_leading(now: Snapshot, ending: str) -> Float:
+    """Return ``score_{leading}_{ending}`` of every series."""
+    profiles = np.array(now.profiles or ("balanced",) * len(now.names))
+    found = np.full(len(now.names), np.nan)
+    for profile in PROFILES:
+        score = score_of(profile, "normal")
+        found = np.where(profiles == profile, statistic(now, f"score_{score}_{ending}"), found)
+    return found
+
+
 def score_ratio(now: Snapshot) -> Float:
-    """Return the primary score over its expectation: the interval score where no u is stated."""
-    crps = statistic(now, "score_crps_expected_ratio")
-    if now.intervals_only is None:
-        return crps
-    return np.where(now.intervals_only, statistic(now, "score_interval_expected_ratio"), crps)
+    """Return the primary score over its expectation, 1 where a sensor keeps its claim."""
+    return of_leading(now, "expected_ratio")
+
+
+def score_excess(now: Snapshot) -> Float:
+    """Return the primary score over its expectation so that the larger is the worse.
+
+    The quadratic score is below zero: of what was expected a sensor that is wrong has too little.
+    """
+    ratio = score_ratio(now)
+    profiles = np.array(now.profiles or ("balanced",) * len(now.names))
+    return np.where(profiles == "coverage", 2.0 - ratio, ratio)
 
 
 def coverage_gap(now: Snapshot) -> Float:
@@ -134,7 +157,7 @@ ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "state": _severity,
     "pairs": lambda now: now.window_pairs.astype(np.float64),
     "bias": lambda now: np.abs(statistic(now, "calibration_bias")),
-    "score": score_ratio,
+    "score": score_excess,
     "zms": lambda now: statistic(now, "calibration_zms"),
     "coverage": coverage_gap,
     "gain": lambda now: statistic(now, "ucc_gain_ratio"),

@@ -46,7 +46,7 @@ def page(sensor: str = "cart-01", not_ready: str = "") -> Page:
         statistics={
             "calibration_bias": np.array([6.2]),
             "calibration_zms": np.array([np.nan]),
-            "score_crps_expected_ratio": np.array([1.5]),
+            "score_interval_expected_ratio": np.array([1.5]),
         },
         states=("firing",),
         alerts={"offset": np.array([True])},
@@ -221,6 +221,30 @@ def test_series_are_filtered_sorted_and_paged_by_the_query(service):
     assert {each["group"] for each in of_group["series"]} == {"model-3"}
     assert of_group["matching"] == sum(row % 7 == 3 for row in range(100))
     assert len(document(service, "/api/v1/series")["series"]) == 1000
+
+
+def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
+    scores = {"accuracy": "crps", "coverage": "quadratic", "balanced": "interval"}
+    ratios = {"crps": 1.3, "quadratic": 0.2, "interval": 1.5}
+    means = {"crps": 4.0, "quadratic": -0.03, "interval": 40.0}
+    numbers = {f"score_{name}_expected_ratio": np.full(3, each) for name, each in ratios.items()}
+    numbers |= {f"score_{name}_mean": np.full(3, each) for name, each in means.items()}
+    three = fleet(3)
+    published(service, replace(three, statistics=numbers, profiles=tuple(scores)))
+    body = get(service, "/?sort=-score")[1].decode()
+
+    # The quadratic score is below zero: a fifth of what was expected is the worst of the three.
+    order = re.findall(r'<tr data-key="node-0000(\d)/', body)
+    assert order == ["1", "2", "0"]
+    cells = re.findall(r'data-of="score / expected" title="mean ([^;]+);[^"]*">(.*?)</td>', body)
+    assert cells == [
+        (
+            "quadratic score",
+            "0.20\N{MULTIPLICATION SIGN} <small>\N{MINUS SIGN}0.03 per ug/m3</small>",
+        ),
+        ("interval score", "1.50\N{MULTIPLICATION SIGN} <small>40 ug/m3</small>"),
+        ("CRPS", "1.30\N{MULTIPLICATION SIGN} <small>4 ug/m3</small>"),
+    ]
 
 
 @pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
