@@ -12,7 +12,7 @@ from simulation.plants import PLANTS
 from simulation.world import simulate
 
 PROJECT = Path(__file__).parents[1]
-SEEDS = 2000
+SEEDS = 1000
 # Where a search for each mistake begins here; a search from seed 0 finds all within 5000.
 FIRST = {"stale acknowledgement": 320}
 

@@ -17,7 +17,7 @@ from monitor.web import Service
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return a running Chromium, Debian's."""
     program = need("chromium", "chromium-browser", "google-chrome")

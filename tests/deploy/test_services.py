@@ -210,10 +210,13 @@ def test_the_broker_of_compose_starts_with_its_files_where_its_image_wants_them(
     """The command rewrites one folder; what it writes is what was meant, no more."""
     words = compose()["services"]["mosquitto"]["command"]
     script = words[2].replace(
+        "/tmp/",  # noqa: S108 - what the file says
+        f"{tmp_path}/",
+    )
+    script = script.replace(
         "/etc/mosquitto/mosquitto.conf", str(DEPLOY / "mosquitto/mosquitto.conf")
     )
     script = script.replace("exec mosquitto -c", "cat")
-    script = script.replace("/tmp/", f"{tmp_path}/")  # noqa: S108 - what the file says
     done = run(*words[:2], script)
     before = shipped("mosquitto/mosquitto.conf").splitlines()
 
