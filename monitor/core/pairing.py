@@ -13,32 +13,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final, Literal, NamedTuple
 
-import msgspec
 import numpy as np
 
 from monitor.core.holding import expire_lane, forget, is_frozen, oldest_arrival
 from monitor.core.lanes import (
-    CRPS,
     REFERENCE_ID,
-    REMOVED,
     Bucket,
     Identity,
     Lane,
-    Link,
     Row,
-    Scope,
     Slot,
-    covered,
     digest,
     reference_identity,
 )
-from monitor.core.model import NAN, Reading, Records, Reference, pair_records
-from monitor.core.modes import MARGIN_SECONDS, MODES, Mode, Place, Rules, neighbours
+from monitor.core.matching import Concern, LaneName, Matching, MatchKey
+from monitor.core.model import Reading, Records, Reference
+from monitor.core.modes import Rules
 from monitor.core.past import Memory, Past, names_nobody
-from monitor.core.references import Held, References
+from monitor.core.references import Held, References, is_in_place, rank
+from monitor.core.settling import Settling, revised
+
+__all__ = ["Added", "Concern", "MatchKey", "Pairing", "Taken"]
 
 Added = Literal["accepted", "duplicate"]
-MatchKey = tuple[str, str, str]
 
 
 class Taken(NamedTuple):
@@ -49,22 +46,11 @@ class Taken(NamedTuple):
     times: list[float]
 
 
-class Concern(NamedTuple):
-    """The references of ``subject`` concern a sensor, from ``start`` to ``end`` (s UTC)."""
-
-    subject: str
-    start: float = -float("inf")
-    end: float = float("inf")
-    distance_km: float = 0.0
-
-
 class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
-    ``rules_of(sensor, quantity)`` gives the rules of a series; ``match_on`` names what must agree
-    besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
-    subjects besides the sensor itself whose references are its own; ``past`` knows the pairs and
-    revisions of references that are no longer held.
+    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`Matching`; ``past`` knows
+    the pairs and revisions of references that are no longer held.
     """
 
     def __init__(
@@ -74,26 +60,24 @@ class Pairing:
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
         past: Past | None = None,
     ) -> None:
-        self._rules_of: Final = rules_of
-        self._concerns_of: Final = concerns_of
-        self._by_subject: Final = "subject" in match_on
-        self._by_key: Final = "key" in match_on
-        self.lanes: dict[tuple[str, str, str], Lane] = {}
-        self.buckets: dict[MatchKey, Bucket] = {}
         self.references: Final = References(past if past is not None else Memory())
-        self._scopes: dict[tuple[str, str], Scope] = {}
-        self._touched: set[Scope] = set()
-        self._lanes_of: dict[int, dict[Lane, None]] = {}
-        self._rules: dict[int, Rules] = {}
-        self._modes: dict[int, Mode] = {}
-        self._names: dict[int, tuple[str, str]] = {}
-        self._changes: list[Row] = []
-        self._removed: list[Row] = []
-        self._added: list[Row] = []
+        self._matching: Final = Matching(rules_of, match_on, concerns_of)
+        self._settling: Final = Settling(self._matching, self.references)
+        self._by_key: Final = self._matching.by_key
         self.readings = 0
         self._arrivals: Counter[float] = Counter()  # how many of the readings held came when
         self.corrections = 0
         self.expired_unpaired = 0
+
+    @property
+    def lanes(self) -> dict[LaneName, Lane]:
+        """The lanes of readings, by (sensor, quantity, key)."""
+        return self._matching.lanes
+
+    @property
+    def buckets(self) -> dict[MatchKey, Bucket]:
+        """The buckets of references, by (quantity, subject, key)."""
+        return self._matching.buckets
 
     # -- what comes in ----------------------------------------------------------------------
 
@@ -106,13 +90,12 @@ class Pairing:
 
     def lane_of(self, reading: Reading) -> Lane | None:
         """Return the lane of a reading, None if it is the first of its series (and key)."""
-        key = reading.key if self._by_key else ""
-        return self.lanes.get((reading.sensor, reading.quantity, key))
+        return self._matching.lane_of(reading)
 
     def open_lane(self, reading: Reading, series: int) -> Lane:
         """Return a new lane for a reading that has none."""
         key = reading.key if self._by_key else ""
-        return self._open_lane((reading.sensor, reading.quantity, key), series)
+        return self._matching.open_lane((reading.sensor, reading.quantity, key), series)
 
     def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
         """Take one reading into its lane."""
@@ -120,7 +103,7 @@ class Pairing:
         if at < 0:
             return "duplicate"
         self._hold(1, received)
-        self._settle_reading(lane, at)
+        self._settling.around_reading(lane, at)
         return "accepted"
 
     def take_newest(
@@ -152,7 +135,7 @@ class Pairing:
             add_row(lane.series)
             add_time(observation.time)
             if lane.latest_reference >= before - lane.reach_seconds:
-                self._settle_reading(lane, len(times) - 1)
+                self._settling.around_reading(lane, len(times) - 1)
         else:
             place = len(observations)
         if place > first:
@@ -163,16 +146,6 @@ class Pairing:
     def _hold(self, readings: int, received: float) -> None:
         self.readings += readings
         self._arrivals[received] += readings
-
-    def _settle_reading(self, lane: Lane, at: int) -> None:
-        """Settle the references that the reading at a place of a lane may touch."""
-        mode, rules = self._modes[lane.series], self._rules[lane.series]
-        for link in lane.links:
-            if link.bucket.times:
-                self._settle(
-                    lane, link.bucket, mode.touched_by_reading(lane, link.bucket, at, rules)
-                )
-                self._note()
 
     def add_reference(
         self, reference: Reference, received: float, *, recalled: bool = False
@@ -200,57 +173,59 @@ class Pairing:
             made = [] if recalled else self._revise_let_go(came, stands, identity)
             if made is None:
                 return "duplicate"
-            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone), made)
+            self._stand(
+                identity, Held(stands, self._matching.bucket_of(stands), received, outdone), made
+            )
             return "accepted"
         if known.knows(came):
             return "duplicate"
-        if _rank(stands) <= _rank(known.reference):
+        if rank(stands) <= rank(known.reference):
             self.references.keep(identity, known._replace(outdone=(*known.outdone, came)))
             return "accepted"
         self.corrections += not recalled
         outdone = (*known.outdone, known.reference, *outdone)
-        if _in_place(known.reference, stands):
-            self._revise(identity, Held(stands, known.bucket, received, outdone))
+        if is_in_place(known.reference, stands):
+            held = Held(stands, known.bucket, received, outdone)
+            self.references.keep(identity, held)
+            self._settling.revise(held, identity)
         else:
-            self._withdraw(known, identity)
-            self._stand(identity, Held(stands, self._bucket_of(stands), received, outdone))
+            if not known.reference.void:
+                self._matching.touch(known.bucket)
+                self._settling.withdraw(known, identity)
+            self._stand(identity, Held(stands, self._matching.bucket_of(stands), received, outdone))
         return "accepted"
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
         """From now on the references of a subject concern a sensor, whenever they came."""
         for (name, quantity, key), lane in list(self.lanes.items()):
             if name == sensor:
-                bucket = self._bucket(concern.subject, quantity, key)
-                self._link(lane, Link(bucket, *concern[1:]))
-                self._settle(lane, bucket, range(len(bucket.times)))
-                self._note()
+                bucket = self._matching.bucket(concern.subject, quantity, key)
+                self._matching.link(lane, bucket, concern)
+                self._settling.all_of(lane, bucket)
 
     def take_changes(self) -> Records:
         """Return what changed since the last call, later rows over earlier ones of the same id."""
-        rows, self._changes = self._changes, []
-        return pair_records(rows)
+        return self._settling.take_changes()
 
     # -- how long things are held -----------------------------------------------------------
 
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
         for name, lane in list(self.lanes.items()):
-            rules = self._rules[lane.series]
-            gone, unpaired = expire_lane(lane, received_before, rules, self._makes_the_same)
+            rules = self._matching.rules[lane.series]
+            gone, unpaired = expire_lane(
+                lane, received_before, rules, self._settling.makes_the_same
+            )
             self.readings -= gone
             self.expired_unpaired += unpaired
             if not lane.times and not lane.slots:
-                self._close_lane(name, lane)
+                self._matching.close_lane(name, lane)
         for time in [time for time in self._arrivals if time < received_before]:
             del self._arrivals[time]
         for identity, held in self.references.expire(received_before):
             forget(held.reference, held.bucket, identity)
-            self._touched.add(held.bucket.scope)
-        for key, bucket in list(self.buckets.items()):
-            if not bucket.times and not bucket.lanes:
-                del self.buckets[key]
-        used = {key[:2] for key in self.buckets}
-        self._scopes = {key: scope for key, scope in self._scopes.items() if key in used}
+            self._matching.touch(held.bucket)
+        self._matching.drop_empty_buckets()
 
     def recall(self, standing: Records, names: Sequence[tuple[str, str]]) -> None:
         """Give the references held the pairs they made, as a journal knows them, and no others.
@@ -258,7 +233,7 @@ class Pairing:
         ``standing`` are all pairs that stand, ``names`` the (sensor, quantity) of each series. To
         pair anew would not do: readings and references that are gone had their part in it.
         """
-        self._names.update(enumerate(names))
+        self._matching.names.update(enumerate(names))
         held: dict[int, tuple[Identity, Held]] = {}
         for identity, each in self.references:
             if self.references.is_outdated(identity, each):
@@ -283,28 +258,22 @@ class Pairing:
 
     def rules_of_series(self, series: int) -> Rules:
         """Return the rules by which a series that has sent a reading is paired."""
-        return self._rules[series]
+        return self._matching.rules[series]
 
     def take_touched(self) -> set[int]:
         """Return the series whose references are others than at the last call."""
-        touched, self._touched = self._touched, set()
-        return set().union(*(scope.series for scope in touched))
+        return self._matching.take_touched()
 
     def availability(self, series: int, first: float) -> float:
         """Return the share of the references held that came with a usable reading of a series.
 
         Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
         """
-        lanes = self._lanes_of.get(series)
-        if not lanes:
-            return NAN
-        paired = sum(len(lane.slots) for lane in lanes)
-        due = covered(next(iter(lanes)).links, first - self._rules[series].lag_seconds)
-        return paired / max(due, paired) if due or paired else NAN
+        return self._matching.availability(series, first)
 
     def made_in(self, series: int) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of a series whose references are held, each with its reference."""
-        for lane in self._lanes_of.get(series, ()):
+        for lane in self._matching.lanes_of(series):
             for identity, slot in lane.slots.items():
                 held = self.references.get(identity)
                 if held is not None:
@@ -321,136 +290,15 @@ class Pairing:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _open_lane(self, name: tuple[str, str, str], series: int) -> Lane:
-        sensor, quantity, key = name
-        self._names[series] = (sensor, quantity)
-        rules = self._rules_of(sensor, quantity)
-        reach = MARGIN_SECONDS if MODES[rules.mode].is_local else inf
-        lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds, reach)
-        self._lanes_of.setdefault(series, {})[lane] = None
-        self._rules[series], self._modes[series] = rules, MODES[rules.mode]
-        for concern in (Concern(sensor), *self._concerns_of(sensor)):
-            bucket = self._bucket(concern.subject, quantity, key)
-            self._link(lane, Link(bucket, *concern[1:]))
-        return lane
-
-    def _link(self, lane: Lane, link: Link) -> None:
-        if link not in lane.links:
-            lane.links.append(link)
-        if lane not in link.bucket.lanes:
-            link.bucket.lanes.append(lane)
-            latest = link.bucket.times[-1] if link.bucket.times else -inf
-            lane.latest_reference = max(lane.latest_reference, latest)
-            link.bucket.scope.series.add(lane.series)
-            self._touched.add(link.bucket.scope)
-
-    def _close_lane(self, name: tuple[str, str, str], lane: Lane) -> None:
-        for link in lane.links:
-            if lane in link.bucket.lanes:
-                link.bucket.lanes.remove(lane)
-        del self.lanes[name]
-        del self._lanes_of[lane.series][lane]
-
-    def _bucket_of(self, reference: Reference) -> Bucket:
-        return self._bucket(reference.subject, reference.quantity, reference.key)
-
-    def _bucket(self, subject: str, quantity: str, key: str) -> Bucket:
-        match = (quantity, subject if self._by_subject else "", key if self._by_key else "")
-        bucket = self.buckets.get(match)
-        if bucket is None:
-            scope = self._scopes.setdefault(match[:2], Scope())
-            bucket = self.buckets[match] = Bucket(digest(*match), scope)
-        return bucket
-
-    def _settle_near(self, bucket: Bucket, at: int) -> None:
-        """Settle the reference at a place and those it competes with, in every lane."""
-        for lane in bucket.lanes:
-            mode = self._modes[lane.series]
-            self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
-        self._note()
-
-    def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
-        """Make the pairs of some references in one lane what they should be."""
-        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
-        for at in places:
-            identity = bucket.identities[at]
-            slot = lane.slots.get(identity)
-            if slot is not None and slot.frozen:
-                continue
-            link = lane.link(bucket, bucket.times[at])
-            rows = pairs_of(Place(lane, link, at, rules)) if link is not None else []
-            if rows or slot is not None:
-                self._replace(lane, identity, rows)
-
-    def _makes_the_same(self, lane: Lane, identity: Identity) -> bool:
-        """Return whether what is held makes the pairs that a reference has in a lane."""
-        held = self.references.get(identity)
-        if held is None:
-            return False
-        at = held.bucket.find(held.reference, identity)
-        link = lane.link(held.bucket, held.bucket.times[at])
-        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
-        rows = pairs_of(Place(lane, link, at, rules)) if link is not None else []
-        return repr(rows) == repr(lane.slots[identity].rows)
-
-    def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
-        slot = lane.slots.get(identity)
-        if slot is None:
-            if rows:
-                lane.slots[identity] = Slot(rows)
-                self._added += rows
-            return
-        before = {row[1]: row for row in slot.rows}
-        for row in rows:
-            old = before.pop(row[1], None)
-            if old is not None and old[2] != row[2]:
-                self._removed.append((*old[:REMOVED], True))
-            if not _same(old, row):
-                self._added.append(row)
-        self._removed.extend((*row[:REMOVED], True) for row in before.values())
-        if rows:
-            slot.rows = rows
-        else:
-            del lane.slots[identity]
-
-    def _note(self) -> None:
-        """Note the changes of one arrival: a pair that moved between references stays."""
-        self._changes += self._removed
-        self._changes += self._added
-        self._removed.clear()
-        self._added.clear()
-
     def _stand(self, identity: Identity, held: Held, made: Sequence[Row] = ()) -> None:
         """Let a reference stand with the pairs it made before; pair it if it is not void."""
         self.references.keep(identity, held)
         if not held.reference.void:
-            self._touched.add(held.bucket.scope)
+            self._matching.touch(held.bucket)
             at = held.bucket.insert(held.reference, identity)
             if made:
                 self._give_back(identity, held, made)
-            self._settle_near(held.bucket, at)
-
-    def _revise(self, identity: Identity, held: Held) -> None:
-        """Give a reference that stays in its place its new value, in every pair it made."""
-        self.references.keep(identity, held)
-        at = held.bucket.find(held.reference, identity)
-        held.bucket.references[at] = held.reference
-        for lane in held.bucket.lanes:
-            slot = lane.slots.get(identity)
-            if slot is not None:
-                rows = [_revised(row, held.reference) for row in slot.rows]
-                if any(row[CRPS] == row[CRPS] for row in slot.rows):
-                    rows = self._rescored(lane, held.bucket, at, rows)
-                self._replace(lane, identity, rows)
-        self._note()
-
-    def _rescored(self, lane: Lane, bucket: Bucket, at: int, rows: list[Row]) -> list[Row]:
-        """Return pairs with the CRPS of their readings' distributions, where these are held."""
-        link = lane.link(bucket, bucket.times[at])
-        rules, pairs_of = self._rules[lane.series], self._modes[lane.series].pairs
-        made = pairs_of(Place(lane, link, at, rules)) if link is not None else []
-        known = {repr(row[:CRPS]): row for row in made}
-        return [known.get(repr(row[:CRPS]), row) for row in rows]
+            self._settling.around_reference(held.bucket, at)
 
     def _revise_let_go(
         self, came: Reference, stands: Reference, identity: Identity
@@ -463,60 +311,20 @@ class Pairing:
             return []
         if self.references.revision_let_go(identity) >= came.revision:
             return None
-        rows = [_revised(row, stands) for row in self.references.pairs_let_go(identity).tolist()]
+        rows = [revised(row, stands) for row in self.references.pairs_let_go(identity).tolist()]
         self.corrections += bool(rows)
-        self._changes += rows
+        self._settling.say(rows)
         return [] if stands.void else rows
 
     def _give_back(self, identity: Identity, held: Held, rows: Iterable[Row]) -> None:
         """Let a reference have the pairs that it made before, each in the lane it is of."""
         lanes: list[Lane] = []
         for row in rows:
-            name = (*self._names[row[0]], held.reference.key if self._by_key else "")
-            lane = self.lanes.get(name) or self._open_lane(name, row[0])
+            name = (*self._matching.names[row[0]], held.reference.key if self._by_key else "")
+            lane = self.lanes.get(name) or self._matching.open_lane(name, row[0])
             if any(link.bucket is held.bucket for link in lane.links):
                 lane.slots.setdefault(identity, Slot([])).rows.append(row)
                 lanes.append(lane)
         for lane in lanes:
-            rules, slot = self._rules[lane.series], lane.slots[identity]
-            slot.frozen = is_frozen(lane, identity, slot, rules, self._makes_the_same)
-
-    def _withdraw(self, known: Held, identity: Identity) -> None:
-        """Take a reference out of its bucket, with its pairs, and let its neighbours settle."""
-        if known.reference.void:
-            return
-        bucket = known.bucket
-        at = bucket.find(known.reference, identity)
-        bucket.remove(at)
-        self._touched.add(bucket.scope)
-        for lane in bucket.lanes:
-            self._replace(lane, identity, [])
-        self._note()
-        for near in (at - 1, at):
-            if 0 <= near < len(bucket.times):
-                for lane in bucket.lanes:
-                    self._settle(lane, bucket, neighbours(bucket, near))
-        self._note()
-
-
-def _revised(row: Row, reference: Reference) -> Row:
-    """Return a pair with the value that a revision of its reference gives it, without a CRPS."""
-    if reference.void:
-        return (*row[:REMOVED], True)
-    return (*row[:8], reference.value, reference.u, *row[10:CRPS], NAN, False)
-
-
-def _rank(reference: Reference) -> tuple[object, ...]:
-    """Order of the revisions of one reference; on equal revisions the content decides."""
-    return (reference.revision, reference.void, msgspec.msgpack.encode(reference))
-
-
-def _in_place(old: Reference, new: Reference) -> bool:
-    """Return whether a revision changes the reference's value alone."""
-    places = [(each.time, each.key, repr(each.start), repr(each.end)) for each in (old, new)]
-    return not (old.void or new.void) and places[0] == places[1]
-
-
-def _same(one: Row | None, other: Row) -> bool:
-    """Return whether two rows are equal, NaN being equal to NaN."""
-    return one is not None and (one == other or repr(one) == repr(other))
+            rules, slot = self._matching.rules[lane.series], lane.slots[identity]
+            slot.frozen = is_frozen(lane, identity, slot, rules, self._settling.makes_the_same)

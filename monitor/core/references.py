@@ -124,3 +124,14 @@ class References:
 
 def _void_of(void: Reference, subject: str, quantity: str) -> Reference:
     return msgspec.structs.replace(void, subject=subject, quantity=quantity)
+
+
+def rank(reference: Reference) -> tuple[object, ...]:
+    """Order of the revisions of one reference; on equal revisions the content decides."""
+    return (reference.revision, reference.void, msgspec.msgpack.encode(reference))
+
+
+def is_in_place(old: Reference, new: Reference) -> bool:
+    """Return whether a revision changes the reference's value alone."""
+    places = [(each.time, each.key, repr(each.start), repr(each.end)) for each in (old, new)]
+    return not (old.void or new.void) and places[0] == places[1]
