@@ -27,6 +27,7 @@ from monitor.core.network import Network, Outcome
 from monitor.decode import REASONS, Decoded, Rejected, Router
 from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Journal
+from monitor.remembering import Remembering
 from monitor.sources.arrivals import Arrivals
 
 _DEAD_LETTER_BYTES: Final = 1024
@@ -117,6 +118,7 @@ class Intake:
         self._router: Final = router
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
+        self._remembering: Final = Remembering(network)
         self.delays: Final = Delays()
         self._network: Final = network
         self._journal: Final = journal
@@ -146,7 +148,7 @@ class Intake:
             totals=self.counts.totals(),
             events=kept.events,
             collocations=kept.collocations,
-            notes=self._notes(),
+            notes=self._notes(received),
         )
 
     def commit(self, batch: Batch) -> None:
@@ -157,12 +159,13 @@ class Intake:
         self.commits += 1
         self._network.apply(batch.pairs)
 
-    def _notes(self) -> Mapping[str, bytes]:
-        """Return what is to be remembered besides: the births, if there were any."""
+    def _notes(self, received: float) -> Mapping[str, bytes]:
+        """Return what is to be remembered besides: births and summaries, if there is news."""
+        notes = self._remembering.notes(received)
         if self._births.changed == self._births_noted:
-            return {}
+            return notes
         self._births_noted = self._births.changed
-        return {BIRTHS: self._births.dump()}
+        return {**notes, BIRTHS: self._births.dump()}
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
         """Take the delays of a few messages, spread over the batch."""
@@ -228,6 +231,7 @@ def recover(network: Network, journal: Journal, now: float) -> None:
         network.restore(received, observations)
     network.recall(in_event_order(journal.pairs()))
     network.expire(now)
+    Remembering(network).recall(journal)
 
 
 class _Sorted(NamedTuple):

@@ -27,7 +27,7 @@ from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Stations
 from monitor.core.statistics import compute, live_statistics
-from monitor.core.thresholds import Threshold
+from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.windows import History, Windows, window_rows
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
@@ -83,6 +83,11 @@ class Derived:
     def forget(self, row: int) -> None:
         """Note that the past of a series is another now."""
         self._overview.thresholds.forget(row)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Return who is beyond which threshold."""
+        return self._overview.thresholds
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""

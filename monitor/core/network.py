@@ -52,7 +52,7 @@ from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.core.thresholds import Threshold
+from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import Windows, window_rows
 
@@ -267,6 +267,11 @@ class Network:
         """Return the changes of alerts since the last call, in the order they were found."""
         found, self._transitions = self._transitions, []
         return found
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Return who is beyond which threshold."""
+        return self._derived.thresholds
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""

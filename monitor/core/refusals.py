@@ -18,6 +18,9 @@ from monitor.core.registry import SeriesKey
 MEMORY: Final = 200.0  # messages after which one has faded to 1/e
 _FEW: Final = 20.0
 _SENSORS_MAX: Final = 100_000
+_SUMMED_UP_MAX: Final = 1000
+
+Summary = dict[str, tuple[float, float]]  # refused and all messages, faded, by sensor
 
 
 @dataclass
@@ -36,6 +39,22 @@ class Refusals:
         self._taken: Int = np.zeros(capacity, dtype=np.int64)
         self._refused: dict[str, int] = {}
         self._faded: dict[str, _Faded] = {}
+        self.changed = 0
+
+    def summary(self) -> Summary:
+        """Return what is known of the thousand sensors of which most was refused."""
+        known = {sensor: (of.refused, of.all) for sensor, of in self._faded.items()}
+        for sensor, refused in self._refused.items():
+            before = known.get(sensor, (0.0, 0.0))
+            known[sensor] = (before[0] + refused, before[1] + refused)
+        most = sorted(known, key=lambda sensor: (-known[sensor][0], sensor))[:_SUMMED_UP_MAX]
+        return {sensor: known[sensor] for sensor in most}
+
+    def recall(self, summary: Summary) -> None:
+        """Go on from a summary; what came until now is in it."""
+        self._taken[:] = 0
+        self._refused.clear()
+        self._faded = {sensor: _Faded(*of, 0) for sensor, of in summary.items()}
 
     def dump(
         self, series: int
@@ -64,6 +83,7 @@ class Refusals:
         """Note that a message of a sensor could not be used."""
         if sensor in self._refused or len(self._refused) < _SENSORS_MAX:
             self._refused[sensor] = self._refused.get(sensor, 0) + 1
+            self.changed += 1
 
     def shares(self, keys: Sequence[SeriesKey]) -> Float:
         """Return the share of refused messages of each series' sensor, 0 with fewer than twenty."""
@@ -86,6 +106,7 @@ class Refusals:
         if known is None:
             known = self._faded[sensor] = _Faded(0.0, float(taken), taken)
         came = taken - known.taken + refused
+        self.changed += came > 0
         left = float(np.exp(-came / MEMORY))
         known.refused = known.refused * left + refused * _mean_left(came)
         known.all = known.all * left + came * _mean_left(came)

@@ -19,6 +19,8 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot import SeriesName
 
 Against = Literal["absolute", "expected", "baseline", "fleet_median"]
+# (threshold, sensor, quantity, since when beyond or None, whether it fires)
+Crossings = list[tuple[str, str, str, float | None, bool]]
 LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
 
 # What a statistic is divided by, or which one is the ratio already, against "expected".
@@ -82,6 +84,10 @@ class _State:
     since: Float
     active: Bool
 
+    def crossed(self) -> Int:
+        """Return which series are beyond, or fire."""
+        return np.flatnonzero(self.active | ~np.isnan(self.since))
+
 
 class Thresholds:
     """State: since when each series has been beyond each threshold."""
@@ -93,6 +99,26 @@ class Thresholds:
             for each in self._thresholds
         }
         self._baselines: dict[tuple[int, str, int], float] = {}
+        self._names: Sequence[SeriesName] = ()
+        self._recalled: dict[tuple[str, str, str], tuple[float, bool]] = {}
+        self.changed = 0
+
+    def crossings(self) -> Crossings:
+        """Return which series are beyond which threshold, for :meth:`recall`."""
+        found: Crossings = []
+        for name, state in self._states.items():
+            for row in state.crossed().tolist():
+                since, who = float(state.since[row]), self._names[row]
+                at = None if np.isnan(since) else since
+                found.append((name, who.sensor, who.quantity, at, bool(state.active[row])))
+        return found
+
+    def recall(self, crossings: Crossings) -> None:
+        """Go on from what was known; series that are not known yet take theirs when they are."""
+        self._recalled = {
+            (name, sensor, quantity): (np.nan if since is None else since, active)
+            for name, sensor, quantity, since, active in crossings
+        }
 
     def forget(self, row: int) -> None:
         """Let the first pairs of a series be looked up again: they are others now."""
@@ -101,11 +127,12 @@ class Thresholds:
 
     def judge(self, seen: Judged) -> dict[str, Bool]:
         """Return for each threshold which series are beyond it for long enough."""
+        self._names = seen.names
         return {each.name: self._judge(each, seen) for each in self._thresholds}
 
     def _judge(self, threshold: Threshold, seen: Judged) -> Bool:
         state = self._states[threshold.name]
-        _grow(state, threshold, seen.names)
+        self._grow(state, threshold, seen.names)
         judged = state.meant & seen.shown & (seen.pairs >= threshold.pairs_min)
         values = self._values(threshold, seen, judged)
         with np.errstate(invalid="ignore"):
@@ -117,10 +144,24 @@ class Thresholds:
             within &= (values >= threshold.below + back * abs(threshold.below)) | np.isinf(
                 threshold.below
             )
-        state.since = np.where(beyond, np.fmin(state.since, seen.last_pair), np.nan)
-        lasting = beyond & (seen.last_pair - state.since >= threshold.for_seconds)
-        state.active = judged & np.isfinite(values) & (lasting | (state.active & ~within))
-        return state.active.copy()
+        since = np.where(beyond, np.fmin(state.since, seen.last_pair), np.nan)
+        lasting = beyond & (seen.last_pair - since >= threshold.for_seconds)
+        active = judged & np.isfinite(values) & (lasting | (state.active & ~within))
+        same = np.array_equal(since, state.since, equal_nan=True)
+        self.changed += not (same and np.array_equal(active, state.active))
+        state.since, state.active = since, active
+        return active.copy()
+
+    def _grow(self, state: _State, threshold: Threshold, names: Sequence[SeriesName]) -> None:
+        new = names[state.meant.size :]
+        if not new:
+            return
+        known = [(threshold.name, name.sensor, name.quantity) for name in new]
+        before = [self._recalled.pop(each, (np.nan, False)) for each in known]
+        meant = np.array([threshold.applies(name) for name in new])
+        state.meant = np.concatenate([state.meant, meant])
+        state.since = np.concatenate([state.since, np.array([since for since, _ in before])])
+        state.active = np.concatenate([state.active, np.array([active for _, active in before])])
 
     def _values(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
         values = seen.statistics.get(threshold.statistic)
@@ -149,15 +190,6 @@ class Thresholds:
                     self._baselines[key] = found
             base[row] = found or np.nan
         return base
-
-
-def _grow(state: _State, threshold: Threshold, names: Sequence[SeriesName]) -> None:
-    new = names[state.meant.size :]
-    if new:
-        meant = np.array([threshold.applies(name) for name in new])
-        state.meant = np.concatenate([state.meant, meant])
-        state.since = np.concatenate([state.since, np.full(len(new), np.nan)])
-        state.active = np.concatenate([state.active, np.zeros(len(new), np.bool_)])
 
 
 def _over_expected(statistic: str, values: Float, statistics: Mapping[str, Float]) -> Float:
