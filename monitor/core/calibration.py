@@ -20,6 +20,8 @@ from monitor.core.scores import log_u, norm, stated_z
 
 # A spread below this many units in the last place of the mean is rounding, not spread.
 ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
+# Below this share of all spread, what the others have is worked out without the first or the last.
+_RULED: Final = 0.05
 
 
 def bias(c: Columns) -> Float:
@@ -104,7 +106,18 @@ def z_lag1(c: Columns) -> Float:
     floor = 1e-12 * square + c.counts * np.square(ROUNDING * c.once(z_mean))
     defined = (c.counts > 2) & (np.minimum(earlier, later) > floor)
     spread = np.sqrt(np.where(defined, earlier, 0.0)) * np.sqrt(np.where(defined, later, 0.0))
-    return np.clip(ratio(c.sum(products) - first * last / others, spread), -1.0, 1.0)
+    found = ratio(c.sum(products) - first * last / others, spread)
+    # Where the first or the last rules the spread, taking it off again would cancel.
+    for row in np.flatnonzero(defined & (np.minimum(earlier, later) < _RULED * square)):
+        found[row] = _lag1_apart(c.z[c.starts[row] : c.starts[row] + c.counts[row]])
+    return np.clip(found, -1.0, 1.0)
+
+
+def _lag1_apart(z: Float) -> float:
+    """Return the correlation of each z of one series with the next, by means of their own."""
+    earlier, later = z[:-1] - np.mean(z[:-1]), z[1:] - np.mean(z[1:])
+    spread = math.sqrt(float(np.sum(earlier * earlier))) * math.sqrt(float(np.sum(later * later)))
+    return float(np.sum(earlier * later)) / spread if spread > 0.0 else math.nan
 
 
 def u_ref_ratio(c: Columns) -> Float:

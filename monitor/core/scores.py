@@ -151,7 +151,8 @@ def crps_tophat_expected(c: Columns) -> Float:
     cubes /= 3.0 * square
     # The difference of cubes cancels when the interval is far narrower than the reference's noise.
     narrow = np.flatnonzero(t <= NARROW)
-    cubes[narrow] = s[narrow] * (2.0 + square[narrow] / 6.0) / SQRT_2PI
+    small = square[narrow]
+    cubes[narrow] = s[narrow] * (2.0 + small * (1.0 / 6.0 - small / 180.0)) / SQRT_2PI
     rows[noisy] = cubes - w / 6.0
     return rows
 
