@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.request
 from contextlib import suppress
+from http.client import HTTPException
 from typing import Final
 
 from harness.daemon import Daemon
@@ -25,7 +26,7 @@ class Scraper(threading.Thread):
     def run(self) -> None:
         while not self._done.wait(self._every):
             began = time.monotonic()
-            with suppress(OSError, ValueError):  # nobody is there between two lives
+            with suppress(OSError, ValueError, HTTPException):  # nobody is there between two lives
                 with urllib.request.urlopen(f"{self._daemon.url}/metrics", timeout=30.0) as answer:
                     answer.read()
                 self.seconds.append(time.monotonic() - began)
