@@ -68,6 +68,22 @@ async def contenders(service: Service, contest: Contest) -> Contenders:
     return await _granted(service, lambda page: page.contenders.get(contest))
 
 
+async def opponents(service: Service, quantity: str, a: str, b: str) -> Contenders:
+    """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
+
+    An empty ``a`` is the first sensor. Raises HTTPException if one is unknown or has no pairs.
+    """
+    names = published(service).snapshot.names
+    known = [name.sensor for name in names if name.quantity == quantity]
+    wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
+    if not wanted or not set(wanted) <= set(known):
+        raise unknown_series()
+    found = await contenders(service, Contest(quantity, None, tuple(wanted)))
+    if len(found.names) < len(wanted):
+        raise HTTPException(404, "one of them has no pairs yet; /doctor says why")
+    return found if [name.sensor for name in found.names] == wanted else found.turned()
+
+
 async def _granted(service: Service, look: Callable[[Page], T | None]) -> T:
     """Return what ``look`` finds on the page, as soon as the data's thread has put it there."""
     loop = asyncio.get_running_loop()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from monitor.core.columns import Columns
+from monitor.core.curves import Curve
 from monitor.core.details import Detail
 from monitor.core.model import Float
 from monitor.core.ranking import (
@@ -87,12 +88,52 @@ def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
     return Figure("Right on average, asked in two ways.", _ZETAS, Markup(drawn))  # noqa: S704
 
 
+def compared(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return lines, sentences and the drawing of a comparison's document.
+
+    Raw curves are drawn over each other only where values and references are shared.
+    """
+    rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
+    found, drawing = told["uncertainty"], Markup()
+    gains = [_saving(what, told["gains"].get(name)) for name, what in _SAVED.items()]
+    if found is not None:
+        rows.append((_MEASURES[found["measure"]], found))
+        at = f"width saved over a constant uncertainty, {100.0 * told['miss']:g} % missed"
+        saved = {"first": found["gain_at_first"], "second": found["gain_at_second"]}
+        rows.append((at, saved | {"difference": None, "p": None}))
+        gains.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_gain"]))
+    if found is not None and found["measure"] == "auucc" and told["curves"] is not None:
+        curves = [
+            Curve(
+                *(
+                    np.array([point[axis] for point in told["curves"][side]])
+                    for axis in Curve._fields
+                )
+            )
+            for side in ("first", "second")
+        ]
+        drawing = Markup(plots.two_curves(*curves))  # noqa: S704 - made of numbers alone
+    return {"rows": rows, "gains": [each for each in gains if each], "drawing": drawing}
+
+
+def _saving(what: str, gain: float | None) -> str:
+    if gain is None:
+        return ""
+    return f"{what}: {100.0 * abs(gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
+
+
 def block_figure(c: Columns, score: str, unit: str) -> Figure:
     """Return a mean score block by block in time (C-32)."""
     drawn = plots.by_blocks(c, score, "" if score.startswith("quadratic") else unit)
     return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
 
 
+_MEASURES = {"auucc": "area under the curve", "auucc_gain": "gain over a constant uncertainty"}
+_SAVED = {
+    "cost": "cost of the intervals as stated",
+    "cost_optimal": "least cost of the intervals stretched",
+    "mae": "mean absolute error",
+}
 _ZETAS = (
     "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
     "RCE disagree, a few very large stated uncertainties decide."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -219,18 +219,9 @@ def _add_comparison(router: APIRouter, service: Service, league: League) -> None
         miss: MissNumber = MISS,
     ) -> Response:
         """Two sensors on their common events, or one sensor before and after."""
-        names = published(service).snapshot.names
-        quantity = quantity or usual_quantity(names)
-        known = [name.sensor for name in names if name.quantity == quantity]
-        wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
-        if not wanted or not set(wanted) <= set(known):
-            raise answers.unknown_series()
-        found = await answers.contenders(service, Contest(quantity, None, tuple(wanted)))
-        if len(found.names) < len(wanted):
-            raise HTTPException(404, "one of them has no pairs yet; /api/v1/doctor says why")
-        order = [name.sensor for name in found.names]
-        turned = found if order == wanted else found.turned()
-        return document(request, await league.comparison(turned, profile, miss, at))
+        quantity = quantity or usual_quantity(published(service).snapshot.names)
+        found = await answers.opponents(service, quantity, a, b)
+        return document(request, await league.comparison(found, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, service: Service) -> None:

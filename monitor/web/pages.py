@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from monitor import __version__
+from monitor.comparing import MISS
 from monitor.core.details import PAIRS_MAX, Contest, Occasion
 from monitor.core.ranking import PROFILES, score_of
 from monitor.core.registry import SeriesKey
@@ -23,8 +24,9 @@ from monitor.core.snapshot import Snapshot
 from monitor.exposition import METRICS
 from monitor.web import answers, documents, plots
 from monitor.web.answers import published, unless_known
-from monitor.web.figures import Figure, figures, score_figures, zeta_figure
+from monitor.web.figures import Figure, compared, figures, score_figures, zeta_figure
 from monitor.web.interface import (
+    MissNumber,
     Name,
     PageNumber,
     ProfileText,
@@ -88,6 +90,7 @@ def routes(service: Service, renderer: Renderer, league: League) -> APIRouter:
     _add_fleet(router, service, renderer)
     _add_series(router, service, renderer)
     _add_ranking(router, service, renderer, league)
+    _add_comparison(router, service, renderer, league)
     _add_troubles(router, service, renderer)
     _add_static(router, renderer)
     return router
@@ -183,6 +186,39 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
             "time": found.time,
         }
         text = renderer.text("ranking.html", values)
+        return answers.packed(request, text.encode(), answers.HTML)
+
+
+def _add_comparison(
+    router: APIRouter, service: Service, renderer: Renderer, league: League
+) -> None:
+    @router.get("/compare")
+    async def compare(
+        request: Request,
+        quantity: GroupName = "",
+        a: GroupName = "",
+        b: GroupName = "",
+        profile: ProfileText = None,
+        miss: MissNumber = MISS,
+    ) -> Response:
+        names = published(service).snapshot.names
+        quantity = quantity or usual_quantity(names)
+        found = await answers.opponents(service, quantity, a, b)
+        told = await league.comparison(found, profile, miss, None)
+        sensors = [name.sensor for name in found.names]
+        values = {
+            "told": told,
+            "a": sensors[0],
+            "b": sensors[1] if len(sensors) == 2 else "",
+            "sensors": sorted(name.sensor for name in names if name.quantity == quantity),
+            "profiles": PROFILES,
+            "links": [(each, href(each, quantity)) for each in sensors],
+            "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}
+            | dict(zip("ab", sensors, strict=False)),
+            "time": found.time,
+            **compared(told),
+        }
+        text = renderer.text("compare.html", values)
         return answers.packed(request, text.encode(), answers.HTML)
 
 

@@ -170,6 +170,19 @@ def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") 
     return chart.render()
 
 
+def two_curves(first: Curve, second: Curve) -> str:
+    """Return two characteristics curves in units of the references' spread over each other."""
+    lines = [(each.bandwidth, each.miss) for each in (first, second)]
+    x = svg.numbers(
+        0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
+    )
+    y = svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+    chart = Chart("two characteristics curves", x, y, 260.0)
+    chart.steps(*lines[1], "other")
+    chart.steps(*lines[0], "seen")
+    return chart.render()
+
+
 def binned_zms(c: Columns, unit: str) -> str:
     """Return ZMS with its interval in bins of u of equal count."""
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)

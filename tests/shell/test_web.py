@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import http.client
 import json
 import math
@@ -466,6 +467,49 @@ def test_one_sensor_is_compared_with_itself_before_and_after(service, race):
     assert (halves["first"], halves["events"]) == ("fine (first half)", [30, 30])
     assert get(service, "/api/v1/compare?a=fine&b=nobody")[0] == 404
     assert get(service, "/api/v1/compare?a=fine&b=coarse&miss=1")[0] == 422
+
+
+def test_the_page_of_two_sensors_refuses_raw_curves_of_different_values(service, race):
+    told = document(service, "/api/v1/compare?a=fine&b=coarse")
+    body = get(service, "/compare?quantity=mass&a=fine&b=coarse")[1].decode()
+    text = html.unescape(body)
+
+    assert f'<p class="verdict">{told["sentences"][0]}</p>' in text
+    assert "their raw curves are not compared" in text
+    assert '<svg class="plot"' not in body
+    assert "gain over a constant uncertainty" in body
+    assert f"mean absolute error: {100 * told['gains']['mae']:.3g} % less in the first" in body
+    for each in told["scores"].values():
+        assert f'<td class="n">{each["p"]:.3g}</td>' in body
+    assert get(service, "/compare?a=fine&b=nobody")[0] == 404
+    assert get(service, "/compare?a=fine&profile=secret")[0] == 422
+    assert "its own past" in get(service, "/compare?a=fine")[1].decode()
+
+
+def test_the_page_draws_both_curves_of_two_claims_about_the_same_values(service, race):
+    pairs = document(service, "/api/v1/series/fine/mass/pairs")["pairs"]
+    twins = [
+        Reading("twin", "mass", each["time"], each["value"], u=2.0 + at % 7, key=each["key"])
+        for at, each in enumerate(pairs)
+    ]
+    race.take(twins)
+    until("it pairs", lambda: get(service, "/compare?a=fine&b=twin")[0] == 200)
+    told = document(service, "/api/v1/compare?a=fine&b=twin")
+    body = get(service, "/compare?a=fine&b=twin")[1].decode()
+
+    assert told["uncertainty"]["measure"] == "auucc"
+    assert body.count('<svg class="plot"') == 1
+    assert "area under the curve" in body
+    assert "Solid: fine; dashed: twin" in body
+    assert body.count('class="line seen"') == body.count('class="line other"') == 1
+
+
+def test_ranking_and_series_lead_to_the_comparison(service, race):
+    ranked = html.unescape(get(service, "/ranking")[1].decode())
+    series = html.unescape(get(service, "/series/coarse/mass")[1].decode())
+
+    assert 'href="/compare?quantity=mass&a=coarse&b=fine"' in ranked
+    assert 'href="/compare?quantity=mass&a=coarse"' in series
 
 
 def test_an_event_shows_all_that_saw_it_the_best_first_with_scores(service, race):

@@ -109,7 +109,7 @@
       const headers = mark && address === location.href ? { "If-None-Match": mark } : {};
       const answer = await fetch(address, { headers, signal: request.signal });
       if (answer.status === 304) return;
-      if (!answer.ok) { say("", true); return; }
+      if (!answer.ok) { if (noted) location.assign(address); else say("", true); return; }
       const text = await answer.text();
       mark = answer.headers.get("ETag") || "";
       if (noted) history.pushState(null, "", address);
@@ -182,7 +182,7 @@
   let typing = 0;
   document.addEventListener("input", (event) => {
     const form = event.target.closest("form.filter");
-    if (!form) return;
+    if (!form || event.target.type === "text") return;
     clearTimeout(typing);
     typing = setTimeout(() => reload(addressOf(form), true), event.target.type === "search" ? TYPING_MS : 0);
   });
