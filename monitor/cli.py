@@ -20,6 +20,8 @@ COMMANDS: Final = {
     "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
     "init": "write a settings file to start from",
     "run": "the daemon: read from a broker until told to stop",
+    "bridge": "from the broker to the log of a cluster",
+    "cluster": "the same on a distributed engine: read the log, write results",
     "journal": "check, back up, restore or repair what was accepted",
     "check-config": "say every mistake in a settings file",
     "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",

@@ -75,6 +75,12 @@ class ClusterJob(Section):
         ge=0,
         le=65535,
     )
+    blocks_in_memory: int = setting(
+        128,
+        "How many blocks a worker keeps ready between batches; others are read from their state.",
+        ge=0,
+        le=100_000,
+    )
     worst: int = setting(
         100, "How many series are shown in the metrics besides those that alert.", ge=0, le=10_000
     )

@@ -47,11 +47,11 @@ class Recipe(NamedTuple):
     """How blocks are made: the settings as the core wants them.
 
     ``history_pairs`` are kept of each series at least; twice as many at most, and what a batch
-    brings. ``router_of`` makes what decodes, with the births that the block knows.
+    brings. ``router_of(births, block)`` makes what decodes, with the births that the block knows.
     """
 
     plan: Plan
-    router_of: Callable[[Births], Router]
+    router_of: Callable[[Births, int | None], Router]
     history_pairs: int = 1000
 
 
@@ -102,9 +102,14 @@ _UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {1: _with_refusa
 
 
 class Block:
-    """State of the sensors of one block; made anew, or from what :meth:`dump` returned."""
+    """State of the sensors of one block; made anew, or from what :meth:`dump` returned.
 
-    def __init__(self, recipe: Recipe, state: bytes | None = None) -> None:
+    ``number`` says which block it is; None takes every sensor that comes.
+    """
+
+    def __init__(
+        self, recipe: Recipe, state: bytes | None = None, number: int | None = None
+    ) -> None:
         self._recipe: Final = recipe
         loaded = None if state is None else _loaded(state)
         self._keeping: Final = Keeping(None if loaded is None else loaded.kept)
@@ -120,7 +125,9 @@ class Block:
         standing, told = ([], 0) if loaded is None else (loaded.standing, loaded.told)
         self._ledger: Final = Ledger(standing, told)
         journal: Any = self._keeping  # answers as a journal does
-        self._intake: Final = Intake(recipe.router_of(births), self.network, journal, births)
+        self._intake: Final = Intake(
+            recipe.router_of(births, number), self.network, journal, births
+        )
 
     def apply(self, messages: Sequence[Message]) -> Results:
         """Take messages, in any order, and return what they come to."""
@@ -191,7 +198,7 @@ class Block:
         return _Row(
             int(network.detector.path[row]),
             network.detector.dump(row),
-            None if root is None else tuple(root),
+            None if root is None else (root.time, root.id, root.state),
             float(network.last_reading[row]),
             float(network.heard[row]),
         )

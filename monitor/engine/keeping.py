@@ -39,7 +39,7 @@ class Kept(msgspec.Struct, array_like=True):
     """What is kept, as bytes know it."""
 
     series: list[tuple[int, str, str, str, float]]
-    pairs: tuple[int, list[tuple[bool, bytes]]]
+    pairs: tuple[int, dict[str, bytes]]
     observations: list[tuple[float, bytes]]
     events: list[Event]
     collocations: list[Collocation]
@@ -139,7 +139,10 @@ class Keeping(Memory):
     def dump(self) -> Kept:
         """Return all there is."""
         return Kept(
-            series=[tuple(each) for each in self._series.values()],
+            series=[
+                (each.row, each.sensor, each.quantity, each.unit, each.since)
+                for each in self._series.values()
+            ],
             pairs=_pack(self.pairs()),
             observations=self._observations,
             events=self._events,
@@ -161,19 +164,23 @@ class Keeping(Memory):
         self._totals, self._notes = kept.totals, kept.notes
 
 
-def _pack(pairs: Records) -> tuple[int, list[tuple[bool, bytes]]]:
+def _pack(pairs: Records) -> tuple[int, dict[str, bytes]]:
     """Return how many pairs, and their columns: one number where all are the same bits."""
-    columns = []
+    columns = {}
     for name in PAIR.names or ():
         column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
         bits = column.view(np.dtype((np.void, column.itemsize)))
         same = pairs.size > 0 and bool((bits == bits[0]).all())
-        columns.append((same, (column[:1] if same else column).tobytes()))
+        columns[name] = (column[:1] if same else column).tobytes()
     return pairs.size, columns
 
 
-def _unpack(count: int, columns: list[tuple[bool, bytes]]) -> Records:
+def _unpack(count: int, columns: Mapping[str, bytes]) -> Records:
+    """Return the pairs; a column that was unknown when they were written is NaN, or 0."""
     pairs = np.zeros(count, dtype=PAIR)
-    for name, (_, body) in zip(PAIR.names or (), columns, strict=True):
-        pairs[name] = np.frombuffer(body, PAIR[name])
+    for name in PAIR.names or ():
+        if name in columns:
+            pairs[name] = np.frombuffer(columns[name], PAIR[name])
+        elif PAIR[name].kind == "f":
+            pairs[name] = np.nan
     return pairs

@@ -16,6 +16,7 @@ from monitor.core.network import Plan
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
 from monitor.engine.block import Recipe
+from monitor.engine.placing import OwnRouter, block_of
 
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
@@ -25,21 +26,20 @@ _PENDING_MIN: Final = 10_000
 def recipe_of(settings: Settings) -> Recipe:
     """Return how blocks are made; raises SettingsError where a file named by the settings is bad.
 
-    Blocks share one decoder, unless a source has births of its own in each (Sparkplug).
+    Blocks share one decoder, unless a source has births in each (Sparkplug): these go to every
+    block, and each takes what they say of its own sensors.
     """
-    if any(source.decoder == "sparkplug" for source in settings.sources):
-        return Recipe(
-            block_plan(settings),
-            lambda births: router_of(settings, births),
-            settings.cluster.history_pairs,
-        )
+    blocks = settings.cluster.blocks
+    has_births = any(source.decoder == "sparkplug" for source in settings.sources)
     shared = router_of(settings)
 
-    def same(births: Births) -> Router:
-        del births
-        return shared
+    def router(births: Births, number: int | None) -> Router:
+        made = router_of(settings, births) if has_births else shared
+        if number is None or not has_births:
+            return made
+        return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)
 
-    return Recipe(block_plan(settings), same, settings.cluster.history_pairs)
+    return Recipe(block_plan(settings), router, settings.cluster.history_pairs)
 
 
 def block_plan(settings: Settings) -> Plan:

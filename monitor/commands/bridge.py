@@ -1,0 +1,99 @@
+"""``monitor bridge``: from the broker to the cluster's log."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import FrameType
+from typing import Final
+
+from prometheus_client.core import Metric
+
+from monitor.assembly import mqtt_settings
+from monitor.config import Settings, load, resolve_secret
+from monitor.decode import DECODERS
+from monitor.engine.bridge import Bridge
+from monitor.engine.log import Appender, properties
+from monitor.engine.placing import Placing
+from monitor.engine.telemetry import Served, counter, gauge
+from monitor.logs import configure
+from monitor.sources.mqtt import MqttSettings, MqttSource, Subscription
+
+_log: Final = logging.getLogger("monitor.bridge")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the settings file and the bridge's name."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument(
+        "--name",
+        default="1",
+        metavar="NAME",
+        help="what tells bridges side by side apart; its session at the broker is kept by it",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the bridge until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
+    settings = load(options.config, decoders=DECODERS)
+    configure(settings.log.level, settings.log.format)
+    placing = Placing(settings)
+    source = MqttSource(_session(settings, options))
+    with Appender(settings, properties(settings)) as log:
+        bridge = Bridge(source, log, placing)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _stopping(bridge))
+        port = settings.cluster.bridge.metrics_port
+        served = None if port is None else Served(port, lambda: _families(bridge, source))
+        if served is not None:
+            _log.info("metrics on %s", served.url)
+        try:
+            bridge.run()
+        finally:
+            if served is not None:
+                served.close()
+    _log.info("stopped: all that was acknowledged is on the log")
+    return 0
+
+
+def _session(settings: Settings, options: argparse.Namespace) -> MqttSettings:
+    """Return the bridge's own session with the broker, apart from a daemon's."""
+    mqtt = mqtt_settings(settings, resolve_secret(settings, options.config))
+    share = settings.cluster.bridge.share
+    subscriptions = mqtt.subscriptions
+    if share is not None:
+        subscriptions = tuple(
+            Subscription(f"$share/{share}/{each.filter}", each.qos) for each in subscriptions
+        )
+    name = f"{mqtt.client_id}-bridge-{options.name}"
+    return replace(mqtt, client_id=name, subscriptions=subscriptions)
+
+
+def _stopping(bridge: Bridge) -> Callable[[int, FrameType | None], None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        del frame
+        _log.info("%s: passing on what is at hand, then stopping", signal.Signals(number).name)
+        bridge.stop()
+
+    return stop
+
+
+def _families(bridge: Bridge, source: MqttSource) -> Iterator[Metric]:
+    passed = bridge.passed
+    yield counter(
+        "bridge_messages", "Messages that the log has and the broker knows it.", passed.messages
+    )
+    yield counter(
+        "bridge_records", "Records written; a message may concern several blocks.", passed.records
+    )
+    yield counter("bridge_log_retries", "Times the log did not take a batch.", passed.retries)
+    yield counter("bridge_log_seconds", "Time the log took to acknowledge.", passed.log_seconds)
+    yield gauge(
+        "bridge_last_message_timestamp_seconds", "When a message last came.", passed.last_message
+    )
+    yield counter("session_lost", "Times the broker lost the session.", source.sessions_lost)
+    yield counter("mqtt_reconnects", "Times the broker was connected again.", source.reconnects)
+    yield gauge("mqtt_connected", "1 while connected and subscribed.", float(source.connected))

@@ -1,0 +1,170 @@
+"""``monitor cluster``: from the log to results, on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
+from monitor.decode import DECODERS
+from monitor.engine import results
+from monitor.engine.log import Appender, MissingLibraryError, properties
+from monitor.engine.sink import Sink, Teller
+from monitor.engine.telemetry import Served
+from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.journal import Journal
+from monitor.logs import configure
+from monitor.sinks import Keys, outlets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_log: Final = logging.getLogger("monitor.cluster")
+_LOOK_SECONDS: Final = 0.5
+_FAILURE_SHOWN: Final = 2000
+
+Said = Sequence[tuple[int, results.Said]]
+
+
+class JobError(MonitorError):
+    """The job ended by itself; the message says why."""
+
+    exit_code = UNAVAILABLE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the settings file and Spark's own options."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument(
+        "--spark", action="append", default=[], metavar="KEY=VALUE", help="an option of Spark's"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the job until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
+    settings = load(options.config, decoders=DECODERS)
+    configure(settings.log.level, settings.log.format)
+    try:
+        from monitor.engine import job  # noqa: PLC0415 - of the extra
+    except ImportError as error:
+        raise MissingLibraryError from error
+    with Appender(settings, properties(settings)):
+        pass  # the topic is there, with the partitions that the settings say
+    credentials = resolve_secret(settings, options.config)
+    keys = Keys(credentials, resolve_sink_secrets(settings, options.config))
+    stopping = _stopping()
+    given = dict(each.split("=", 1) for each in options.spark)
+    spark = job.session(settings, given)
+    journal = Journal(Path(settings.journal.path), transitions_kept=settings.sinks.history)
+    teller = Teller(journal, outlets(settings, keys))
+    sink = Sink(teller, settings.cluster.job.worst)
+    port = settings.cluster.job.metrics_port
+    served = None if port is None else Served(port, sink.families, sink.page)
+    if served is not None:
+        _log.info("metrics on %s", served.url)
+    text = Path(options.config).read_text(encoding="utf-8")
+    hand = Hand()
+    query = job.start(spark, settings, text, _taking(settings, hand, job.write_table))
+    _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
+    kept_seconds = settings.cluster.job.results_hours * 3600.0
+    try:
+        while query.isActive and not stopping():
+            hand.work(sink.take, _LOOK_SECONDS)
+            job.forget_tables(settings.cluster.job.results, kept_seconds)
+        hand.close()
+        failure = query.exception()
+        query.stop()
+        if failure is not None:
+            raise JobError(f"the job ended: {str(failure)[-_FAILURE_SHOWN:]}")
+    finally:
+        if served is not None:
+            served.close()
+        teller.close()
+        journal.close()
+        spark.stop()
+    _log.info("stopped: what was read is in the checkpoint")
+    return 0
+
+
+def _stopping() -> Callable[[], bool]:
+    """Return what says whether SIGTERM or SIGINT came."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del frame
+        came.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, note)
+    return lambda: bool(came)
+
+
+def _taking(
+    settings: Settings, hand: Hand, write: Callable[[DataFrame, str, int], None]
+) -> Callable[[int, DataFrame], None]:
+    """Return what is done with each batch: the table, then alerts and figures."""
+    folder = settings.cluster.job.results
+
+    def take(batch: int, frame: DataFrame) -> None:
+        began = time.time()
+        frame = frame.persist()
+        try:
+            write(frame, folder, batch)
+            said = [(row["block"], results.load(bytes(row["body"]))) for row in frame.collect()]
+        finally:
+            frame.unpersist()
+        hand.over(batch, said)
+        _log.info("batch %d: %d blocks in %.1f s", batch, len(said), time.time() - began)
+
+    return take
+
+
+class Hand:
+    """Hands batches from the thread of the engine to the one that owns the journal."""
+
+    def __init__(self) -> None:
+        self._waiting: Queue[_Batch] = Queue()
+        self._closed = Event()
+
+    def over(self, batch: int, said: Said) -> None:
+        """Return once a batch was taken; raises what taking it raised."""
+        given = _Batch(batch, said)
+        self._waiting.put(given)
+        while not given.done.wait(_LOOK_SECONDS):
+            if self._closed.is_set():
+                raise JobError("the driver stops; the batch comes again")
+        if given.error is not None:
+            raise given.error
+
+    def work(self, take: Callable[[int, Said], None], seconds: float) -> None:
+        """Take the batch that is handed over within so many seconds, if there is one."""
+        try:
+            given = self._waiting.get(timeout=seconds)
+        except Empty:
+            return
+        try:
+            take(given.batch, given.said)
+        except MonitorError as error:
+            given.error = error
+        given.done.set()
+
+    def close(self) -> None:
+        """Take no more."""
+        self._closed.set()
+
+
+@dataclass
+class _Batch:
+    batch: int
+    said: Said
+    done: Event = field(default_factory=Event)
+    error: MonitorError | None = None

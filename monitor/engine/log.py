@@ -1,0 +1,245 @@
+"""The replayable log between bridges and job: append, ends, read. The only user of its client.
+
+Rules of this file: what :meth:`Appender.append` returned from is on the log; offsets of a partition
+only grow; to read what the log no longer has is an error, never a gap. Kafka's protocol, by
+librdkafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from monitor.config import Mistake, Settings, SettingsError
+from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
+
+_NEEDED: Final = (
+    "the cluster's libraries are not installed; run: pip install 'monitor[cluster]' (and a Java 17 "
+    "for `monitor cluster`)"
+)
+_POLL_SECONDS: Final = 0.5
+_READ_SECONDS: Final = 30.0
+_CONSUME: Final = 10_000
+
+
+class LogError(MonitorError):
+    """The log does not answer, or no longer has what is asked for."""
+
+    exit_code = UNAVAILABLE
+
+
+class MissingLibraryError(MonitorError):
+    """The extra ``cluster`` is not installed."""
+
+    exit_code = BAD_SETTINGS
+
+    def __init__(self) -> None:
+        super().__init__(_NEEDED)
+
+
+class Appending(Protocol):
+    """The writing side of a log."""
+
+    def append(self, records: Iterable[tuple[int, bytes]]) -> None:
+        """Put (partition, body) on the log; return once it is safe there, else LogError."""
+
+
+class Reading(Protocol):
+    """The reading side of a log."""
+
+    def begins(self) -> dict[int, int]:
+        """Return the first offset that each partition still has."""
+
+    def ends(self) -> dict[int, int]:
+        """Return the offset that comes next in each partition."""
+
+    def read(self, partition: int, first: int, stop: int) -> Iterator[bytes]:
+        """Yield the bodies from offset ``first`` up to ``stop``; LogError if some are gone."""
+
+
+def properties(settings: Settings) -> dict[str, str]:
+    """Return the client's properties; raises SettingsError where their file is wrong."""
+    log = settings.cluster.log
+    found = {"bootstrap.servers": log.servers, "log_level": "4"}
+    if log.properties_file is None:
+        return found
+    path = Path(log.properties_file)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise SettingsError(
+            [Mistake(str(path), 1, 1, "cluster.log.properties_file", what)]
+        ) from error
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            key, equals, value = text.partition("=")
+            if not equals:
+                what = "is no key=value"
+                where = "cluster.log.properties_file"
+                raise SettingsError([Mistake(str(path), number, 1, where, what)])
+            found[key.strip()] = value.strip()
+    return found
+
+
+class Appender:
+    """Writes to a topic, which is made if it is missing; use it as a context."""
+
+    def __init__(self, settings: Settings, client: Mapping[str, str]) -> None:
+        library = _library()
+        log = settings.cluster.log
+        self._topic: Final = log.topic
+        self._seconds: Final = log.acknowledge_seconds
+        self._failed: list[str] = []
+        _ensure_topic(client, log.topic, log.partitions)
+        self._producer: Final = library.Producer(
+            {
+                "acks": "all",
+                "linger.ms": "5",
+                "compression.type": "lz4",
+                "message.timeout.ms": str(int(1000 * log.acknowledge_seconds)),
+                "queue.buffering.max.messages": "1000000",
+                **client,
+            },
+        )
+
+    def append(self, records: Iterable[tuple[int, bytes]]) -> None:
+        """Put (partition, body) on the log; return once it is safe there, else LogError."""
+        self._failed.clear()
+        count = 0
+        try:
+            for partition, body in records:
+                self._producer.produce(
+                    self._topic, value=body, partition=partition, on_delivery=self._note
+                )
+                count += 1
+        except BufferError as error:
+            raise LogError(f"the log does not keep up: {error}") from error
+        left = self._producer.flush(self._seconds)
+        if left or self._failed:
+            why = self._failed[0] if self._failed else "no answer in time"
+            raise LogError(f"the log did not take {left + len(self._failed)} of {count}: {why}")
+
+    def close(self) -> None:
+        """Let go of the connections; what is not acknowledged is not on the log."""
+        self._producer.purge()
+        self._producer.flush(1.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _note(self, error: object, message: object) -> None:
+        del message
+        if error is not None:
+            self._failed.append(str(error))
+
+
+class Reader:
+    """Reads a topic from any offset; no group, no commits: offsets are the engine's."""
+
+    def __init__(self, client: Mapping[str, str], topic: str, partitions: int) -> None:
+        self._library: Final = _library()
+        self._topic: Final = topic
+        self._partitions: Final = partitions
+        self._consumer: Final = self._library.Consumer(
+            {
+                "group.id": "monitor",
+                "enable.auto.commit": "false",
+                "enable.auto.offset.store": "false",
+                "auto.offset.reset": "error",
+                "enable.partition.eof": "false",
+                "fetch.wait.max.ms": "10",
+                "queued.min.messages": "100000",
+                **client,
+            }
+        )
+
+    def begins(self) -> dict[int, int]:
+        """Return the first offset that each partition still has."""
+        return {partition: self._marks(partition)[0] for partition in range(self._partitions)}
+
+    def ends(self) -> dict[int, int]:
+        """Return the offset that comes next in each partition."""
+        return {partition: self._marks(partition)[1] for partition in range(self._partitions)}
+
+    def read(self, partition: int, first: int, stop: int) -> Iterator[bytes]:
+        """Yield the bodies from offset ``first`` up to ``stop``; LogError if some are gone."""
+        if first >= stop:
+            return
+        begin = self._marks(partition)[0]
+        if begin > first:
+            raise LogError(
+                f"partition {partition} of {self._topic} begins at {begin}: {begin - first} "
+                "records that were not read yet are gone; let the log keep records for longer"
+            )
+        place = self._library.TopicPartition(self._topic, partition, first)
+        self._consumer.assign([place])
+        expected, silent = first, 0.0
+        while expected < stop:
+            found = self._consumer.consume(min(_CONSUME, stop - expected), _POLL_SECONDS)
+            silent = 0.0 if found else silent + _POLL_SECONDS
+            if silent >= _READ_SECONDS:
+                raise LogError(f"partition {partition} of {self._topic} does not answer")
+            for message in found:
+                error = message.error()
+                if error is not None:
+                    raise LogError(f"partition {partition} of {self._topic}: {error}")
+                offset = message.offset()
+                if expected <= offset < stop:
+                    yield message.value()
+                expected = max(expected, offset + 1)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._consumer.close()
+
+    def _marks(self, partition: int) -> tuple[int, int]:
+        place = self._library.TopicPartition(self._topic, partition)
+        try:
+            marks = self._consumer.get_watermark_offsets(place, timeout=_READ_SECONDS)
+        except self._library.KafkaException as error:
+            raise LogError(f"partition {partition} of {self._topic}: {error}") from error
+        if marks is None:
+            raise LogError(f"partition {partition} of {self._topic} does not answer")
+        return int(marks[0]), int(marks[1])
+
+
+def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int) -> None:
+    """Make the topic if it is missing; raises LogError if it has other partitions."""
+    library = _library()
+    administration = import_module("confluent_kafka.admin")
+    admin = administration.AdminClient(dict(client))
+    try:
+        known = admin.list_topics(timeout=_READ_SECONDS).topics
+        if topic not in known:
+            made = admin.create_topics([administration.NewTopic(topic, num_partitions=partitions)])
+            made[topic].result(_READ_SECONDS)
+            return
+    except library.KafkaException as error:
+        raise LogError(f"the log at {client['bootstrap.servers']}: {error}") from error
+    found = len(known[topic].partitions)
+    if found != partitions:
+        raise LogError(
+            f"topic {topic} has {found} partitions, cluster.log.partitions says {partitions}; the "
+            "number is fixed for the topic's life"
+        )
+
+
+def _library() -> Any:  # noqa: ANN401 - a module that may not be there
+    try:
+        import confluent_kafka  # noqa: PLC0415 - of the extra
+    except ImportError as error:
+        raise MissingLibraryError from error
+    return confluent_kafka

@@ -1,0 +1,71 @@
+"""The bridge's and the job's own figures for Prometheus, on a port of the loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+HOST: Final = "127.0.0.1"
+
+
+class Served:
+    """Metrics on a port until :meth:`close`; ``page`` are further lines in the text format."""
+
+    def __init__(
+        self,
+        port: int,
+        families: Callable[[], Iterable[Metric]],
+        page: Callable[[], bytes] = bytes,
+    ) -> None:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Families(families))
+        ProcessCollector(registry=registry)
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = generate_latest(registry) + page()
+                self.send_response(200 if self.path == "/metrics" else 404)
+                self.send_header("Content-Type", CONTENT_TYPE_LATEST)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: a scrape is no news."""
+
+        self._server = ThreadingHTTPServer((HOST, port), Answer)
+        self._server.daemon_threads = True
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url: Final = f"http://{HOST}:{self._server.server_port}/metrics"
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Families(Collector):
+    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families()
+
+
+def counter(name: str, words: str, value: float) -> Metric:
+    """Return one counter without labels."""
+    return CounterMetricFamily(f"monitor_{name}", words, value)
+
+
+def gauge(name: str, words: str, value: float) -> Metric:
+    """Return one gauge without labels."""
+    return GaugeMetricFamily(f"monitor_{name}", words, value)

@@ -1,0 +1,284 @@
+"""The bridge: what the broker was told is safe is on the log, through kills of any party."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from fleet_messages import START, reading, reference
+from harness.broker import Mosquitto
+from harness.kafka import TestLog, need_log
+from harness.programs import free_port, until, written
+
+from monitor.config import load, parse
+from monitor.engine.bridge import Bridge
+from monitor.engine.log import Appender, LogError, MissingLibraryError, Reader, properties
+from monitor.engine.placing import Placing
+from monitor.engine.records import RecordError, load_record
+from monitor.sources.arrivals import Message as Arrived
+from monitor.sources.publish import BrokerPublisher
+
+MONITOR = (sys.executable, "-m", "monitor")
+SETTINGS = """
+mqtt: {{port: {port}, client_id: {client}, receive_maximum: 200}}
+pairing: {{tolerance_seconds: 5}}
+cluster:
+  blocks: 16
+  log: {{servers: "127.0.0.1:{log}", topic: readings, partitions: 4, acknowledge_seconds: 3}}
+  bridge: {{share: {share}, metrics_port: {metrics}}}
+"""
+
+
+class Listing:
+    """A log in memory that fails as often as it is told to."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.records: list[tuple[int, bytes]] = []
+        self._failures = failures
+
+    def append(self, records):
+        if self._failures:
+            self._failures -= 1
+            raise LogError("away")
+        self.records += records
+
+
+class Lined:
+    """A source that hands out what it was given, and notes what was acknowledged."""
+
+    def __init__(self, messages: list[Arrived]) -> None:
+        self._messages = messages
+        self.acknowledged: list[Arrived] = []
+        self.closed = False
+
+    def receive(self, timeout: float):
+        del timeout
+        found, self._messages = self._messages, []
+        return found
+
+    def acknowledge(self, messages):
+        self.acknowledged += messages
+        return len(messages)
+
+    def close(self):
+        self.closed = True
+
+
+def arrived(count: int) -> list[Arrived]:
+    made = [reading(f"s{at % 5}", at, 1.0, START) for at in range(count)]
+    return [Arrived(each.topic, each.payload, 2, b"\0\1", 1) for each in made]
+
+
+def bridge_of(source, log, pause=lambda _: None) -> Bridge:
+    text = "cluster: {blocks: 16, log: {partitions: 4}}"
+    return Bridge(source, log, Placing(parse(text.encode(), "t")), clock=lambda: START, pause=pause)
+
+
+def test_nothing_is_acknowledged_before_the_log_has_it():
+    source, log = Lined(arrived(9)), Listing(failures=3)
+    seen = []
+    bridge = bridge_of(source, log, pause=lambda _: seen.append(len(source.acknowledged)))
+    bridge.work(0.0)
+
+    assert seen == [0, 0, 0]
+    assert len(source.acknowledged) == len(log.records) == 9
+    assert bridge.passed.retries == 3
+
+
+def test_a_bridge_that_is_stopped_while_the_log_is_away_acknowledges_nothing():
+    source = Lined(arrived(9))
+    bridge = bridge_of(source, Listing(failures=99), pause=lambda _: bridge.stop())
+    bridge.run()
+
+    assert not source.acknowledged
+    assert source.closed
+
+
+def test_a_record_says_its_blocks_and_what_came():
+    log, source = Listing(), Lined(arrived(1))
+    bridge_of(source, log).work(0.0)
+    ((partition, body),) = log.records
+    record = load_record(body)
+
+    assert record.blocks[0] % 4 == partition
+    assert record.message.topic == "monitor/s0/mass/reading"
+    assert record.message.received == START
+    with pytest.raises(RecordError):
+        load_record(b"\x93\x63\x90\xc0")
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'monitor\[cluster\]'"):
+        Reader({}, "t", 1)
+
+
+def test_properties_come_from_a_file_and_a_mistake_has_its_line(tmp_path):
+    given = written(tmp_path, "p", "# to the log\nsecurity.protocol=SSL\n\nnonsense\n")
+    settings = parse(f"cluster: {{log: {{properties_file: {given}}}}}".encode(), "t")
+    with pytest.raises(Exception, match=r"p:4:1: cluster.log.properties_file: is no key=value"):
+        properties(settings)
+    given.write_text("a=b=c\n")
+
+    assert properties(settings)["a"] == "b=c"
+
+
+# -- with a real log and a real broker ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    need_log()
+    running = TestLog(tmp_path_factory.mktemp("log"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    running = Mosquitto(tmp_path_factory.mktemp("broker"))
+    yield running
+    running.stop()
+
+
+class Bridges:
+    """Processes of `monitor bridge` on one settings file."""
+
+    def __init__(self, folder: Path, port: int, log: int, share: str = "null") -> None:
+        self.metrics = free_port() if share == "null" else None
+        metrics = "null" if self.metrics is None else self.metrics
+        client = f"c{os.getpid()}-{folder.name}"
+        text = SETTINGS.format(port=port, client=client, log=log, share=share, metrics=metrics)
+        self.settings = written(folder, "settings.yaml", text)
+        self._folder = folder
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str = "1") -> None:
+        said = self._folder / f"bridge-{name}.log"
+        with said.open("wb") as out:
+            self.running[name] = subprocess.Popen(
+                [*MONITOR, "bridge", "--config", str(self.settings), "--name", name],
+                stdout=out,
+                stderr=out,
+            )
+        until(f"bridge {name} is connected", lambda: b"connected to" in said.read_bytes())
+
+    def kill(self, name: str = "1") -> None:
+        process = self.running.pop(name)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> list[int]:
+        codes = []
+        for process in self.running.values():
+            process.send_signal(signal.SIGTERM)
+            codes.append(process.wait(20.0))
+        self.running.clear()
+        return codes
+
+
+def on_log(settings: Path) -> list[bytes]:
+    """Return the payloads of all records on the log."""
+    loaded = load(settings)
+    reader = Reader(properties(loaded), loaded.cluster.log.topic, loaded.cluster.log.partitions)
+    try:
+        begins, ends = reader.begins(), reader.ends()
+        return [
+            load_record(body).message.payload
+            for partition in ends
+            for body in reader.read(partition, begins[partition], ends[partition])
+        ]
+    finally:
+        reader.close()
+
+
+def said(mark: str, count: int) -> list[tuple[str, bytes]]:
+    made = []
+    for at in range(count):
+        made.append(reading(f"{mark}{at % 40}", at, 1.0, START))
+        made.append(reference(f"{mark}{at % 40}", at, 1.0, START, key=f"{mark}-{at}"))
+    return [(message.topic, message.payload) for message in made]
+
+
+@pytest.mark.parametrize("share", ["null", "all"])
+def test_killed_bridges_lose_nothing_that_the_broker_took(tmp_path, broker, log, share):
+    bridges = Bridges(tmp_path, broker.port, log.port, share)
+    names = ("1",) if share == "null" else ("1", "2")
+    for name in names:
+        bridges.start(name)
+    sent = said(f"k{share}-", 2500)
+    with BrokerPublisher("127.0.0.1", broker.port, client_id=f"p{share}") as out:
+        for at, (topic, payload) in enumerate(sent):
+            out.publish(topic, payload)
+            if at in (800, 2600):
+                bridges.kill()
+                bridges.start()
+        out.flush()
+    wanted = {payload for _, payload in sent}
+
+    def missing():
+        return wanted - set(on_log(bridges.settings))
+
+    until("all is on the log", lambda: not missing(), 40.0)
+    if bridges.metrics is not None:
+        page = urllib.request.urlopen(f"http://127.0.0.1:{bridges.metrics}/metrics").read().decode()
+        assert "monitor_mqtt_connected 1.0" in page
+        assert "monitor_bridge_messages_total" in page
+
+    assert bridges.stop() == [0] * len(names)
+
+
+def test_while_the_log_is_away_the_broker_keeps_what_came(tmp_path, broker):
+    own_log = TestLog(tmp_path)
+    bridges = Bridges(tmp_path, broker.port, own_log.port)
+    bridges.start()
+    sent = said("away-", 300)
+    with BrokerPublisher("127.0.0.1", broker.port, client_id="away") as out:
+        for topic, payload in said("before-", 9):
+            out.publish(topic, payload)
+        out.flush()
+        until("the first are on the log", lambda: len(on_log(bridges.settings)) >= 18)
+        own_log.stop()
+        for topic, payload in sent:
+            out.publish(topic, payload)
+        out.flush()
+    time.sleep(1.0)
+    own_log.start()
+    wanted = {payload for _, payload in sent}
+
+    def arrived_all():
+        with contextlib.suppress(LogError):  # it has just come back
+            return wanted <= set(on_log(bridges.settings))
+
+    until("all is on the log", arrived_all, 60.0)
+
+    assert bridges.stop() == [0]
+    own_log.stop()
+
+
+def test_a_topic_with_other_partitions_and_records_that_are_gone_are_errors(log):
+    one = parse(_log_text(log, "small", 2), "t")
+    with contextlib.closing(Appender(one, properties(one))) as out:
+        out.append([(0, b"a"), (0, b"b"), (1, b"c")])
+    with pytest.raises(LogError, match="has 2 partitions"):
+        Appender(parse(_log_text(log, "small", 4), "t"), properties(one))
+    reader = Reader(properties(one), "small", 2)
+    found = list(reader.read(0, 0, 2))
+    ends = reader.ends()
+    reader.close()
+
+    assert found == [b"a", b"b"]
+    assert ends == {0: 2, 1: 1}
+
+
+def _log_text(log, topic: str, partitions: int) -> bytes:
+    section = {"servers": log.servers, "topic": topic, "partitions": partitions}
+    return json.dumps({"cluster": {"log": section}}).encode()

@@ -1,0 +1,72 @@
+"""A broker that speaks Kafka's protocol: noida-db from PyPI, on a free port of the loopback."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.programs import answers, free_port, until
+
+
+def need_log() -> str:
+    """Return the program, or skip with the reason why it is not there."""
+    pytest.importorskip("confluent_kafka", reason="the extra cluster is not installed")
+    found = shutil.which("noida-db", path=str(Path(sys.executable).parent)) or shutil.which(
+        "noida-db"
+    )
+    if found is None:
+        pytest.skip("noida-db is not installed: pip install 'monitor[cluster-test]'")
+    return found
+
+
+class TestLog:
+    """A log with one node; what it acknowledged survives a stop."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    @property
+    def servers(self) -> str:
+        """Where it is."""
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        with (self._folder / "log.txt").open("ab") as log:
+            folder, port = str(self._folder / "noida"), str(self.port)
+            self._process = subprocess.Popen(
+                [
+                    need_log(),
+                    "start",
+                    "--data-dir",
+                    folder,
+                    "--only",
+                    "kafka",
+                    "--kafka-port",
+                    port,
+                ],
+                stdout=log,
+                stderr=log,
+            )
+        until("the log listens", lambda: answers(self.port))
+
+    def stop(self) -> None:
+        """End it, and wait until it is gone."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(10.0)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
