@@ -15,7 +15,7 @@ from fuzz.campaign import Plan, fuzz, inputs
 from fuzz.corpus import corpus, kept_in, line_of
 from fuzz.examining import Fault, examine, minimised
 from fuzz.invariants import BrokenError, check_refusal
-from fuzz.targets import TARGETS, Outcome, Target
+from fuzz.targets import TARGETS, WEB, Outcome, Target
 
 from monitor.decode import DECODERS, Rejected
 from monitor.decode.fetching import Fetchers
@@ -24,7 +24,7 @@ from monitor.decode.fields import splitter
 KEPT = list(corpus())
 INPUTS_A_DECODER = 2000
 ACCEPTED = {"Reading", "Reference", "Event", "Collocation"} | {
-    "template", "converted", "settings",
+    "template", "converted", "settings", "served",
 }  # fmt: skip
 
 
@@ -32,6 +32,12 @@ ACCEPTED = {"Reading", "Reference", "Event", "Collocation"} | {
 def _watched():
     with guards.alarm():
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed():
+    yield
+    WEB.close()
 
 
 def test_every_decoder_is_fuzzed_and_has_inputs_that_are_kept():

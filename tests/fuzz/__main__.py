@@ -1,4 +1,4 @@
-"""Fuzz decoders, topics, units and settings: python -m tests.fuzz --inputs 1000000 --workers 2.
+"""Fuzz decoders, topics, units, settings, HTTP: python -m tests.fuzz --inputs 1000000 --workers 2.
 
 Inputs are valid ones changed by chance: bytes flipped, cut out, doubled and spliced, odd words of
 the format put in, and changes that know the tree of JSON, CBOR, MessagePack and YAML and the fields
@@ -7,6 +7,7 @@ of protobuf. Every input is read twice. What must hold of each:
 * nothing comes out but observations and refusals with a reason of the list, never "unexpected";
 * every number is finite and within its limits, every name has allowed characters, and what is let
   through can be written to the journal and is the same when it is read back;
+* the HTTP service answers well-formed HTTP, never 500, on no more connections than allowed;
 * the same input gives the same again;
 * none takes more than 2 s of processor time or 64 MB of memory.
 
@@ -21,6 +22,8 @@ import argparse
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from .campaign import Finding, Plan, Tally, fuzz
 from .corpus import kept_in, line_of

@@ -1,4 +1,4 @@
-"""What is fuzzed: every decoder in its uses, and topics, units and settings.
+"""What is fuzzed: every decoder in its uses, topics, units and settings, and the HTTP service.
 
 Rules of this file: a target is one line in ``TARGETS``; it is given bytes, raises BrokenError (or
 whatever should not have been raised) where something does not hold, and else returns what came out
@@ -23,6 +23,7 @@ from monitor.topics import Template, TemplateError
 from . import fields, seeds, values
 from .invariants import RECEIVED, check_observation, check_refusal, holds, same, words
 from .mutations import Mutation
+from .web import Web
 
 CONFIGS: Final = Path(__file__).parents[2] / "configs"
 _TRADES: Final = ("default", "weighing", "air", "process")
@@ -195,6 +196,16 @@ def _check_mistakes(error: SettingsError) -> None:
         line.encode()
 
 
+WEB: Final = Web()
+
+
+def http(raw: bytes) -> Outcome:
+    """A script of what strangers send to the service, answered by refusals and pages."""
+    answers = WEB.answers(raw)
+    said = frozenset("served" if status == 200 else str(status) for status, _ in answers)
+    return Outcome(said or frozenset({"no answer"}), answers, (said, min(len(answers), 4)))
+
+
 def _settings_seeds() -> tuple[bytes, ...]:
     whole = [(CONFIGS / f"{name}.yaml").read_bytes() for name in _TRADES]
     short = [re.sub(rb"(?m)^ *#.*\n", b"", each) for each in whole]
@@ -249,6 +260,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "topics": Target("topics", template, seeds.TOPICS, seeds.TOPIC_TOKENS),
     "routing": Target("topics", routing, seeds.ROUTED, seeds.TOPIC_TOKENS, share=0.5),
     "units": Target("units", units, seeds.UNITS, seeds.UNIT_TOKENS, share=0.2),
+    "http": Target("http", http, seeds.HTTP, seeds.HTTP_TOKENS, share=0.1),
     "settings": Target(
         "settings", settings, _settings_seeds(), seeds.YAML_TOKENS, values.YAML, share=0.1
     ),
