@@ -491,3 +491,18 @@ maintenance:
     assert verdict("x1", b"07:00:00") == "used"
     assert verdict("x1", b"05:59:59") == "used"
     assert verdict("y1", b"06:30:00") == "used"
+
+
+@pytest.mark.parametrize(
+    ("more", "name"), [({"station": {"id": "S3"}}, "S3"), ({"station": {"id": 3}}, "3"), ({}, "")]
+)
+def test_a_reference_may_name_what_measured_it_by_path(more, name):
+    (found,) = observe(
+        {"t": T, "v": 1.0, **more},
+        kind="reference",
+        subject="{sensor}",
+        reference_id="station.id",
+        series=[{"value": "v", "quantity": "o3"}],
+    )
+
+    assert found.reference_id == name

@@ -204,6 +204,7 @@ HOSTILE = [
     ),
     # size and depth
     ("reading", b" " * (BYTES_MAX + 1), "oversize", str(BYTES_MAX)),
+    ("reference", spoilt(reference_id="a\nb"), "bad_name", "reference_id"),
     ("reading", b"[" * 100_000, "bad_field", "object"),
     *(
         (kind, b'{"x":' + opening * 100_000, "bad_payload", "nested too deeply")
@@ -317,11 +318,18 @@ def test_a_hostile_topic_is_refused_for_its_reason(topic, reason, place):
     assert refused.detail.isprintable()
 
 
+@pytest.mark.parametrize(("stated", "name"), [("S3", "S3"), (7, "7"), ("", ""), (..., "")])
+def test_a_reference_may_name_what_measured_it(stated, name):
+    (found,) = ROUTER.decode(TOPICS["reference"], spoilt(reference_id=stated), NOW)
+
+    assert (found.subject, found.reference_id) == ("s", name)
+
+
 # -- whatever comes -----------------------------------------------------------------------------
 
 FIELDS = [
     *("time", "value", "u", "lower", "upper", "p", "U", "k", "unit", "key", "seq", "sensor"),
-    *("quantity", "id", "rev", "status", "start", "end", "event", "note", "x"),
+    *("quantity", "id", "rev", "status", "start", "end", "reference_id", "event", "note", "x"),
 ]
 scalars = (
     st.none()

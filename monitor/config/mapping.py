@@ -135,6 +135,9 @@ class Map(Section):
     key_case: Literal["", "upper", "lower"] = setting("", "Case of the key.")
     sequence: Path = setting("", "Path of the sequence number.")
     identity: Path = setting("", "Path of the identity of a reference.")
+    reference_id: Path = setting(
+        "", "Path of the name of what measured it, where that is not the subject: a station, say."
+    )
     revision: Path = setting("", "Path of its revision, a whole number.")
     status: Path = setting("", "Path of its status: prelim, final or void.")
     start: Path = setting(

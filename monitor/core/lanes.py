@@ -94,6 +94,7 @@ class Bucket:
     """References that agree in quantity and match key, in event order, and the lanes they serve.
 
     Buckets that differ in their key alone share a ``scope``; ``digest`` names the bucket.
+    ``named`` once a reference said what measured it.
     """
 
     __slots__ = (
@@ -101,6 +102,7 @@ class Bucket:
         "digests",
         "identities",
         "lanes",
+        "named",
         "references",
         "scope",
         "span_seconds",
@@ -115,6 +117,7 @@ class Bucket:
         self.identities: list[Identity] = []
         self.digests: list[int] = []
         self.lanes: list[Lane] = []
+        self.named = False
         self.span_seconds = 0.0  # how far a reference's interval reaches from its time, at most
 
     def insert(self, reference: Reference, identity: Identity) -> int:
@@ -128,6 +131,7 @@ class Bucket:
         self.references.insert(place, reference)
         self.identities.insert(place, identity)
         self.digests.insert(place, digest(*identity))
+        self.named |= reference.reference_id != ""
         for lane in self.lanes:
             lane.latest_reference = max(lane.latest_reference, time)
         if reference.start < reference.end:

@@ -58,6 +58,7 @@ class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
 
     ``subject`` says whom it concerns (a sensor's name unless the settings say otherwise);
     ``identity`` with ``revision`` lets a later message correct or void it (highest revision wins).
+    ``reference_id`` names what measured it, a station say, where that is not the subject.
     """
 
     subject: str
@@ -71,6 +72,7 @@ class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
     void: bool = False
     start: float = NAN
     end: float = NAN
+    reference_id: str = ""
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):

@@ -2,7 +2,8 @@
 
 Rules of this file: what is found is a function of the windows and of the references held, so that
 a restart changes nothing; a reference is looked at again when the window of one of its series
-changed. A pair whose reference is no longer held counts where its series has had but one.
+changed. A pair whose reference is no longer held counts where its series has had but one. A
+reference that is told of under several subjects is one where its messages say so (reference_id).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Station(NamedTuple):
     """A reference that at least five series share.
 
     ``rows`` are they; ``measured`` names the measurements of it that are held; ``alone`` marks the
-    series that have no other reference.
+    series that have no other reference. ``by_id``: a measurement may come under several subjects.
     """
 
     reference: str
@@ -38,6 +39,7 @@ class Station(NamedTuple):
     rows: Int
     measured: Int
     alone: Bool
+    by_id: bool = False
 
 
 def shared(buckets: Buckets) -> list[Station]:
@@ -49,17 +51,57 @@ def shared(buckets: Buckets) -> list[Station]:
             scopes[id(bucket.scope)] = bucket.scope
         if len(bucket.scope.series) >= SENSORS_MIN:
             named.setdefault((quantity, subject), []).append(bucket)
-    if not named:
+    by_id = _by_id(buckets)
+    if not (named or by_id):
         return []
     referred: dict[int, int] = {}
     for scope in scopes.values():
         for row in scope.series:
             referred[row] = referred.get(row, 0) + 1
-    return [
+    of_subjects = [
         each
         for (quantity, subject), those in named.items()
         for each in _stations(quantity, subject, those, referred)
     ]
+    return of_subjects + [
+        _station_by_id(quantity, name, those, referred)
+        for (quantity, name), those in by_id.items()
+    ]
+
+
+def _by_id(buckets: Buckets) -> dict[tuple[str, str], list[Bucket]]:
+    """Return by (quantity, reference_id) where there are references that have one."""
+    found: dict[tuple[str, str], list[Bucket]] = {}
+    for (quantity, _, _), bucket in buckets.items():
+        if bucket.named:
+            for name in sorted({each.reference_id for each in bucket.references} - {""}):
+                found.setdefault((quantity, name), []).append(bucket)
+    return {
+        key: those
+        for key, those in found.items()
+        if len({row for each in those for row in each.scope.series}) >= SENSORS_MIN
+    }
+
+
+def _station_by_id(
+    quantity: str, name: str, buckets: list[Bucket], referred: dict[int, int]
+) -> Station:
+    rows: dict[int, bool] = {}
+    measured: list[int] = []
+    for bucket in buckets:
+        theirs = [each.reference_id == name for each in bucket.references]
+        measured += (one for one, its in zip(bucket.digests, theirs, strict=True) if its)
+        for row in bucket.scope.series:
+            rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
+    order = sorted(rows)
+    return Station(
+        name,
+        quantity,
+        np.array(order, dtype=np.int64),
+        np.array(measured, dtype=np.uint64),
+        np.array([rows[row] for row in order]),
+        by_id=True,
+    )
 
 
 def _stations(
@@ -70,8 +112,11 @@ def _stations(
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
     for bucket in buckets:
         for reference, name in zip(bucket.references, bucket.digests, strict=True):
-            by_subject.setdefault(subject or reference.subject, []).append(name)
-    alone = np.array([referred.get(row, 0) <= 1 for row in rows.tolist()])
+            if not reference.reference_id:
+                by_subject.setdefault(subject or reference.subject, []).append(name)
+    named = any(bucket.named for bucket in buckets)
+    by_subject = {name: its for name, its in by_subject.items() if its or not named}
+    alone = np.array([referred.get(row, 0) <= 1 and not named for row in rows.tolist()])
     return [
         Station(
             name,
@@ -133,7 +178,8 @@ def _examine(
     if present.size < SENSORS_MIN:
         return None
     unit, patience = told(int(present[0]))
-    pairs = met(complete(present, begins, rows), series, rows["reference_id"])
+    rounds = _rounds(series, rows) if station.by_id else rows["reference_id"]
+    pairs = met(complete(present, begins, rows), series, rounds)
     found = suspect(pairs, patience)
     if found is None:
         return None
@@ -149,3 +195,20 @@ def _examine(
         agree,
         tuple(station.rows.tolist()),
     )
+
+
+def _rounds(series: Int, rows: Records) -> Int:
+    """Return which measurement each pair is of, where its name differs from subject to subject.
+
+    One measurement has one value and uncertainty, and a series meets it once: the k-th pair of a
+    series with a value belongs to the k-th measurement of that value.
+    """
+    stated = np.stack([rows["reference"], rows["u_ref"]])
+    value = np.unique(stated, axis=1, return_inverse=True)[1].ravel()
+    order = np.lexsort((rows["time"], series, value))
+    first = np.ones(order.size, np.bool_)
+    first[1:] = (np.diff(value[order]) != 0) | (np.diff(series[order]) != 0)
+    begins = np.flatnonzero(first)
+    turn = np.empty(order.size, dtype=np.int64)
+    turn[order] = np.arange(order.size) - np.repeat(begins, np.diff(begins, append=order.size))
+    return np.asarray(np.unique(np.stack([value, turn]), axis=1, return_inverse=True)[1].ravel())

@@ -223,6 +223,7 @@ class Mapped:
             self._revision_of(root, record),
             start=start,
             end=end,
+            reference_id=self._text("reference_id", root, record),
         )
 
     def _voids(

@@ -79,6 +79,7 @@ class NativeReference(msgspec.Struct, gc=False):
     status: str = ""
     start: Instant | None = None
     end: Instant | None = None
+    reference_id: str | int = ""
 
 
 class NativeEvent(msgspec.Struct, gc=False):
@@ -227,6 +228,7 @@ def _to_reference(
         void=void,
         start=start,
         end=end,
+        reference_id=check_key(str(body.reference_id), "reference_id"),
     )
 
 

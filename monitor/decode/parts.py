@@ -20,7 +20,7 @@ _CASES: Final[Mapping[str, Callable[[str], str]]] = {
     "upper": str.upper,
     "lower": str.lower,
 }
-_TEXTS: Final = ("sequence", "identity", "status", "event", "note")
+_TEXTS: Final = ("sequence", "identity", "reference_id", "status", "event", "note")
 
 Instant = Callable[[object, object, float], float]
 Ends = Callable[[object, object], tuple[float, float]]
@@ -113,15 +113,17 @@ def key(spec: MapSpec, fetchers: Fetchers) -> Text:
 
 
 def texts(spec: MapSpec, fetchers: Fetchers) -> dict[str, Text]:
-    """Return what finds the plain texts that are mapped; a status may be left out."""
+    """Return what finds the plain texts that are mapped; some of a reference may be left out."""
     given = ((name, getattr(spec, name)) for name in _TEXTS)
     found = {name: fetchers.text(path, (name,)) for name, path in given if path}
-    if spec.status:
-        fetch, text = fetchers.fetch(spec.status, ("status",)), found["status"]
-        found["status"] = lambda root, record: (
-            "" if fetch(root, record) is MISSING else text(root, record)
-        )
+    for name in found.keys() & {"status", "reference_id"}:
+        fetch = fetchers.fetch(getattr(spec, name), (name,))
+        found[name] = _if_there(fetch, found[name])
     return found
+
+
+def _if_there(fetch: Fetch, text: Text) -> Text:
+    return lambda root, record: "" if fetch(root, record) is MISSING else text(root, record)
 
 
 def quantities(

@@ -61,6 +61,7 @@ class MapSpec(NamedTuple):
     key_case: str = ""
     sequence: str = ""
     identity: str = ""
+    reference_id: str = ""
     revision: str = ""
     status: str = ""
     start: str = ""

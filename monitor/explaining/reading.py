@@ -28,6 +28,7 @@ _PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")
 _TEXTS: Final = (
     "sequence",
     "identity",
+    "reference_id",
     "revision",
     "status",
     "event",
@@ -297,7 +298,9 @@ _CHOOSES: Final = {
 
 def _paths(spec: MapSpec) -> Iterator[object]:
     yield from (spec.time,) if isinstance(spec.time, str) else spec.time
-    for name in ("key", "sequence", "identity", "revision", "status", "start", "end"):
+    for name in ("key", "sequence", "identity", "reference_id", "revision"):
+        yield getattr(spec, name) or None
+    for name in ("status", "start", "end"):
         yield getattr(spec, name) or None
     yield from (spec.event or None, spec.note or None, spec.distance_m or None)
     for each in (spec.names, spec.select, spec.where, spec.void_where):

@@ -149,6 +149,7 @@ def native_spec(root: object, source: Source) -> MapSpec:
         series=(series,),
         key="key",
         identity="id",
+        reference_id="reference_id",
         revision="rev",
         status="status",
         start="start",

@@ -150,6 +150,7 @@ def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
         "u": reference.u or math.nan,
         "key": reference.key,
         "id": reference.identity,
+        "reference_id": reference.reference_id,
         "rev": revision or "",
         "status": "void" if reference.void else _STATUSES[rank],
         "start": _instant(reference.start),
