@@ -86,6 +86,7 @@ def plan_of(settings: Settings) -> Plan:
             settings.series.max, settings.series.max_new_per_minute, tuple(settings.series.allow)
         ),
         window_pairs_max=max(sizes),
+        window_precision=settings.windows.precision,
         max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
         max_pending=settings.pairing.max_pending,
         fleet=FleetRules(settings.fleet.q, settings.fleet.horizon, settings.fleet.fdr),

@@ -28,7 +28,7 @@ from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Stations
 from monitor.core.statistics import compute, live_statistics
 from monitor.core.thresholds import Threshold, Thresholds
-from monitor.core.windows import History, Windows, window_rows
+from monitor.core.windows import History, Windows
 
 # Windows are laid end to end for this many series at a time: temporaries stay in the cache.
 _SERIES_AT_ONCE: Final = 256
@@ -168,7 +168,7 @@ class Derived:
         ground = self._ground
         history = ground.history(row)
         since = np.searchsorted(history["time"], ground.windows.epoch(row))
-        first = window_rows(history[since : since + pairs])
+        first = ground.windows.as_kept(history[since : since + pairs])
         if first.size < pairs:
             return math.nan
         one = np.array([row])

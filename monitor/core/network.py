@@ -54,7 +54,7 @@ from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import Windows, window_rows
+from monitor.core.windows import Precision, Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 
@@ -71,6 +71,7 @@ class Plan(NamedTuple):
     match_on: frozenset[str] = frozenset(("subject", "key"))
     limits: Limits = Limits()
     window_pairs_max: int = 500
+    window_precision: Precision = "double"
     max_wait_seconds: float = 72 * 3600.0
     max_pending: int = 500_000
     known_series: int = 0
@@ -116,7 +117,9 @@ class Network:
             past,
         )
         capacity = max(plan.limits.maximum, plan.known_series)
-        self.windows: Final = Windows(capacity, plan.window_pairs_max, past.history)
+        self.windows: Final = Windows(
+            capacity, plan.window_pairs_max, past.history, plan.window_precision
+        )
         self.detector: Final = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon)
         self.rules: list[SeriesRules] = []
         self._frames: Final = Frames(self.windows, self.detector, self.rules)
@@ -340,7 +343,9 @@ class Network:
         rows = pair_records([row for _, row in made])
         pairs = None
         if rows.size:
-            pairs = self._frames.columns(rows["series"], np.arange(rows.size), window_rows(rows))
+            pairs = self._frames.columns(
+                rows["series"], np.arange(rows.size), self.windows.as_kept(rows)
+            )
         return Occasion(
             time=now,
             key=name,

@@ -18,7 +18,7 @@ from monitor.core.columns import Columns
 from monitor.core.detection import STATE, Detector
 from monitor.core.lifecycle import STATES, Transition
 from monitor.core.model import Event, Float, Int, Records
-from monitor.core.windows import History, Windows, window_rows
+from monitor.core.windows import History, Windows
 
 FIRING: Final = "firing"
 # A checkpoint is taken when so many pairs came since the last one.
@@ -110,7 +110,7 @@ class Watch:
             return []
         series, starts = np.unique(pairs["series"], return_index=True)
         self._learn_form(series, pairs[starts])
-        found = self._advance(series, starts, window_rows(pairs))
+        found = self._advance(series, starts, self._windows.as_kept(pairs))
         return [_change(transition, pairs["time"]) for transition in found]
 
     def settle(self) -> list[Change]:
@@ -185,7 +185,7 @@ class Watch:
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
                 self._detector.reset(np.array([row]))
-            seen += self._run(row, window_rows(history[first:last]))
+            seen += self._run(row, self._windows.as_kept(history[first:last]))
         return seen
 
     def _run(self, row: int, rows: Records) -> list[Change]:

@@ -7,56 +7,52 @@ no running sums; memory is reserved for all series at once and touched only wher
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order
+from monitor.core.rings import WINDOW, Precision, Rings, window_rows
 
-# What a window keeps of a pair; u_ref here includes the uncertainty of the pairing.
-WINDOW: Final = np.dtype(
-    [
-        ("id", np.uint64),
-        ("time", np.float64),
-        ("value", np.float64),
-        ("u", np.float64),
-        ("lower", np.float64),
-        ("upper", np.float64),
-        ("p", np.float64),
-        ("reference", np.float64),
-        ("u_ref", np.float64),
-        ("reference_id", np.uint64),
-        ("crps", np.float64),
-    ]
-)
-_AS_IN_PAIR: Final = tuple(name for name in WINDOW.names or () if name != "u_ref")
+__all__ = [
+    "SPARE",
+    "WINDOW",
+    "History",
+    "Precision",
+    "Windows",
+    "in_event_order",
+    "no_history",
+    "window_rows",
+]
+
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal.
 SPARE: Final = 16
 
 History = Callable[[int], Records]
 
 
-def window_rows(pairs: Records) -> Records:
-    """Return ``pairs`` (``PAIR``) as rows of a window."""
-    rows = np.empty(pairs.size, dtype=WINDOW)
-    for name in _AS_IN_PAIR:
-        rows[name] = pairs[name]
-    rows["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
-    return rows
+class _Changes(NamedTuple):
+    """Changes of pairs by (series, time, id): each series once, its first row, the rows."""
+
+    series: Int
+    starts: Int
+    rows: Records
 
 
 class Windows:
     """Rings of the last ``size`` pairs of up to ``capacity`` series.
 
     ``history(series)`` returns all standing pairs of one series in event order; it is asked only
-    when a removed pair uncovers one that has left the ring.
+    when a removed pair uncovers one that has left the ring. ``precision`` is that of the rings.
     """
 
-    def __init__(self, capacity: int, size: int, history: History) -> None:
+    def __init__(
+        self, capacity: int, size: int, history: History, precision: Precision = "double"
+    ) -> None:
         self.capacity = capacity
         self.size = size
         self._length: Final = size + SPARE
-        self._ring = np.zeros((capacity, self._length), dtype=WINDOW)
+        self._rings: Final = Rings(capacity, self._length, precision)
         self._next: Int = np.zeros(capacity, dtype=np.int64)
         self._count: Int = np.zeros(capacity, dtype=np.int64)
         self._truncated: Bool = np.zeros(capacity, dtype=np.bool_)
@@ -69,14 +65,22 @@ class Windows:
         Returns the series that changed and, for each, the earliest event time whose past is no
         longer what it was: inf if only newer pairs were added.
         """
-        series, starts, ordered = self._sort(pairs)
-        only_newer = self._only_newer(series, starts, ordered)
-        fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
-        self._append(ordered[fast])
+        changes = _sorted(pairs)
+        series, starts, ordered = changes
+        only_newer = self._only_newer(changes)
+        if only_newer.all():
+            self._append(changes)
+        else:
+            fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
+            self._append(_grouped(ordered[fast]))
         since = np.full(series.size, np.inf)
         for at in np.flatnonzero(~only_newer):
             since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
         return series, since
+
+    def as_kept(self, pairs: Records) -> Records:
+        """Return ``pairs`` (``PAIR``) as rows of a window, as exact as the rings keep them."""
+        return self._rings.as_kept(window_rows(pairs))
 
     def begin_epoch(self, series: int, time: float) -> None:
         """Cut the window of a series: only pairs from ``time`` on belong to it."""
@@ -98,7 +102,7 @@ class Windows:
 
     def newest(self, series: Int) -> Float:
         """Event time of the newest pair in the window of each of ``series``, NaN if it is empty."""
-        times = self._ring[series, (self._next[series] - 1) % self._length]["time"]
+        times = self._rings.times(series, (self._next[series] - 1) % self._length)
         return np.where(self._count[series] > 0, times, np.nan)
 
     def counts(self, series: Int) -> Int:
@@ -109,8 +113,7 @@ class Windows:
         """All rows the ring of one series holds, in event order."""
         count = int(self._count[series])
         places = (self._next[series] - count + np.arange(count)) % self._length
-        rows: Records = self._ring[series, places]
-        return rows
+        return self._rings.read(np.broadcast_to(np.int64(series), places.shape), places)
 
     def gather(self, series: Int, sizes: Int, ages: Float) -> tuple[Int, Records]:
         """Lay the windows of ``series`` end to end: (start of each, rows).
@@ -123,7 +126,7 @@ class Windows:
         within = np.arange(int(counts.sum())) - np.repeat(starts, counts)
         first = self._next[series] - counts
         places = (np.repeat(first, counts) + within) % self._length
-        rows = self._ring[np.repeat(series, counts), places]
+        rows = self._rings.read(np.repeat(series, counts), places)
         if np.isfinite(ages).any():
             newest = rows["time"][starts + counts - 1]
             young = rows["time"] >= np.repeat(newest - ages, counts)
@@ -134,34 +137,32 @@ class Windows:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _sort(self, pairs: Records) -> tuple[Int, Int, Records]:
-        """Order changes by (series, time, id): series that changed, their starts, the rows."""
-        order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
-        ordered = pairs[order]
-        series, starts = np.unique(ordered["series"], return_index=True)
-        return series, starts, ordered
-
-    def _only_newer(self, series: Int, starts: Int, ordered: Records) -> Bool:
+    def _only_newer(self, changes: _Changes) -> Bool:
         """Whether all changes of each series are new pairs after the newest one it holds."""
+        series, starts, ordered = changes
         if not series.size:
             return np.zeros(0, dtype=np.bool_)
-        newest = self._ring[series, (self._next[series] - 1) % self._length]["time"]
-        newest = np.where(self._count[series] > 0, newest, -np.inf)
-        repeated = np.zeros(ordered.size, dtype=np.bool_)
-        identities, times = np.unique(ordered["id"], return_counts=True)
-        if identities.size < ordered.size:
-            repeated = np.isin(ordered["id"], identities[times > 1])
-        past = ordered["time"] < self._epoch[ordered["series"]]
-        disturbing = np.logical_or.reduceat(ordered["removed"] | repeated | past, starts)
-        return (ordered["time"][starts] > newest) & ~disturbing
+        newest = self.newest(series)
+        newest[np.isnan(newest)] = -np.inf
+        times = ordered["time"]
+        disturbing = ordered["removed"] | (times < self._epoch[ordered["series"]])
+        identities = np.sort(ordered["id"])
+        twice = identities[1:][identities[1:] == identities[:-1]]
+        if twice.size:
+            disturbing |= np.isin(ordered["id"], twice)
+        return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
 
-    def _append(self, pairs: Records) -> None:
-        """Add pairs that are newer than all that their series hold, ordered (series, time, id)."""
-        series, starts, counts = np.unique(pairs["series"], return_index=True, return_counts=True)
+    def _append(self, changes: _Changes) -> None:
+        """Add pairs that are newer than all that their series hold."""
+        series, starts, pairs = changes
+        counts = np.diff(starts, append=pairs.size)
         rank = np.arange(pairs.size) - np.repeat(starts, counts)
-        kept = rank >= np.repeat(counts, counts) - self._length
-        places = (self._next[pairs["series"]] + rank) % self._length
-        self._ring[pairs["series"][kept], places[kept]] = window_rows(pairs[kept])
+        rows, places = pairs["series"], (np.repeat(self._next[series], counts) + rank)
+        places %= self._length
+        if counts.size and counts.max() > self._length:
+            kept = rank >= np.repeat(counts, counts) - self._length
+            pairs, rows, places = pairs[kept], rows[kept], places[kept]
+        self._rings.write(rows, places, window_rows(pairs))
         self._next[series] = (self._next[series] + counts) % self._length
         self._truncated[series] |= self._count[series] + counts > self._length
         self._count[series] = np.minimum(self._count[series] + counts, self._length)
@@ -193,9 +194,24 @@ class Windows:
     def _write(self, series: int, rows: Records) -> None:
         self._truncated[series] |= rows.size > self._length
         rows = rows[-self._length :]
-        self._ring[series, : rows.size] = rows
+        places = np.arange(rows.size)
+        self._rings.write(np.broadcast_to(np.int64(series), places.shape), places, rows)
         self._count[series] = rows.size
         self._next[series] = rows.size % self._length
+
+
+def _sorted(pairs: Records) -> _Changes:
+    """Order changes by (series, time, id)."""
+    return _grouped(pairs[np.lexsort((pairs["id"], pairs["time"], pairs["series"]))])
+
+
+def _grouped(ordered: Records) -> _Changes:
+    """Return rows that are in the order (series, time, id) with the first of each series."""
+    names = ordered["series"]
+    first = np.ones(names.size, dtype=np.bool_)
+    np.not_equal(names[1:], names[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return _Changes(names[starts], starts, ordered)
 
 
 def no_history(series: int) -> Records:

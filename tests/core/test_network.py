@@ -12,6 +12,7 @@ from monitor.core.network import Network, Plan
 from monitor.core.past import Memory
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
+from monitor.core.windows import Precision
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 
@@ -19,8 +20,15 @@ RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 class Shell:
     """A network with a journal in memory."""
 
-    def __init__(self, rules: SeriesRules = RULES, maximum: int = 10) -> None:
-        plan = Plan(lambda _s, _q: rules, limits=Limits(maximum, 1000), window_pairs_max=200)
+    def __init__(
+        self, rules: SeriesRules = RULES, maximum: int = 10, precision: Precision = "double"
+    ) -> None:
+        plan = Plan(
+            lambda _s, _q: rules,
+            limits=Limits(maximum, 1000),
+            window_pairs_max=200,
+            window_precision=precision,
+        )
         self.past = Memory()
         self.told = []
         self.network = Network(plan, self.past)
@@ -58,10 +66,12 @@ def test_an_offset_fires_and_an_honest_sensor_does_not():
     assert "heavy" in snapshot.sentences[1]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_shuffled_and_repeated_delivery_gives_the_same_bits(seed):
+@pytest.mark.parametrize(
+    ("seed", "precision"), [*((seed, "double") for seed in range(5)), (5, "single"), (6, "single")]
+)
+def test_shuffled_and_repeated_delivery_gives_the_same_bits(seed, precision):
     observations = stream("a", 80, 3, bias=4.0) + stream("b", 80, 4)
-    sorted_run, shuffled_run = Shell(), Shell()
+    sorted_run, shuffled_run = Shell(precision=precision), Shell(precision=precision)
     sorted_run.take(observations)
     chance = np.random.default_rng(seed)
     arrival = [observations[at] for at in chance.permutation(len(observations))]
@@ -78,6 +88,23 @@ def test_shuffled_and_repeated_delivery_gives_the_same_bits(seed):
     assert np.array(shuffled_run.evidence())[rows].tolist() == sorted_run.evidence()
     for name, values in one.statistics.items():
         assert np.array_equal(values, other.statistics[name][rows], equal_nan=True), name
+
+
+def test_windows_in_single_precision_cost_a_ten_millionth_of_each_number():
+    observations = stream("a", 300, 3, bias=4.0) + stream("b", 300, 4)
+    exact, rounded = Shell(), Shell(precision="single")
+    for shell in (exact, rounded):
+        shell.take(observations)
+    one, other = exact.network.evaluate(0.0), rounded.network.evaluate(0.0)
+
+    assert one.states == other.states
+    chosen = "ucc_scale_optimal"  # one of the pairs, several of which do equally well
+    for name, values in one.statistics.items():
+        assert other.statistics[name] == pytest.approx(
+            values, rel=0.01 if name == chosen else 2e-7, abs=1e-9, nan_ok=True
+        ), name
+    assert rounded.evidence() == pytest.approx(exact.evidence(), rel=1e-5)
+    assert rounded.evidence() != exact.evidence()
 
 
 def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_time():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,11 +65,12 @@ def moved_by_removal(rows):
         yield (*name, time, value, gone)
 
 
+@pytest.mark.parametrize("precision", ["double", "single"])
 @given(rows=changes, cuts=st.lists(st.integers(0, 120), max_size=8))
 @settings(max_examples=300, deadline=None)
-def test_window_is_the_newest_pairs_of_the_set(rows, cuts):
+def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
     log = Log()
-    windows = Windows(3, SIZE, log.history)
+    windows = Windows(3, SIZE, log.history, precision)
     rows = list(moved_by_removal(rows))
     places = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
     for first, last in itertools.pairwise(places):
@@ -134,3 +136,11 @@ def test_a_ring_keeps_a_few_pairs_more_than_its_window():
 
     assert asked == []
     assert len(content(windows, 0)) == SIZE
+
+
+def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
+    windows = Windows(2, SIZE, no_history)
+    windows.apply(records(*(pair(n % 2, n, float(n)) for n in range(100))))
+
+    assert [time for time, _, _ in content(windows, 1)] == [93.0, 95.0, 97.0, 99.0]
+    assert windows.rows(0)["id"].tolist() == list(range(60, 100, 2))
