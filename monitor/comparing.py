@@ -114,7 +114,8 @@ def _of_uncertainty(duel: Duel, sides: Sides) -> list[str]:
     if found is None:
         return [NO_BAND]
     shared = found.measure == "auucc"
-    numbers = f"{found.first:.3g} against {found.second:.3g}, p = {found.p:.2g}"
+    first, second = (each if shared else round(each, 9) + 0.0 for each in found[1:3])
+    numbers = f"{first:.3g} against {second:.3g}, p = {found.p:.2g}"
     what = "areas under the curves" if shared else "gains"
     said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
     if not found.p < CLEAR:

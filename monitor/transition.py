@@ -16,6 +16,7 @@ import msgspec
 PENDING: Final = "pending"
 FIRING: Final = "firing"
 OVER: Final = ("resolved", "unknown")
+SHOWN: Final = 1000  # the last ones, of which pages and the interface tell
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,9 +17,8 @@ from monitor.journal import Journal, JournalError, JournalFullError, Told
 from monitor.sinks.ledger import Ledger, View
 from monitor.sinks.outlet import Outlet
 from monitor.telemetry import SinkFigures
-from monitor.transition import FIRING, PENDING, Transition
+from monitor.transition import FIRING, PENDING, SHOWN, Transition
 
-SHOWN: Final = 1000
 _STOP_SECONDS: Final = 3.0
 
 _log: Final = logging.getLogger("monitor")

@@ -97,12 +97,13 @@ def compared(told: Mapping[str, Any]) -> dict[str, Any]:
     found, drawing = told["uncertainty"], Markup()
     gains = [_saving(what, told["gains"].get(name)) for name, what in _SAVED.items()]
     if found is not None:
-        rows.append((_MEASURES[found["measure"]], found))
+        shared = found["measure"] == "auucc"
+        rows.append((_MEASURES[found["measure"]], found if shared else _rounded(found)))
         at = f"width saved over a constant uncertainty, {100.0 * told['miss']:g} % missed"
         saved = {"first": found["gain_at_first"], "second": found["gain_at_second"]}
-        rows.append((at, saved | {"difference": None, "p": None}))
+        rows.append((at, _rounded(saved | {"difference": None, "p": None})))
         gains.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_gain"]))
-    if found is not None and found["measure"] == "auucc" and told["curves"] is not None:
+    if found is not None and shared and told["curves"] is not None:
         curves = [
             Curve(
                 *(
@@ -116,9 +117,19 @@ def compared(told: Mapping[str, Any]) -> dict[str, Any]:
     return {"rows": rows, "gains": [each for each in gains if each], "drawing": drawing}
 
 
+def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return numbers near 1 without the noise of rounding."""
+    return {
+        key: None if numbers[key] is None else round(numbers[key], 9) + 0.0
+        for key in ("first", "second", "difference", "p")
+    }
+
+
 def _saving(what: str, gain: float | None) -> str:
     if gain is None:
         return ""
+    if not round(gain, 6):
+        return f"{what}: the same in both"
     return f"{what}: {100.0 * abs(gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
 
 

@@ -146,6 +146,11 @@ def placed(value: float | None, u: float | None) -> str:
     return f"{value:.{places}f}".replace("-", MINUS) if abs(value) < 1e9 else f"{value:.6g}"
 
 
+def brief(value: float | None) -> str:
+    """Return a number with three digits, a dash for none."""
+    return NONE if value is None else f"{value:.3g}".replace("-", MINUS)
+
+
 def percent(share: float) -> str:
     """Return a share in per cent."""
     if not math.isfinite(share):

@@ -17,7 +17,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from monitor import __version__
 from monitor.core.ranking import WORDS
 from monitor.web import svg
-from monitor.web.lines import lines, placed, share
+from monitor.web.changes import Changes, changes
+from monitor.web.lines import brief, lines, placed, share
 from monitor.web.page import Page
 from monitor.web.selection import ROWS, Selection, Wish, select
 
@@ -78,8 +79,10 @@ class Renderer:
             address=address,
             moment=svg.moment,
             placed=placed,
+            brief=brief,
         )
         self._page: Page | None = None
+        self._changes: Changes | None = None
         self._fleets: dict[Wish, Rendered] = {}
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
@@ -90,6 +93,7 @@ class Renderer:
         """Return a part of the fleet, rendered at the first request for it."""
         if page is not self._page:
             self._page = page
+            self._changes = changes(page)
             self._fleets.clear()
         found = self._fleets.get(wish)
         if found is None:
@@ -102,7 +106,8 @@ class Renderer:
         chosen = select(page.snapshot, wish)
         template = self._templates.get_template("line.html")
         found = lines(page.snapshot, chosen.rows.tolist())
-        above = {"selection": chosen, "wish": wish, "not_ready": page.not_ready}
+        above: dict[str, Any] = {"selection": chosen, "wish": wish, "not_ready": page.not_ready}
+        above["changes"] = self._changes
         rows = {each.key: template.render(each=each) for each in found}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
         return Rendered(rows, self.text("summary.html", above), chosen, mark)

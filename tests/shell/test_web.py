@@ -23,6 +23,7 @@ import pytest
 from harness.programs import until
 from harness.yard import RULES, START, Yard, fleet
 from scipy.stats import spearmanr
+from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
 from monitor.core.details import Contest
@@ -222,6 +223,35 @@ def test_series_are_filtered_sorted_and_paged_by_the_query(service):
     assert {each["group"] for each in of_group["series"]} == {"model-3"}
     assert of_group["matching"] == sum(row % 7 == 3 for row in range(100))
     assert len(document(service, "/api/v1/series")["series"]) == 1000
+
+
+def test_the_fleet_says_what_changed_since_yesterday(service):
+    now = fleet(3)
+    ago = {"quantity": "pm25", "time": START}
+    told = [
+        transition(9, sensor="S3", alert="reference_suspect", told=START - 60.0, **ago),
+        transition(8, sensor="node-00001", told=START - 70.0, **ago),
+        transition(7, sensor="node-00002", before="ok", after="pending", told=START - 80.0, **ago),
+        transition(
+            6, sensor="node-00000", before="firing", after="resolved", told=START - 90.0, **ago
+        ),
+        *(
+            transition(5 - at, sensor="node-00002", alert=alert, told=START - 86_000.0, **ago)
+            for at, alert in enumerate(("offset", "offset", "outliers", "gain"))
+        ),
+        transition(1, sensor="node-00002", told=START - 86_500.0, **ago),
+    ]
+    published(service, now, history=tuple(told))
+    body = get(service, "/")[1].decode()
+    said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
+
+    assert said.startswith(
+        "Since yesterday 5 alerts began (S3 reference_suspect, node-00001 offset, "
+        "node-00002 offset, node-00002 outliers and 1 more), 1 ended (node-00000 offset)"
+    )
+    assert '<a href="/series/node-00001/pm25">node-00001</a> offset' in body
+    published(service, now, history=tuple(told[-1:]))
+    assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
