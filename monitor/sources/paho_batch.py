@@ -53,6 +53,8 @@ class BatchClient(paho.Client):
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - paho's own options
         super().__init__(**options)
         self.generation = 0
+        self.was_ended = False
+        """Whether the broker ended the connection in good order, and no fault of the network."""
         self.arrived = Arrivals(self.generation)
         self._rest = b""
         self._topics: dict[bytes, str] = {}
@@ -61,6 +63,7 @@ class BatchClient(paho.Client):
     def begin_generation(self) -> None:
         """Forget what is left of a former connection: none of it may ever be acknowledged."""
         self.generation += 1
+        self.was_ended = False
         self._rest = b""
         self.arrived = Arrivals(self.generation)
 
@@ -79,6 +82,7 @@ class BatchClient(paho.Client):
             except OSError:
                 return self._loop_rc_handle(MQTTErrorCode.MQTT_ERR_CONN_LOST)
             if not chunk:
+                self.was_ended = True
                 return self._loop_rc_handle(MQTTErrorCode.MQTT_ERR_CONN_LOST)
             self._last_bytes_received = time.monotonic()
             try:

@@ -272,11 +272,13 @@ class Session:
     def _suspect_takeover(self, *, said: bool) -> None:
         """Count a connection that another client of the same name took over.
 
-        Not every broker says so. Where none does, one that ends soon counts too, though the broker
-        takes us back at once; but a network that flaps looks alike, so it takes more of them.
+        Not every broker says so. Where it does not, a connection counts that the broker ends soon
+        though it takes us back at once; a broker that restarts looks alike, so it takes more of
+        them. What a network resets does not count.
         """
         now = self._monotonic()
-        if not said and (not self.connected or now - self._up_since > TAKEOVER_SOON_SECONDS):
+        soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
+        if not said and not (soon and self._client.was_ended):
             return
         self._takeovers.append(now)
         enough = TAKEOVERS_SAID_MAX if said else TAKEOVERS_MAX

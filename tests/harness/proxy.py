@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 import threading
 import time
-from contextlib import suppress
 from typing import Final
 
-from harness.programs import free_port
+from harness.programs import free_port, until
 
 _STEP_SECONDS: Final = 0.05
 _READ_BYTES: Final = 65_536
@@ -30,6 +30,7 @@ class Proxy:
         self.accepted = 0
         self._target: Final = target
         self._ended = threading.Event()
+        self._cut = threading.Event()
         self._links: dict[socket.socket, socket.socket] = {}
         self._from_client: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", self.port))
@@ -37,10 +38,9 @@ class Proxy:
         self._thread.start()
 
     def cut(self) -> None:
-        """End every connection at once, as a router that restarts does."""
-        for end in list(self._links):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        """Reset every connection at once, as a router does that has forgotten them."""
+        self._cut.set()
+        until("the connections are reset", lambda: not self._cut.is_set(), 5.0)
 
     def close(self) -> None:
         """End it."""
@@ -51,6 +51,8 @@ class Proxy:
 
     def _work(self) -> None:
         while not self._ended.is_set():
+            if self._cut.is_set():
+                self._reset()
             ends = [self._listener, *self._links]
             readable, _, _ = select.select(ends, [], [], _STEP_SECONDS)
             for end in readable:
@@ -58,6 +60,14 @@ class Proxy:
                     self._accept()
                 elif end in self._links:
                     self._pass(end)
+
+    def _reset(self) -> None:
+        for end in list(self._links):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        for end in list(self._links):
+            if end in self._links:
+                self._end(end)
+        self._cut.clear()
 
     def _accept(self) -> None:
         client, _ = self._listener.accept()

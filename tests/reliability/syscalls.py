@@ -111,6 +111,7 @@ _CALL: Final = re.compile(
 )
 _UNFINISHED: Final = " <unfinished ...>"
 _RESUMED: Final = re.compile(r"<\.\.\. \w+ resumed>,? ?")
+_CONNACK: Final = b"\x20"
 _PUBLISH: Final = 0x30
 _PUBACK: Final = 0x40
 
@@ -125,8 +126,10 @@ class Order(NamedTuple):
 def order(trace: Path) -> Order:
     """Read a trace (``strace -f -xx -s 1000000``) of a daemon on MQTT with QoS 1.
 
-    A message that was read must have an fdatasync between its reading and its PUBACK.
+    A message that was read must have an fdatasync between its reading and its PUBACK. The broker's
+    connection is the one that begins with a CONNACK; pages are not MQTT.
     """
+    brokers: set[str] = set()
     unsynced: set[int] = set()
     rest: dict[str, bytes] = {}
     acknowledged = early = 0
@@ -140,6 +143,10 @@ def order(trace: Path) -> Order:
             continue
         data = rest.pop(call + descriptor, b"") + bytes.fromhex((text or "").replace("\\x", ""))
         received = call in ("recvfrom", "read", "recv")
+        if received and data[:1] == _CONNACK:
+            brokers.add(descriptor)
+        if descriptor not in brokers:
+            continue
         names, rest[call + descriptor] = _names(data, _PUBLISH if received else _PUBACK)
         if received:
             unsynced |= names
