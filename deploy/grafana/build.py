@@ -383,6 +383,7 @@ def daemon() -> Dashboard:
             "Now": _daemon_now(),
             "Messages": _daemon_messages(),
             "Work": _daemon_work(),
+            "Alerts that are told": _daemon_sinks(),
             "Machine": _daemon_machine(),
         },
     )
@@ -474,6 +475,21 @@ def _daemon_work() -> list[AnyPanel]:
         lines(
             Text("Publishing", "How long a round takes; messages wait meanwhile.", "s"),
             Query(select("monitor_publish_seconds"), "{{instance}}"),
+        ),
+    ]
+
+
+def _daemon_sinks() -> list[AnyPanel]:
+    return [
+        lines(
+            Text("Told, failed, dropped", "What became of the transitions of alerts.", "cps"),
+            Query(rate("monitor_sink_delivered_total"), "{{sink}} told"),
+            Query(rate("monitor_sink_failed_total"), "{{sink}} failed, is tried again"),
+            Query(rate("monitor_sink_dropped_total"), "{{sink}} dropped for good"),
+        ),
+        lines(
+            Text("Waiting to be told", "Transitions that a sink has still to be told of.", "short"),
+            Query(select("monitor_sink_queue_length"), "{{sink}}"),
         ),
     ]
 

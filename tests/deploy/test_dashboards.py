@@ -152,6 +152,13 @@ def test_panels_do_not_overlap(file):
         taken |= cells
 
 
+def test_the_daemons_dashboard_shows_every_figure_of_the_sinks():
+    asked = " ".join(expressions(GRAFANA / "dashboards" / "monitor-daemon.json"))
+
+    for figure in ("delivered_total", "failed_total", "dropped_total", "queue_length"):
+        assert f"monitor_sink_{figure}" in asked
+
+
 def test_every_state_has_its_colour():
     (panel,) = (
         each
