@@ -35,8 +35,11 @@ class Figure(NamedTuple):
     drawing: Markup
 
 
-def figures(detail: Detail, score: str) -> list[Figure]:
-    """Return the plots of a series that has pairs; ``score`` is the one that counts first."""
+def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Figure]:
+    """Return the plots of a series that has pairs.
+
+    ``score`` is the one that counts first; ``fired`` are the times at which an alert began, s UTC.
+    """
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
@@ -44,7 +47,9 @@ def figures(detail: Detail, score: str) -> list[Figure]:
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
     drawings = {
-        ("Error over time.", _ERRORS): plots.errors(c, unit, plots.Marks(detail.events, since)),
+        ("Error over time.", _ERRORS): plots.errors(
+            c, unit, plots.Marks(detail.events, since, tuple(fired))
+        ),
         ("z in order.", _CHART): plots.levey_jennings(c),
         (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
@@ -154,7 +159,8 @@ _BLOCKS = (
     "claims predict. What holds along the whole series is no accident of one part."
 )
 _ERRORS = (
-    "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not."
+    "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not. "
+    "Upright lines: what was done to it, since when it is wrong, and when an alert began."
 )
 _CHART = (
     "Errors over their uncertainty. An honest sensor is within the second line nineteen times in "

@@ -24,6 +24,7 @@ from monitor.core.snapshot import Snapshot
 from monitor.exposition import METRICS
 from monitor.web import answers, documents, plots
 from monitor.web.answers import published, unless_known
+from monitor.web.evidence import evidence
 from monitor.web.figures import Figure, compared, figures, score_figures, zeta_figure
 from monitor.web.interface import (
     MissNumber,
@@ -128,10 +129,13 @@ def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
 def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None:
     @router.get("/series/{sensor}/{quantity}")
     async def series(request: Request, sensor: Name, quantity: Name) -> Response:
-        detail = await answers.detail(service, SeriesKey(sensor, quantity))
+        key = SeriesKey(sensor, quantity)
+        detail = await answers.detail(service, key)
         page = published(service)
-        now, row = page.snapshot, page.rows[SeriesKey(sensor, quantity)]
+        now, row = page.snapshot, page.rows[key]
         entry = documents.entry(now, row)
+        told_of = (each for each in page.history if (each.sensor, each.quantity) == key)
+        fired = [each.time for each in told_of if each.fires]
         profile = now.profiles[row] if now.profiles else "balanced"
         (told,) = lines(now, [row])
         values: dict[str, Any] = {
@@ -141,7 +145,8 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
             "line": told,
             "detail": detail,
             "shown": PAIRS_MAX,
-            "figures": figures(detail, score_of(profile, detail.density)),
+            "figures": figures(detail, score_of(profile, detail.density), fired),
+            "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": _statistics(now, row),
             "letters": _letters(service, sensor),

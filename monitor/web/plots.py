@@ -38,6 +38,7 @@ class Marks(NamedTuple):
 
     events: Sequence[Event] = ()
     since: float = float("nan")
+    fired: tuple[float, ...] = ()
 
 
 def empty(what: str) -> str:
@@ -57,6 +58,8 @@ def errors(c: Columns, unit: str, marks: Marks) -> str:
     for event in marks.events:
         chart.moment(event.time, "epoch", event.event)
     chart.moment(marks.since, "fault", "fault since")
+    for time in marks.fired:
+        chart.moment(time, "fired", "alert")
     return chart.render()
 
 

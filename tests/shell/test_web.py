@@ -254,6 +254,30 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
+def test_advice_stands_with_what_it_would_have_saved_and_the_plot_with_its_alert(service, yard):
+    document(service, "/api/v1/series/cart-01/mass/pairs")
+    document(service, "/api/v1/series/cart-04/mass/pairs")
+    yard.stop()
+    pairs = document(service, "/api/v1/series/cart-04/mass/pairs")["pairs"][::-1]
+    ahead = len(pairs) % 50 + 50
+    shown = service.page()
+    assert shown is not None
+    fired = transition(1, sensor="cart-04", time=pairs[-9]["time"])
+    other = transition(2, sensor="cart-03", time=pairs[-9]["time"])
+    service.publish(replace(shown, history=(fired, other)))
+    body = get(service, "/series/cart-04/mass")[1].decode()
+    said = html.unescape(body.partition('id="would-it-help"')[2].partition("</details>")[0])
+
+    assert len(pairs) >= 100
+    assert re.search(
+        rf"multiplying u by one factor: CRPS [\d.]+ kg to [\d.]+ kg, ZMS \S+ to \S+, "
+        rf"coverage \d+ % to \d+ %, over {len(pairs) - ahead} pairs",
+        said,
+    )
+    assert body.count('class="rule fired"') == 1
+    assert 'id="would-it-help"' not in get(service, "/series/cart-01/mass")[1].decode()
+
+
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
     scores = {"accuracy": "crps", "coverage": "quadratic", "balanced": "interval"}
     ratios = {"crps": 1.3, "quadratic": 0.2, "interval": 1.5}
