@@ -25,7 +25,7 @@ def expire_lane(
 
     ``same`` says whether the readings held still make the pairs of a reference.
     """
-    gone = _arrived_before(lane.received, received_before)
+    gone = _arrived_before(lane, received_before)
     if not gone:
         return 0, 0
     leaving = [lane.times[at] for at in gone]
@@ -43,14 +43,11 @@ def expire_lane(
     return len(gone), unpaired
 
 
-def _arrived_before(received: list[float], time: float) -> Sequence[int]:
+def _arrived_before(lane: Lane, time: float) -> Sequence[int]:
     """Return the places of what arrived before a time: a range from 0 where all came in order."""
-    if not received or min(received) >= time:
-        return ()
-    first = bisect_left(received, time)
-    if first and max(received[:first]) < time <= min(received[first:], default=time):
-        return range(first)
-    return [at for at, arrival in enumerate(received) if arrival < time]
+    if lane.in_order:
+        return range(bisect_left(lane.received, time))
+    return [at for at, arrival in enumerate(lane.received) if arrival < time]
 
 
 def _covered(times: list[float], ranges: Iterable[tuple[float, float]]) -> bytearray:

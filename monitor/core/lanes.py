@@ -183,15 +183,18 @@ class Lane:
     """Readings of one series in event order; of one key where keys must agree.
 
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
-    A reading newer than all here touches no reference that is older than the reading before it by
-    more than ``reach_seconds``; none is later than ``latest_reference``.
+    A reading newer than all here touches only references that are later than the one before it less
+    ``reach_seconds``; none is later than ``latest_reference``. ``in_order`` while what is here came
+    in the order of its times.
     """
 
     __slots__ = (
         "digest",
+        "in_order",
         "lag_seconds",
         "latest_reference",
         "links",
+        "newest",
         "reach_seconds",
         "readings",
         "received",
@@ -207,6 +210,8 @@ class Lane:
         self.lag_seconds = lag_seconds
         self.reach_seconds = reach_seconds
         self.latest_reference = -math.inf
+        self.in_order = True
+        self.newest = -math.inf  # of the times
         self.digest = digest(sensor)
         self.links: list[Link] = []
         self.times: list[float] = []
@@ -225,7 +230,9 @@ class Lane:
             mine = _encode(reading)
             while place < last and _encode(self.readings[place]) < mine:
                 place += 1
+        self.in_order = self.in_order and place == len(times)
         times.insert(place, time)
+        self.newest = times[-1]
         self.readings.insert(place, reading)
         self.received.insert(place, received)
         return place
@@ -239,6 +246,7 @@ class Lane:
             else:
                 gone = frozenset(places)
                 column[:] = [each for at, each in enumerate(column) if at not in gone]
+        self.newest = self.times[-1] if self.times else -math.inf
 
     def link(self, bucket: Bucket, time: float) -> Link | None:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""

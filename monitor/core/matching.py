@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from monitor.core.lanes import Bucket, Lane, Link, Scope, covered, digest
 from monitor.core.model import NAN, Reading, Reference
-from monitor.core.modes import MARGIN_SECONDS, MODES, Mode, Rules
+from monitor.core.modes import MODES, Mode, Rules
 
 MatchKey = tuple[str, str, str]
 LaneName = tuple[str, str, str]  # sensor, quantity, key
@@ -70,7 +70,7 @@ class Matching:
         sensor, quantity, key = name
         self.names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
-        reach = MARGIN_SECONDS if MODES[rules.mode].is_local else inf
+        reach = 0.0 if MODES[rules.mode].is_local else inf
         lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds, reach)
         self._lanes_of.setdefault(series, {})[lane] = None
         self.rules[series], self.modes[series] = rules, MODES[rules.mode]

@@ -289,6 +289,8 @@ def _beside(lane: Lane, bucket: Bucket, at: int) -> range:
 def neighbours(bucket: Bucket, at: int) -> range:
     """Return the references with whom one competes: those of its own time and the times beside."""
     times = bucket.times
+    if at == len(times) - 1 and (at < 2 or times[at - 2] < times[at - 1] < times[at]):
+        return range(max(at - 1, 0), at + 1)
     first = bisect_left(times, times[at])
     last = bisect_right(times, times[at])
     first = bisect_left(times, times[first - 1]) if first else 0

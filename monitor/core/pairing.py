@@ -66,6 +66,7 @@ class Pairing:
         self._by_key: Final = self._matching.by_key
         self.readings = 0
         self._arrivals: Counter[float] = Counter()  # how many of the readings held came when
+        self._last_received = -inf
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -123,19 +124,20 @@ class Pairing:
             lane = lanes.get((observation.sensor, observation.quantity, key))
             if lane is None:
                 break
-            time, times = observation.time, lane.times
+            time = stated = observation.time
             if lane.lag_seconds:
                 time -= lane.lag_seconds
-            before = times[-1] if times else -inf
+            before = lane.newest
             if not time > before:
                 break
-            times.append(time)
+            lane.newest = time
+            lane.times.append(time)
             lane.readings.append(observation)
             lane.received.append(received)
             add_row(lane.series)
-            add_time(observation.time)
-            if lane.latest_reference >= before - lane.reach_seconds:
-                self._settling.around_reading(lane, len(times) - 1)
+            add_time(stated)
+            if lane.latest_reference > before - lane.reach_seconds:
+                self._settling.around_reading(lane, len(lane.times) - 1)
         else:
             place = len(observations)
         if place > first:
@@ -146,6 +148,10 @@ class Pairing:
     def _hold(self, readings: int, received: float) -> None:
         self.readings += readings
         self._arrivals[received] += readings
+        if received < self._last_received:  # a clock was set back
+            for lane in self.lanes.values():
+                lane.in_order = False
+        self._last_received = received
 
     def add_reference(
         self, reference: Reference, received: float, *, recalled: bool = False

@@ -8,10 +8,10 @@ turned into a decoder by :func:`monitor.decode.reading.mapped`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.core.model import Observation
+from monitor.core.model import Observation, Reading, Reference
 from monitor.decode import (
     csv_lines,
     lineprotocol,
@@ -60,9 +60,10 @@ class Decoded(NamedTuple):
 
 
 class _Plain(NamedTuple):
-    """Whom a topic of native readings names, and in what unit."""
+    """What decodes most of a topic's messages, whom they are about, and in what unit."""
 
-    sensor: str
+    decode: Callable[[bytes, str, str, str, float], Reading | Reference | None]
+    name: str
     quantity: str
     unit: str
 
@@ -86,17 +87,18 @@ class Router:
     def decode_all(
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float
     ) -> Decoded:
-        """Return what messages say, as :meth:`decode` would of each; most readings go faster."""
+        """Return what messages say, as :meth:`decode` would of each; most of them go faster."""
         decoded = Decoded([], [], [])
         add, add_source = decoded.observations.append, decoded.sources.append
-        plain_of, plain_reading = self._plain.get, native.plain_reading
+        plain_of = self._plain.get
         latest, bytes_max = latest_time(received), self._payload_bytes_max
         for at, (topic, payload) in enumerate(zip(topics, payloads, strict=True)):
-            names = plain_of(topic)
-            if names is not None and len(payload) <= bytes_max:
-                reading = plain_reading(payload, *names, latest)
-                if reading is not None:
-                    add(reading)
+            plain = plain_of(topic)
+            if plain is not None and len(payload) <= bytes_max:
+                decode, name, quantity, unit = plain
+                found = decode(payload, name, quantity, unit, latest)
+                if found is not None:
+                    add(found)
                     add_source(at)
                     continue
             self._decode_into(decoded, at, topic, payload, received)
@@ -105,7 +107,7 @@ class Router:
     def _decode_into(
         self, decoded: Decoded, at: int, topic: str, payload: bytes, received: float
     ) -> None:
-        """Add what one message says; a topic whose good readings are not plain is known for it."""
+        """Add what one message says; a topic whose good messages are not plain is known for it."""
         try:
             all_found = self.decode(topic, payload, received)
         except Rejected as error:
@@ -120,12 +122,17 @@ class Router:
         if self._plain.get(topic) is not None:
             self._plain[topic] = None
         elif topic not in self._plain and topic in self._known:
-            self._plain[topic] = self._plain_names(*self._known[topic])
+            self._plain[topic] = self._plain_way(*self._known[topic])
 
-    def _plain_names(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Plain | None:
-        if decoder is not native.decode or route.kind != "reading" or self._maintenance is not None:
+    def _plain_way(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Plain | None:
+        if decoder is not native.decode or self._maintenance is not None:
             return None
-        return _Plain(fields["sensor"], fields["quantity"], route.unit)
+        if route.kind == "reading":
+            return _Plain(native.plain_reading, fields["sensor"], fields["quantity"], route.unit)
+        if route.kind == "reference":
+            subject, quantity = fields["subject"], fields["quantity"]
+            return _Plain(native.plain_reference, subject, quantity, route.unit)
+        return None
 
     def decode(self, topic: str, payload: bytes, received: float) -> Sequence[Found]:
         """Return what one message says, a Rejected for each bad record of it.

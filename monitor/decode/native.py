@@ -58,9 +58,20 @@ class PlainReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     time: Instant
     value: Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
     u: Annotated[float, msgspec.Meta(ge=U_MIN, le=VALUE_MAX)]
-    unit: str = ""
+    unit: str | None = None
     key: str = ""
     seq: str = ""
+
+
+class PlainReference(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """Payload of most references: what is beyond it is for :class:`NativeReference`."""
+
+    time: Instant
+    value: Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
+    u: Annotated[float, msgspec.Meta(ge=0.0, le=VALUE_MAX)] = 0.0
+    unit: str | None = None
+    key: str = ""
+    id: str = ""
 
 
 class NativeReference(msgspec.Struct, gc=False):
@@ -101,6 +112,7 @@ class NativeCollocation(msgspec.Struct, gc=False):
 
 _plain: Final = msgspec.json.Decoder(PlainReading).decode
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
+_plain_reference: Final = msgspec.json.Decoder(PlainReference).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
 _event: Final = msgspec.json.Decoder(NativeEvent).decode
 _collocation: Final = msgspec.json.Decoder(NativeCollocation).decode
@@ -145,15 +157,36 @@ def plain_reading(
         time = since.days * 86_400.0 + since.seconds
     if time > latest:
         return None
-    if body.unit or body.key or body.seq:
+    if body.unit is not None or body.key or body.seq:
         return _plain_but_named(body, sensor, quantity, unit, time)
     return Reading(sensor, quantity, time, body.value, body.u)
+
+
+def plain_reference(
+    payload: bytes, subject: str, quantity: str, unit: str, latest: float
+) -> Reference | None:
+    """Return what :func:`decode` would if a payload is plain and all of it usable, else None.
+
+    ``latest`` is as of :func:`plain_reading`.
+    """
+    try:
+        body = _plain_reference(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    time = body.time.timestamp()
+    if time > latest or 0.0 < body.u < U_MIN:
+        return None
+    if body.unit is not None and unit and body.unit != unit:
+        return None
+    if (body.key and not is_key(body.key)) or (body.id and not is_key(body.id)):
+        return None
+    return Reference(subject, quantity, time, body.value, body.u or 0.0, body.key, body.id)
 
 
 def _plain_but_named(
     body: PlainReading, sensor: str, quantity: str, unit: str, time: float
 ) -> Reading | None:
-    if body.unit and unit and body.unit != unit:
+    if body.unit is not None and unit and body.unit != unit:
         return None
     if not (is_key(body.key) and is_key(body.seq)):
         return None

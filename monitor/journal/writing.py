@@ -94,13 +94,10 @@ class Writer:
 
     def _note_revisions(self, batch: Batch) -> None:
         """Note the references that can be revised, and how far they were."""
-        for reference in batch.observations:
-            if not isinstance(reference, Reference) or not (
-                reference.identity or reference.revision
-            ):
-                continue
-            self._has_revisions = True
-            self._note_revision(reference, batch.received)
+        for each in batch.observations:
+            if type(each) is Reference and (each.identity or each.revision):
+                self._has_revisions = True
+                self._note_revision(each, batch.received)
 
     def _note_revision(self, reference: Reference, received: float) -> None:
         name, identity = digest(*reference_identity(reference)), reference.identity

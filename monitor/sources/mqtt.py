@@ -65,7 +65,7 @@ class MqttSource(Session):
         self._wall: Final = wall
         self.stale_acknowledgements = 0
         self.last_message: dict[str, float] = {}
-        self._topic_filters: dict[str, list[str]] = {}
+        self._topic_filters: dict[str, tuple[str, ...]] = {}
         self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
         twice = any(each.qos == 2 for each in settings.subscriptions)
         self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
@@ -142,19 +142,18 @@ class MqttSource(Session):
         self._enough_bytes = min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES)
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
-        for topic in set(messages.topics):
-            for wanted in self._filters_of(topic):
-                self.last_message[wanted] = now
+        for came_by in set(map(self._filters_of, set(messages.topics))):
+            self.last_message.update(dict.fromkeys(came_by, now))
         return messages
 
-    def _filters_of(self, topic: str) -> list[str]:
+    def _filters_of(self, topic: str) -> tuple[str, ...]:
         """Return the filters that a topic came by; remembered, since topics repeat."""
         found = self._topic_filters.get(topic)
         if found is None:
             if len(self._topic_filters) >= TOPICS_MAX:
                 self._topic_filters.clear()
             wanted = (each.filter for each in self._settings.subscriptions)
-            found = [each for each in wanted if paho.topic_matches_sub(each, topic)]
+            found = tuple(each for each in wanted if paho.topic_matches_sub(each, topic))
             self._topic_filters[topic] = found
         return found
 
