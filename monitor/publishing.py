@@ -26,6 +26,8 @@ from monitor.web.wishes import Wishes
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
+# Series judged anew at a time, but for the first: a restart must not change what was told.
+JUDGED_MOST: Final = 128
 
 
 class Connection(Protocol):
@@ -72,7 +74,8 @@ class Publisher:
         """Publish what is known at ``now``; ``trouble`` says what keeps the daemon from working."""
         began = time.perf_counter()
         parts = self._parts
-        snapshot = parts.network.evaluate(now)
+        most = None if self._page is None else JUDGED_MOST
+        snapshot = parts.network.evaluate(now, most)
         self._dispatch.tell(
             View(
                 snapshot,

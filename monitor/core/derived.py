@@ -93,8 +93,11 @@ class Derived:
         """Return what is known of a series that is not calm, as of the last snapshot."""
         return self._judgements.get(row)
 
-    def snapshot(self, now: float, arrivals: Arrivals) -> Snapshot:
-        """Recompute what changed and return all that is known at ``now``."""
+    def snapshot(self, now: float, arrivals: Arrivals, judged_most: int | None) -> Snapshot:
+        """Recompute what changed and return all that is known at ``now``.
+
+        At most ``judged_most`` series that are not calm are judged anew, None for all.
+        """
         ground = self._ground
         changed = self._evaluation.take_changed()
         touched = ground.pairing.take_touched().union(changed.tolist())
@@ -102,9 +105,16 @@ class Derived:
             empty = ground.windows.counts(changed) == 0
             self._evaluation.clear(changed[empty])
             self._gap[changed[empty]] = np.nan
+            for row in changed[empty].tolist():
+                self._judgements.leave(row)
             changed = changed[~empty]
             for at in range(0, changed.size, _SERIES_AT_ONCE):
                 self._evaluate(changed[at : at + _SERIES_AT_ONCE])
+            self._judgements.mark(changed, ground.detector)
+        judged = self._judgements.update(
+            ground.frames, ground.detector, lambda row: ground.rules[row].unit, judged_most
+        )
+        touched.update(judged.tolist())
         self._measure_availability(touched, arrivals.first_reading)
         self._stations.update(
             changed,
@@ -119,14 +129,13 @@ class Derived:
 
     def _evaluate(self, part: Int) -> None:
         ground = self._ground
-        windows, units = ground.frames.windows(part), [ground.rules[row].unit for row in part]
+        windows = ground.frames.windows(part)
         self._evaluation.update(part, ground.frames.densities(part), windows)
         self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
         for name in self._asked:
             self._evaluation.store(name, part, conventions.STATISTICS[name](windows))
         self._recent_z[part] = recent_z(windows)
         self._gap[part] = usual_gap(windows)
-        self._judgements.update(part, windows, ground.detector, units)
 
     def _measure_availability(self, rows: Iterable[int], first_reading: Float) -> None:
         series = np.array(sorted(rows), dtype=np.int64)

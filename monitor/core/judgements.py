@@ -7,6 +7,8 @@ changed; the sentence says what is, the advice what to do, and nothing is ever a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,7 +17,8 @@ from monitor.core import remedies
 from monitor.core.bets import FAMILIES
 from monitor.core.columns import Columns
 from monitor.core.detection import RING, Detector
-from monitor.core.diagnosis import Diagnosis, diagnose
+from monitor.core.diagnosis import PROVISIONAL_PAIRS, Diagnosis, diagnose
+from monitor.core.framing import Frames
 from monitor.core.lifecycle import OK
 from monitor.core.model import Int
 from monitor.core.verdicts import verdict
@@ -24,10 +27,13 @@ from monitor.core.words import amount
 # Pairs of a segment below which no remedy is said to clear an alert.
 _PAIRS_FOR_ADVICE: Final = 50
 _PAIRS_AFTER: Final = 100
+_JUDGED_AT_ONCE: Final = 256
 _ADVICE: Final = {
     "stuck": "check the sensor: its value does not move while the reference does",
     "outliers": "look at the readings that are far off: misread, mismatched or disturbed ones",
 }
+
+Units = Callable[[int], str]
 
 
 class Judgement(NamedTuple):
@@ -107,25 +113,72 @@ def _subtract(bias: float, unit: str) -> str:
     return f"{'subtract' if bias >= 0.0 else 'add'} {amount(abs(bias), unit)}"
 
 
+def unjudged(leading: str, pairs: Columns) -> Judgement:
+    """Return what is said of a series until there was time to judge it; ``pairs`` are its own."""
+    found = Diagnosis("unclear", remedies.UNKNOWN, 0, pairs.value.size, provisional=True)
+    return Judgement(
+        leading, verdict(found, ""), "", found.estimate, float(pairs.time[0]), provisional=True
+    )
+
+
 class Judgements:
-    """State: the judgement of each series that is not calm."""
+    """State: the judgement of each series that is not calm, and which of them are out of date.
+
+    To judge takes a tenth of a millisecond: where many are to be judged anew, the new alerts come
+    first, then those whose judgement is the oldest.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, Judgement] = {}
+        self._waiting: dict[int, None] = {}
+        self._new: dict[int, None] = {}
 
     def get(self, row: int) -> Judgement | None:
         """Return what is known of a series."""
         return self._known.get(row)
 
-    def update(self, series: Int, windows: Columns, detector: Detector, units: list[str]) -> None:
-        """Judge those of ``series`` that are not calm; ``windows`` and ``units`` are theirs."""
-        states, leading = detector.states(series), detector.leading(series)
+    def mark(self, series: Int, detector: Detector) -> None:
+        """Note that the windows of ``series`` changed: those that are calm need no judgement."""
+        calm, fresh = detector.states(series) == OK, detector.since_alarm(series)
+        for at, row in enumerate(series.tolist()):
+            if calm[at]:
+                self._known.pop(row, None)
+                self.leave(row)
+            elif row not in self._known or 0 <= fresh[at] < PROVISIONAL_PAIRS:
+                self._waiting.pop(row, None)
+                self._new[row] = None
+            elif row not in self._new:
+                self._waiting[row] = None
+
+    def update(self, frames: Frames, detector: Detector, units: Units, most: int | None) -> Int:
+        """Judge at most so many of those that wait, and return the series that were judged.
+
+        Every series that is not calm has a judgement then, if only that it is not clear yet.
+        """
+        chosen = [*islice(chain(self._new, self._waiting), most)]
+        for row in chosen:
+            self._new.pop(row, None)
+            self._waiting.pop(row, None)
+        for at in range(0, len(chosen), _JUDGED_AT_ONCE):
+            self._judge(np.array(chosen[at : at + _JUDGED_AT_ONCE]), frames, detector, units)
+        bare = np.array([row for row in self._new if row not in self._known], dtype=np.int64)
+        if bare.size:
+            windows, leading = frames.windows(bare), detector.leading(bare)
+            for at, row in enumerate(bare.tolist()):
+                family = FAMILIES[int(leading[at])]
+                self._known[row] = unjudged(family, windows.take(np.array([at])))
+        return np.concatenate([np.array(chosen, dtype=np.int64), bare])
+
+    def _judge(self, series: Int, frames: Frames, detector: Detector, units: Units) -> None:
+        windows, leading = frames.windows(series), detector.leading(series)
         rho, fresh = detector.rho(series), detector.since_alarm(series)
         for at, row in enumerate(series.tolist()):
-            if states[at] == OK:
-                self._known.pop(row, None)
-                continue
             one = windows.take(np.array([at]))
             alarm = None if fresh[at] < 0 else one.value.size - 1 - int(fresh[at])
             family = FAMILIES[int(leading[at])]
-            self._known[row] = judge(one, float(rho[at]), family, alarm, units[at])
+            self._known[row] = judge(one, float(rho[at]), family, alarm, units(row))
+
+    def leave(self, row: int) -> None:
+        """Judge a series no longer: there is nothing to judge it by."""
+        self._waiting.pop(row, None)
+        self._new.pop(row, None)
