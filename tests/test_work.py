@@ -132,7 +132,7 @@ def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(part
     python, _ = calls(lambda: take(parts, client, data))
 
     assert parts.intake.counts.committed == 2 * MESSAGES
-    assert python / MESSAGES < 58
+    assert python / MESSAGES < 48
 
 
 def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(parts):

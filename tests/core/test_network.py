@@ -266,3 +266,37 @@ def test_a_journal_that_kept_a_flood_is_held_again_within_the_limit():
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
         network.restore(0.0 if minute < 30 else 60.0 * minute, flood)
         assert network.pairing.readings <= 1000 + 50
+
+
+def test_a_publish_judges_a_bounded_number_anew_and_none_goes_without_words():
+    shell = Shell()
+    sensors = [f"s{at}" for at in range(6)]
+    for at, sensor in enumerate(sensors):
+        shell.take(stream(sensor, 150, at, bias=7.0))
+    first = shell.network.evaluate(0.0, 2)
+    judged = [row for row in range(6) if "reads" in first.sentences[row]]
+    for _ in range(2):
+        last = shell.network.evaluate(0.0, 2)
+    whole = Shell()
+    for at, sensor in enumerate(sensors):
+        whole.take(stream(sensor, 150, at, bias=7.0))
+    at_once = whole.network.evaluate(0.0)
+
+    assert set(first.states) == {"firing"}
+    assert judged == [0, 1]
+    assert all("not as right as it says" in first.sentences[row] for row in range(2, 6))
+    assert sum(first.alerts[name].sum() for name in ("offset", "understated")) == 6
+    assert last.sentences == at_once.sentences
+
+
+def test_a_judgement_that_waits_is_let_go_of_with_its_window():
+    shell = Shell()
+    for at, sensor in enumerate(("a", "b")):
+        shell.take(stream(sensor, 150, at, bias=7.0))
+    shell.network.evaluate(0.0, 1)
+    shell.take([Event("b", 1000.0, "replaced")])
+
+    snapshot = shell.network.evaluate(0.0, 1)
+
+    assert snapshot.window_pairs.tolist() == [150, 0]
+    assert snapshot.states == ("firing", "unknown")
