@@ -455,16 +455,18 @@ field = {
         [TIME, "2026-01-01T13:00:00.25+13:00", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00", "x"]
     ),
     "value": st.sampled_from([1.0, -3, 1e15, 1e16, "1", None]),
-    "u": st.sampled_from([0.5, 2, 1e-12, 1e-13, 0, -1.0, None]),
+    "u": st.sampled_from([0.5, 2, 1e-12, 1e-13, 0, -0.0, -1.0, None]),
     "unit": st.sampled_from(["kg", "g", ""]),
     "key": st.sampled_from(["a", "", "\n", 7, "k" * 257]),
     "seq": st.sampled_from(["1", 2, "\t"]),
     "lower": st.just(0.5),
+    "id": st.sampled_from(["s1", "", 7, "\t"]),
+    "rev": st.just(1),
     "other": st.just(1),
 }
 payloads = st.fixed_dictionaries(
     {"time": field["time"], "value": field["value"], "u": field["u"]},
-    optional={name: field[name] for name in ("unit", "key", "seq", "lower", "other")},
+    optional={name: field[name] for name in ("unit", "key", "seq", "lower", "id", "rev", "other")},
 ).map(lambda body: json.dumps(body).encode())
 
 
@@ -485,7 +487,8 @@ def test_a_batch_says_what_its_messages_say_one_by_one(sent):
 
     topics, bodies = [topic for topic, _ in sent], [payload for _, payload in sent]
     router = Router(ROUTES, BYTES_MAX)
-    router.decode_all([TOPICS["reading"]], [json.dumps(GOOD).encode()], NOW)  # known as plain
+    for kind in ("reading", "reference"):  # known as plain
+        router.decode_all([TOPICS[kind]], [json.dumps(GOOD).encode()], NOW)
     decoded = router.decode_all(topics, bodies, NOW)
 
     found = [*zip(decoded.sources, decoded.observations, strict=True)]
