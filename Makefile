@@ -1,23 +1,30 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
+# `make bench` runs every row of the table in docs/performance.md (about twenty minutes), `make bench
+# ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
+# prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
+# `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
 # `make test-3.13` tests with another Python (T=tests/core only a part), `make sbom` lists what is in
 # it and under which licences, into build/; `make audit` holds what is locked against the published
 # advisories, and the code against bandit's rules. They need uv.
 
 S ?=
 T ?=
+ROW ?=
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 
 ifdef UV
 DEMO = uv run --quiet --locked --inexact --extra demo monitor
 TEST = uv run --quiet --locked --inexact --extra dev
+BENCH = $(TEST) python
 else
 DEMO = .venv/bin/monitor
 TEST = .venv/bin/python -m
+BENCH = .venv/bin/python
 endif
 
-.PHONY: demo test test-% sbom audit clean
+.PHONY: demo test test-% soak bench sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -27,6 +34,17 @@ test: $(if $(UV),,.venv/dev.stamp)
 
 test-%:
 	uv run --quiet --isolated --locked --python $* --extra dev pytest $(T)
+
+bench: $(if $(UV),,.venv/dev.stamp)
+	$(BENCH) benchmarks/table.py $(ROW)
+
+# Needs Java 17 and mosquitto; some minutes and 4 GB.
+cluster-test: $(if $(UV),,.venv/cluster-test.stamp)
+	$(if $(UV),uv run --quiet --locked --extra cluster-test --extra dev python,.venv/bin/python) \
+	    benchmarks/cluster_trial.py
+
+soak: $(if $(UV),,.venv/dev.stamp)
+	$(if $(UV),$(TEST) python -m,$(TEST)) tests.reliability --share full --write
 
 sbom:
 	mkdir -p build

@@ -52,6 +52,22 @@ def test_a_miscount_ends_the_work_before_anything_is_committed(lost, tmp_path: P
     parts.journal.close()
 
 
+def test_after_a_miscount_the_same_messages_count_once_in_the_next_life(tmp_path: Path):
+    """The process ends without an acknowledgement; the broker sends them again."""
+    parts = assembled(tmp_path)
+    take(parts, reading)
+    parts.intake.counts.committed += 1
+    with pytest.raises(AssertionError, match="please report this"):
+        take(parts, reference, MESSAGES["garbage"])
+    parts.journal.close()
+    parts = assembled(tmp_path)
+    take(parts, reference, MESSAGES["garbage"])
+    totals = parts.journal.totals()
+    assert (totals["received"], totals["committed"], totals["rejected.bad_payload"]) == (3, 2, 1)
+    assert len(parts.journal.pairs()) == 1
+    parts.journal.close()
+
+
 def test_counters_that_do_not_add_up_are_not_taken_over_in_silence():
     counts = Counts({"received": 3, "committed": 1, "rejected.future": 1})
     with pytest.raises(AssertionError, match="3 messages received but 2 accounted for"):

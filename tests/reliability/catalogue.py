@@ -14,6 +14,7 @@ class Row(NamedTuple):
 
 
 _MQTT = "shell/test_mqtt.py::"
+_RARE = "faults/test_rare.py::"
 
 CATALOGUE: Final = (
     Row(
@@ -42,12 +43,18 @@ CATALOGUE: Final = (
     Row(
         "a subscription is refused or granted a lower QoS",
         "ends with exit 78 and the filter's name at the start; not ready when it happens later",
-        (_MQTT + "test_a_downgraded_subscription_is_refused_with_the_filters_name",),
+        (
+            _MQTT + "test_a_downgraded_subscription_is_refused_with_the_filters_name",
+            _RARE + "test_a_subscription_refused_later_is_not_ready_and_not_the_end",
+        ),
     ),
     Row(
         "the broker's access list denies in silence",
         "the age of the last message is exported per filter, with an alert",
-        ("deploy/test_alerts.py::test_every_alert_is_seen_to_fire_and_not_to",),
+        (
+            _RARE + "test_a_list_that_denies_in_silence_shows_as_a_filter_that_grows_old",
+            "deploy/test_alerts.py::test_every_alert_is_seen_to_fire_and_not_to",
+        ),
     ),
     Row(
         "ten times the messages",
@@ -72,17 +79,26 @@ CATALOGUE: Final = (
     Row(
         "retained messages are played again",
         "asked for only when a subscription is new; they count once",
-        (_MQTT + "test_what_was_not_acknowledged_comes_again_and_what_was_does_not",),
+        (
+            _RARE + "test_retained_messages_count_once_whatever_is_begun_anew",
+            _MQTT + "test_what_was_not_acknowledged_comes_again_and_what_was_does_not",
+        ),
     ),
     Row(
         "the clock jumps, daylight saving, suspend",
         "waits by a monotonic clock; a time without a zone is refused",
-        ("test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",),
+        (
+            "faults/test_clocks.py::test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing",
+            "test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
+        ),
     ),
     Row(
         "a time in the future",
         "more than 300 s ahead: refused (`future`), moves no window",
-        ("test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",),
+        (
+            _RARE + "test_a_time_in_the_future_is_refused_and_moves_nothing",
+            "test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
+        ),
     ),
     Row(
         "a reference hours or days late",
@@ -178,7 +194,7 @@ CATALOGUE: Final = (
     Row(
         "two daemons of one client id",
         "ends with exit 69 and says why; a network that flaps is not taken for it",
-        (_MQTT + "test_two_clients_of_one_name_are_told_so", "trial cuts"),
+        (_RARE + "test_two_daemons_of_one_client_id_end_with_69_and_say_why", "trial cuts"),
     ),
     Row(
         "another version of the journal's form",
@@ -260,6 +276,18 @@ CATALOGUE: Final = (
     Row(
         "sums that drift, one huge value",
         "no running sums: what has left the window leaves no trace",
-        ("core/test_sensitivity.py::test_a_huge_error_leaves_no_trace_once_it_is_removed",),
+        (
+            "core/test_numerics.py::test_a_huge_value_that_has_left_the_window_leaves_no_trace",
+            "core/test_numerics.py::test_every_figure_is_that_of_fifty_digits",
+            "trial numerics",
+        ),
+    ),
+    Row(
+        "its own counts do not add up",
+        "ends before the commit; nothing is acknowledged, the messages come again",
+        (
+            "test_conservation.py::test_a_miscount_ends_the_work_before_anything_is_committed",
+            "test_conservation.py::test_after_a_miscount_the_same_messages_count_once_in_the_next_life",
+        ),
     ),
 )

@@ -11,6 +11,7 @@ from .trials import Found
 GOALS: Final = {
     "R1": "what the broker was told is safe is never lost, and nothing counts twice",
     "R2": "no acknowledgement before its message is on the disk",
+    "R3": "received = committed + duplicate + rejected, at every commit",
     "R4": "the same bits as in an undisturbed life",
     "R5": "simulated lives: real loop, intake and journal; model broker, disk and clock",
     "R6": "it comes back: after a kill within 2 s, else within 30 s; a partition is seen in 30 s",
@@ -20,6 +21,10 @@ GOALS: Final = {
     "R10": "SIGTERM ends it in good order within 5 s",
     "R11": "nobody gets in, and no secret gets out",
     "R12": "a scrape is answered within 1 s, except while the process is gone",
+    "N1": "what is published is right to 1e-12 of the size of its terms",
+    "N2": "a huge value that has left the window leaves no trace",
+    "N3": "differences of near numbers keep their digits, or are remarked on",
+    "N4": "nothing within the bounds over- or underflows",
 }
 _HEAD: Final = """\
 # What it survives

@@ -10,9 +10,11 @@ import itertools
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
 from harness.pouring import pour
 from harness.programs import until
 from harness.publishing import Said, round_of
@@ -23,6 +25,7 @@ from .scenes import Field
 _MIB: Final = 1024.0
 _STEADY_A_SECOND: Final = 2000
 _FLOOD_ROUNDS: Final = 200
+_WARM_SHARE: Final = 0.25
 
 
 class Load(NamedTuple):
@@ -97,6 +100,54 @@ def _counted(field: Field, what: str) -> float:
 def _resident(pid: int, name: str) -> float:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith(name)) / _MIB
+
+
+class Steady(NamedTuple):
+    """What a process held, sample by sample: seconds, resident MiB, descriptors and threads."""
+
+    seconds: list[float]
+    resident: list[float]
+    descriptors: list[int]
+    threads: list[int]
+
+    @property
+    def slope(self) -> float:
+        """Growth of the resident memory over the second half, by least squares, in MiB an hour."""
+        half = len(self.seconds) // 2
+        return 3600.0 * float(np.polyfit(self.seconds[half:], self.resident[half:], 1)[0])
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds[-1]:.0f} s; resident {self.resident[0]:.0f} to "
+            f"{self.resident[-1]:.0f} MiB, {self.slope:+.1f} MiB/h; "
+            f"{max(self.descriptors)} descriptors, {max(self.threads)} threads"
+        )
+
+
+def steady(field: Field, seconds: float) -> Steady:
+    """Sample the daemon under the publisher's steady traffic and a scraper, once it is warm."""
+    process = field.daemon.process
+    assert process is not None
+    held = Steady([], [], [], [])
+    began = time.monotonic() + _WARM_SHARE * seconds
+    time.sleep(_WARM_SHARE * seconds)
+    while (now := time.monotonic() - began) < seconds * (1.0 - _WARM_SHARE):
+        own = Path(f"/proc/{process.pid}")
+        held.seconds.append(now)
+        held.resident.append(_resident(process.pid, "VmRSS"))
+        held.descriptors.append(_without_readers(own))
+        held.threads.append(len(list((own / "task").iterdir())))
+        time.sleep(min(5.0, seconds / 20.0))
+    return held
+
+
+def _without_readers(own: Path) -> int:
+    """Return the open descriptors that are no connection: readers of the page come and go."""
+    found = 0
+    for each in (own / "fd").iterdir():
+        with suppress(OSError):
+            found += not str(each.readlink()).startswith("socket:")
+    return found
 
 
 def scrapes_with_slow_clients(field: Field, count: int, seconds: float) -> list[float]:

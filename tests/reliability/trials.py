@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from harness.scraping import Scraper
+from numerics.run import faults, run
 
 from . import loads, scenes, syscalls
 from .scenes import Field
@@ -26,6 +27,8 @@ BACK_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0
 SCRAPE_SECONDS: Final = 1.0
 FLAT_MIB: Final = 150.0
+SLOPE_MIB_PER_HOUR: Final = 0.5
+LONG_SECONDS: Final = 600.0
 
 
 class Found(NamedTuple):
@@ -144,6 +147,37 @@ def too_much(share: Share, folder: Path) -> Iterator[Found]:
     yield _answered(f"{share.slow_clients} clients that never end their request", slow)
 
 
+def long(share: Share, folder: Path) -> Iterator[Found]:
+    """Let it work for long, steadily, and see whether anything grows."""
+    with field(share, folder) as made:
+        scraper = Scraper(made.daemon)
+        scraper.start()
+        held = loads.steady(made, share.long_seconds)
+        scraper.finish()
+        left = made.end()
+    level = held.descriptors[-1] <= held.descriptors[0] and held.threads[-1] <= held.threads[0]
+    # A window that fills grows: the slope is a limit only where all is full long since.
+    flat = share.long_seconds < LONG_SECONDS or held.slope <= SLOPE_MIB_PER_HOUR
+    yield Found("R7", "steady work: nothing grows", int(level and flat), 1, str(held))
+    yield Found(
+        "R1", "steady work", left.promised - left.lost - left.doubled, left.promised, str(left)
+    )
+
+
+def numerics(share: Share, folder: Path) -> Iterator[Found]:
+    """Let pairs pass through windows, and hold what is published then against fifty digits."""
+    del folder
+    found = run(share.pairs)
+    figures = f"{found.pairs} pairs, worst {found.off:.0e} ({found.worst})"
+    yield Found("N1", "figures within 1e-12 of fifty digits", found.within, found.figures, figures)
+    yield Found(
+        "N2", "windows after huge values", found.same_bits, found.series, "0 ulp from without them"
+    )
+    told = faults(share.cases)
+    said = "; ".join(told) or "every score finite"
+    yield Found("N4", "pairs of every size allowed", share.cases - len(told), share.cases, said)
+
+
 def seeds(share: Share, folder: Path) -> Iterator[Found]:
     """Simulate lives."""
     del folder
@@ -188,6 +222,18 @@ SUITES: Final[Sequence[tuple[str, str, tuple[str, ...]]]] = (
         ("tests/shell/test_tls.py", "tests/shell/test_web_access.py"),
     ),
     ("R11", "who may publish what at the shipped broker", ("tests/deploy/test_mosquitto.py",)),
+    (
+        "R11",
+        "secrets nowhere to be seen, the code audited",
+        ("tests/shell/test_secrets.py", "tests/test_audit.py"),
+    ),
+    ("R3", "every message accounted for at every commit", ("tests/test_conservation.py",)),
+    (
+        "R1",
+        "one daemon a journal; silent refusals, rivals, retained messages, clocks",
+        ("tests/shell/test_state.py", "tests/faults/test_rare.py", "tests/faults/test_clocks.py"),
+    ),
+    ("N3", "near numbers, and whatever is allowed", ("tests/core/test_numerics.py",)),
 )
 
 TRIALS: Final[dict[str, Trial]] = {
@@ -200,6 +246,8 @@ TRIALS: Final[dict[str, Trial]] = {
     "partitions": partitions,
     "deaf broker": deaf_broker,
     "too much": too_much,
+    "long": long,
+    "numerics": numerics,
     "seeds": seeds,
     "inputs": inputs,
     "suites": suites,
