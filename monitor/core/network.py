@@ -43,7 +43,6 @@ from monitor.core.model import (
     Reading,
     Records,
     Reference,
-    in_event_order,
     pair_records,
 )
 from monitor.core.pairing import Concern, Pairing, Taken
@@ -220,13 +219,17 @@ class Network:
         """Take changes of pairs that are durable now."""
         if not pairs.size:
             return
-        series, since = self.windows.apply(pairs)
-        for row, time in zip(series.tolist(), since.tolist(), strict=True):
-            if time < np.inf or row in self.watch.disturbed:
+        series, since, newer = self.windows.apply(pairs)
+        disturbed = since < np.inf
+        if self.watch.disturbed:
+            disturbed |= np.isin(series, list(self.watch.disturbed))
+        if disturbed.any():
+            rows = series[disturbed]
+            for row, time in zip(rows.tolist(), since[disturbed].tolist(), strict=True):
                 self.watch.disturb(row, time)
                 self._derived.forget(row)
-        calm = series[[row not in self.watch.disturbed for row in series.tolist()]]
-        self._transitions += self.watch.step(in_event_order(pairs[np.isin(pairs["series"], calm)]))
+            newer = newer[~np.isin(newer["series"], rows)]
+        self._transitions += self.watch.step(newer)
         self._derived.mark(series)
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:

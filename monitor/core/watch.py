@@ -7,6 +7,7 @@ one, else from the first pair in the journal; only series whose past changes hav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -109,7 +110,7 @@ class Watch:
         if not pairs.size:
             return []
         series, starts = np.unique(pairs["series"], return_index=True)
-        self._learn_form(series, pairs[starts])
+        self._learn_form(series, pairs["u"][starts])
         found = self._advance(series, starts, self._windows.as_kept(pairs))
         return [_change(transition, pairs["time"]) for transition in found]
 
@@ -134,12 +135,15 @@ class Watch:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _learn_form(self, series: Int, first: Records) -> None:
-        """Choose, at a series' first pair, whether its intervals or its z are bet on."""
-        for row, pair in zip(series.tolist(), first, strict=True):
+    def _learn_form(self, series: Int, u: Float) -> None:
+        """Choose, at a series' first pair, whether its intervals or its z are bet on.
+
+        ``u`` is what each series' first pair here states, NaN for an interval only.
+        """
+        for row, stated in zip(series.tolist(), u.tolist(), strict=True):
             if row not in self._known:
                 self._known.add(row)
-                self._detector.path[row] = COVERAGE if np.isnan(pair["u"]) else 0
+                self._detector.path[row] = COVERAGE if math.isnan(stated) else 0
 
     def _advance(self, series: Int, starts: Int, rows: Records) -> list[Transition]:
         complete = self._complete(series, starts, rows)
@@ -171,7 +175,7 @@ class Watch:
             self._detector.load(row, root.state)
             return
         self._known.discard(row)
-        self._learn_form(np.array([row])[: history.size], history[:1])
+        self._learn_form(np.array([row])[: history.size], history["u"][:1])
         self._detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
 
     def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:

@@ -90,12 +90,13 @@ def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
 def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
     windows = Windows(3, SIZE, no_history)
     windows.apply(records(pair(0, 1, 1.0), pair(1, 2, 5.0)))
-    series, since = windows.apply(
-        records(pair(0, 3, 2.0), pair(1, 4, 4.0), pair(2, 5, 1.0), pair(2, 6, 1.0))
+    series, since, newer = windows.apply(
+        records(pair(2, 6, 1.0), pair(0, 3, 2.0), pair(1, 4, 4.0), pair(2, 5, 1.0))
     )
 
     assert series.tolist() == [0, 1, 2]
     assert since.tolist() == [np.inf, 4.0, np.inf]
+    assert newer["id"].tolist() == [3, 5, 6]
 
 
 def test_a_window_by_age_holds_what_is_young_beside_its_newest_pair():
