@@ -29,6 +29,9 @@ _SPREAD_FLOOR: Final = 0.05
 # One outlier of a heavy-tailed sensor must not end an alert: it takes three pairs at least.
 _RELIEF_MAX: Final = RESOLVED_AT / 3.0
 _SHARE_FLOOR: Final = 1e-3
+_OUTLIERS: Final = bets.FAMILIES.index("outliers")
+_FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as in the bets
+_FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
 
 
 class Transition(NamedTuple):
@@ -77,11 +80,20 @@ def _relief_z(family: Int, moments: Float, z: Float) -> Float:
     s = np.exp(_MILDER * np.log(spread))
     m = np.where(family == 0, np.copysign(np.maximum(np.abs(m), _OFFSET_FLOOR), m), m)
     s = np.where(family == 0, np.maximum(s, 1.0), s)
-    s = np.where((family == 1) | (family == 3), np.maximum(s, 1.2), s)
+    s = np.where(family == 1, np.maximum(s, 1.2), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
     q = bets.clipped(z, -bets.CLIP, bets.CLIP)
     faulty = (q - m) / s
     relieved: Float = np.minimum(0.5 * (faulty * faulty - q * q) + np.log(s), _RELIEF_MAX)
+    return np.where(family == _OUTLIERS, _relief_outliers(z), relieved)
+
+
+def _relief_outliers(z: Float) -> Float:
+    """Return what a pair says of far ones: most of a faulty sensor's pairs are as good as any."""
+    far = np.abs(z) > bets.CLIP
+    honest = np.where(far, _FAR_HONEST, 1.0 - _FAR_HONEST)
+    faulty = np.where(far, _FAR_FAULTY, 1.0 - _FAR_FAULTY)
+    relieved: Float = np.log(honest / faulty)
     return relieved
 
 

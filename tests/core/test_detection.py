@@ -464,3 +464,16 @@ def test_offset_of_real_range_sensors_is_found_in_thirty_seconds(shared_data, se
 
     assert detection.STATES[made.states(ONE)[0]] == state
     assert bets.FAMILIES[made.leading(ONE)[0]] == "offset"
+
+
+def test_an_alert_on_outliers_lasts_while_there_are_any_and_ends_after_them():
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal((20, 1000))
+    hit = rng.random((20, 600)) < 0.05
+    z[:, :600] = np.where(hit, rng.choice([-8.0, 8.0], hit.shape), z[:, :600])
+    detector = Detector(np.full(20, 1000.0))
+    changes = detector.advance(np.arange(20), 1000 * np.arange(20), z.ravel())
+    ended = [t.position % 1000 for t in changes if t.before == "firing"]
+
+    assert sum(at < 600 for at in ended) <= 8
+    assert sum(at >= 600 for at in ended) >= 18
