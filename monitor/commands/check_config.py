@@ -6,6 +6,7 @@ import argparse
 
 from monitor.areas import concerns_of
 from monitor.config import SettingsError, check, load
+from monitor.config.cluster import MEANINGS
 from monitor.decode import DECODERS
 from monitor.errors import USAGE
 
@@ -22,7 +23,15 @@ def run(options: argparse.Namespace) -> int:
         print(line)
     if not mistakes:
         print(f"{options.config}: no mistakes")
+        _say_both(options.config)
     return USAGE if mistakes else 0
+
+
+def _say_both(config: str) -> None:
+    """Print what settings mean in a daemon and in a cluster, where there is a section for it."""
+    if "cluster" in load(config, decoders=DECODERS).model_fields_set:
+        for key, daemon, cluster in MEANINGS:
+            print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
 
 
 def _beside(config: str) -> list[str]:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from monitor.config.kinds import Contradiction, File, Globs, Name, Section, setting
+
+# What settings mean to `monitor run`, and to `bridge` and `cluster`, where it is not the same.
+MEANINGS: Final = (
+    ("mqtt.client_id", "the daemon's session", "with -bridge- and its name, a bridge's session"),
+    ("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
+    ("series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"),
+    ("pairing.max_pending", "of the daemon", "of the whole; a block may hold four times its share"),
+    ("publish.interval_seconds", "between two rounds", "nothing; cluster.job.trigger_seconds"),
+    ("journal.path", "all that was accepted", "what was told of alerts, on the driver"),
+    ("journal.retention_days", "how long pairs are kept", "nothing; cluster.history_pairs"),
+    ("journal.dead_letters", "how many are kept", "nothing: they are counted"),
+    ("http", "page, interface and metrics", "nothing; cluster.job.metrics_port"),
+    ("fleet, thresholds against fleet_median", "over all series", "over the series of a block"),
+)
 
 Servers = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^\S+$")]
 

@@ -35,6 +35,9 @@ from monitor.transition import Transition
 
 VERSION: Final = 2
 _EXPIRE_EVERY_SECONDS: Final = 60.0
+# What came within so many seconds is taken as if it came with the last of it: large batches cost
+# less, and a time of arrival only decides what is too far in the future and how long it is held.
+_TOGETHER_SECONDS: Final = 60
 
 
 class StateError(MonitorError):
@@ -137,8 +140,9 @@ class Block:
         network.heard[:] = -math.inf
         pairs = 0
         ordered = sorted(messages, key=attrgetter("received"))
-        for received, group in groupby(ordered, key=attrgetter("received")):
-            batch = self._intake.prepare(list(group), float(received))
+        for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
+            together = list(group)
+            batch = self._intake.prepare(together, float(together[-1].received))
             batch = batch._replace(pairs=self._in_time(batch.pairs))
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
