@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from monitor.core.model import Event, Reading, Reference
 from monitor.exposition import Exposition
 from monitor.journal import DeadLetter
+from monitor.sources.simulate import CARTS
 from monitor.web import Page
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
@@ -43,7 +44,7 @@ def test_the_fleet_says_what_is_wrong_and_what_would_mend_it(visit, yard):
     expect(row.locator(".chip")).to_have_text("firing")
     expect(row.locator(".told")).to_contain_text("heavy")
     expect(row.locator(".advice")).to_contain_text("subtract")
-    assert len(names(tab)) == 12
+    assert len(names(tab)) == len(CARTS)
     assert tab.locator("#summary .chip.firing").inner_text() == (
         f"{yard.service.page().snapshot.states.count('firing')} firing"
     )
@@ -73,7 +74,7 @@ def test_typing_filters_without_a_new_page_and_the_address_can_be_shared(visit, 
     assert tab.evaluate("document.activeElement.name") == "text"
     assert names(visit.open(tab.url.removeprefix(yard.service.url))) == names(tab)
     tab.go_back()
-    expect(tab.locator("#rows tr")).to_have_count(12)
+    expect(tab.locator("#rows tr")).to_have_count(len(CARTS))
 
 
 def test_states_are_chosen_and_given_up_by_a_click(visit, yard):
@@ -82,7 +83,7 @@ def test_states_are_chosen_and_given_up_by_a_click(visit, yard):
     expect(tab.locator("#rows tr .chip.firing")).to_have_count(0)
     expect(tab.locator("#summary a.chip.ok")).to_have_attribute("aria-current", "true")
     tab.locator("#summary a.chip.ok").click()
-    expect(tab.locator("#rows tr")).to_have_count(12)
+    expect(tab.locator("#rows tr")).to_have_count(len(CARTS))
 
 
 def test_a_column_orders_one_way_and_then_the_other(visit, yard):
@@ -103,7 +104,7 @@ def test_the_order_stays_what_was_asked_for_while_numbers_change(visit, yard):
     )
     yard.stop()
     page = yard.service.page()
-    order = sorted(range(12), key=lambda row: -page.snapshot.evidence[row])
+    order = sorted(range(len(CARTS)), key=lambda row: -page.snapshot.evidence[row])
     wanted = [f"{page.snapshot.names[row].sensor}/mass" for row in order]
 
     tab.wait_for_function(
@@ -345,7 +346,7 @@ def test_a_service_that_is_gone_is_said_and_what_is_shown_stays(visit, yard):
     yard.service.stop()
     expect(tab.locator("#asof")).to_contain_text("not live", timeout=20_000)
 
-    assert len(names(tab)) == 12
+    assert len(names(tab)) == len(CARTS)
     tab.close()
     visit.wrong[:] = [each for each in visit.wrong if "ERR_" not in each]
 
