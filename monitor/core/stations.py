@@ -64,8 +64,7 @@ def shared(buckets: Buckets) -> list[Station]:
         for each in _stations(quantity, subject, those, referred)
     ]
     return of_subjects + [
-        _station_by_id(quantity, name, those, referred)
-        for (quantity, name), those in by_id.items()
+        _station_by_id(quantity, name, those, referred) for (quantity, name), those in by_id.items()
     ]
 
 
