@@ -1,0 +1,285 @@
+"""Rows of the table that go through a real mosquitto: the daemon beside peers on one broker.
+
+Each reads the same messages in its turn, some rounds; a figure is processor time (user + system)
+a message of the reading process, publishing every two seconds included.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from firehose import packet, pour, pour_evenly
+from harness.broker import Mosquitto
+from harness.certificates import Authority
+from harness.programs import free_port
+from messages import readings_and_references
+from rows import Goal, Line, line
+from subscribers import (
+    PUBLISH_SECONDS,
+    Monitor,
+    Program,
+    Subscriber,
+    calm,
+    mosquitto_sub,
+    mqtt2prometheus,
+    mqtt_exporter,
+    plain,
+    processor_seconds,
+    sources,
+)
+
+MESSAGES = 60_000
+MESSAGES_QOS_2 = 10_000
+ARRAYS, ARRAY = 1500, 100
+ROUNDS = 3
+RATES = (100, 2000, 20_000)
+RATE_SECONDS = 12.0
+_STEP_SECONDS = 0.01
+
+Rates = dict[str, list[float]]
+Sent = Callable[[int], list[bytes]]
+
+
+def packets(count: int, qos: int = 1) -> Sent:
+    """Return what makes the packets of a round, by its number."""
+    return lambda number: [
+        packet(topic, payload, at, qos=qos)
+        for at, (topic, payload) in enumerate(readings_and_references(5000 * number, count))
+    ]
+
+
+def in_rounds(
+    port: int, subscribers: Sequence[Subscriber], sent: Sent, units: int, qos: int = 1
+) -> Rates:
+    """Return the seconds a unit of each subscriber in each round."""
+    found: Rates = {each.name: [] for each in subscribers}
+    for number in range(ROUNDS):
+        for at, subscriber in enumerate(subscribers):
+            made = sent(number * len(subscribers) + at)
+            pid = subscriber.start()
+            before = calm(pid)
+            counted = _received(subscriber)
+            pour(port, made, qos=qos)
+            used = calm(pid) - before
+            share = _share_taken(subscriber, counted, made, units)
+            subscriber.stop()
+            found[subscriber.name].append(used / units / share)
+            print(
+                f"  {subscriber.name}: {1e6 * used / units / share:.2f} us, {share:.0%} taken",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+    return found
+
+
+def _share_taken(
+    subscriber: Subscriber, counted: float, made: Sequence[bytes], units: int
+) -> float:
+    """Return the share of the messages that a subscriber took, 1 for one that does not say."""
+    if isinstance(subscriber, Monitor):
+        time.sleep(1.5 * PUBLISH_SECONDS)
+        return (subscriber.received() - counted) / len(made)
+    taken = subscriber.taken() if isinstance(subscriber, Program) else None
+    return 1.0 if taken is None else taken / units  # the peers that count take readings only
+
+
+def _received(subscriber: Subscriber) -> float:
+    return subscriber.received() if isinstance(subscriber, Monitor) else 0.0
+
+
+def against(found: Rates, goals: dict[str, Goal]) -> list[Line]:
+    """Return a line for each peer with a goal."""
+    return [line(goal, found["monitor"], found[peer], "us", 1e6) for peer, goal in goals.items()]
+
+
+_WHOLE = "one reading a message: decoded, paired, scored, durable, acknowledged"
+_OBJECTS = "decoding and pairing one by one, in Python"
+
+
+def qos_1() -> list[Line]:
+    """QoS 1, as the settings have it, against three peers."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        port = broker.port
+        peers = [mqtt2prometheus(folder, port), mqtt_exporter(port), mosquitto_sub(port)]
+        found = in_rounds(
+            port, [Monitor(folder / "own", port), *peers], packets(MESSAGES), MESSAGES
+        )
+        broker.stop()
+    return against(
+        found,
+        {
+            "mqtt2prometheus": Goal(f"QoS 1, {_WHOLE}", "mqtt2prometheus (Go)", 7, 12, _OBJECTS),
+            "mqtt-exporter": Goal("the same", "mqtt-exporter (Python, QoS 0)", 18, 30, _OBJECTS),
+            "mosquitto_sub": Goal(
+                "the same", "mosquitto_sub (C), which only prints", 2, 3, _OBJECTS
+            ),
+        },
+    )
+
+
+def qos_0() -> list[Line]:
+    """QoS 0: a subscription that may lose messages."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        own = Monitor(folder / "own", broker.port, sources(0))
+        peers = [mqtt2prometheus(folder, broker.port, 0), mosquitto_sub(broker.port, 0)]
+        found = in_rounds(broker.port, [own, *peers], packets(MESSAGES), MESSAGES)
+        broker.stop()
+    return against(
+        found,
+        {
+            "mqtt2prometheus": Goal(f"QoS 0, {_WHOLE}", "mqtt2prometheus (Go)", limit=_OBJECTS),
+            "mosquitto_sub": Goal("the same", "mosquitto_sub (C)", limit=_OBJECTS),
+        },
+    )
+
+
+def qos_2() -> list[Line]:
+    """QoS 2, published and subscribed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        own = Monitor(folder / "own", broker.port, sources(2))
+        peers = [mqtt2prometheus(folder, broker.port, 2), mosquitto_sub(broker.port, 2)]
+        sent = packets(MESSAGES_QOS_2, qos=2)
+        found = in_rounds(broker.port, [own, *peers], sent, MESSAGES_QOS_2, qos=2)
+        broker.stop()
+    why = "four packets a message; small reads, since the publisher waits"
+    return against(
+        found,
+        {
+            "mqtt2prometheus": Goal(f"QoS 2, {_WHOLE}", "mqtt2prometheus (Go)", limit=why),
+            "mosquitto_sub": Goal("the same", "mosquitto_sub (C)", limit=why),
+        },
+    )
+
+
+def mqtt_311() -> list[Line]:
+    """MQTT 3.1.1, where brokers commonly send twenty messages before an acknowledgement."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        own = Monitor(folder / "own", broker.port, protocol="3.1.1")
+        peer = mqtt2prometheus(folder, broker.port)
+        found = in_rounds(broker.port, [own, peer], packets(MESSAGES), MESSAGES)
+        broker.stop()
+    goal = Goal("MQTT 3.1.1, QoS 1", "mqtt2prometheus (Go)", 7, 12, "small windows at the broker")
+    return against(found, {"mqtt2prometheus": goal})
+
+
+def tls() -> list[Line]:
+    """TLS between broker and reader."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        authority = Authority(folder / "authority")
+        certificate, key = authority.issue("broker", "127.0.0.1", "localhost")
+        port = free_port()
+        (folder / "broker").mkdir()
+        more = f"listener {port} 127.0.0.1\ncertfile {certificate}\nkeyfile {key}"
+        broker = Mosquitto(folder / "broker", more)
+        trust = f'tls: {{ca_file: "{authority.ca_file}"}}'
+        own = Monitor(folder / "own", port, mqtt=trust)
+        peer = mosquitto_sub(port, 1, authority.ca_file)
+        found = in_rounds(broker.port, [own, peer], packets(MESSAGES), MESSAGES)
+        broker.stop()
+    goal = Goal("TLS, QoS 1", "mosquitto_sub (C)", 2, 3, _OBJECTS + "; a record of TLS a message")
+    return against(found, {"mosquitto_sub": goal})
+
+
+def _arrays(number: int) -> list[bytes]:
+    chance, made = random.Random(number), []
+    for at in range(ARRAYS):
+        sensor, first = at % 100, 10_000 * number + at // 100 * ARRAY
+        body = [
+            {"time": 1_767_225_600 + first + n, "value": round(chance.gauss(500, 5), 2), "u": 5.0}
+            for n in range(ARRAY)
+        ]
+        made.append(packet(f"monitor/s{sensor}/mass/reading", json.dumps(body).encode(), at))
+        body = {"time": 1_767_225_600 + first, "value": 500.0, "u": 0.5}
+        made.append(packet(f"monitor/s{sensor}/mass/reference", json.dumps(body).encode(), at))
+    return made
+
+
+_ARRAY_SOURCES = """sources:
+  - topic: monitor/{sensor}/{quantity}/reading
+    kind: reading
+    decoder: json
+    map: {each: $, time: time, time_unit: s, series: [{value: value, u: u}]}
+  - topic: monitor/{sensor}/{quantity}/reference
+    kind: reference
+    decoder: json
+    map: {time: time, time_unit: s, series: [{value: value, u: u}]}
+"""
+
+
+def arrays() -> list[Line]:
+    """A hundred readings a message, as a JSON array."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        own = Monitor(folder / "own", broker.port, _ARRAY_SOURCES)
+        found = in_rounds(broker.port, [own, plain(broker.port)], _arrays, ARRAYS * ARRAY)
+        broker.stop()
+    goal = Goal(
+        "a reading, 100 a message (JSON array), decoded, paired, durable",
+        "paho + json + deque, keeps nothing", 2.5, 5,
+        "mapped decoding: a reading is an object until it is paired",
+    )  # fmt: skip
+    return against(found, {"paho + json + deque": goal})
+
+
+def low_rates() -> list[Line]:
+    """Few messages a second: all read the same stream at the same time."""
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        folder, broker = _broker(name)
+        everyone: list[Subscriber] = [
+            Monitor(folder / "own", broker.port), plain(broker.port), mosquitto_sub(broker.port)
+        ]  # fmt: skip
+        for number, rate in enumerate(RATES):
+            count = int(rate * RATE_SECONDS)
+            made = packets(count)(10 + number)
+            pids = {each.name: each.start() for each in everyone}
+            before = {name: calm(pid) for name, pid in pids.items()}
+            _at_rate(broker.port, made, len(made) / RATE_SECONDS)
+            time.sleep(2.0)
+            used = {
+                name: [(processor_seconds(pid) - before[name]) / count]
+                for name, pid in pids.items()
+            }
+            for each in everyone:
+                each.stop()
+            floor, aim = (1.0, 2.0) if rate == RATES[0] else (None, None)
+            why = "publishing every 2 s" if rate == RATES[0] else "waking up"
+            goals = {
+                "paho + json + deque": Goal(
+                    f"{rate:,} messages a second", "paho + json + deque", floor, aim, why
+                ),
+                "mosquitto_sub": Goal("the same", "mosquitto_sub (C)", limit=why),
+            }
+            lines += against(used, goals)
+        broker.stop()
+    return lines
+
+
+def _at_rate(port: int, made: Sequence[bytes], rate: float) -> None:
+    """Send packets evenly."""
+    began, sent = time.monotonic(), 0
+    stream = pour_evenly(port)
+    next(stream)
+    while sent < len(made):
+        due = min(len(made), int((time.monotonic() - began) * rate) + 1)
+        if due > sent:
+            stream.send(made[sent:due])
+            sent = due
+        time.sleep(_STEP_SECONDS if rate > 1.0 / _STEP_SECONDS else 1.0 / rate)
+    stream.close()
+
+
+def _broker(name: str) -> tuple[Path, Mosquitto]:
+    folder = Path(name)
+    (folder / "broker").mkdir()
+    return folder, Mosquitto(folder / "broker")

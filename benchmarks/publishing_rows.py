@@ -1,0 +1,174 @@
+"""Rows of the table about what is published: rendering, a real Prometheus, the stall of the data.
+
+A fleet of 26 000 series is a page of 10^6 samples.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from engine_rows import START, Source, rounds_of_all
+from exposition import Reference, fleet, moved
+from harness.programs import until
+from harness.prometheus import Prometheus
+from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+from rows import Goal, Line, in_turn, line
+
+from monitor.assembly import assemble
+from monitor.config import Settings
+from monitor.core.network import KnownSeries
+from monitor.core.snapshot import Snapshot
+from monitor.exposition import Exposition
+from monitor.memory import settle
+from monitor.publishing import Publisher
+from monitor.web.page import Page
+from monitor.web.service import Service
+
+SERIES = 26_000
+MANY = 100_000
+STEPS, STEP_SECONDS, PAIRS_A_STEP, STEPS_A_PUBLISH = 240, 0.05, 100, 40
+_TIME_OUT = 10.0  # Prometheus' default
+_SETTINGS = """
+global: {{scrape_interval: 15s, scrape_timeout: 10s}}
+scrape_configs:
+  - job_name: monitor
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+
+
+def exposition() -> list[Line]:
+    """A page of 10^6 samples, every statistic another number; and with one series in a hundred."""
+    now = fleet(SERIES)
+    ours, peer, registry = Exposition(), Reference(now), CollectorRegistry()
+    registry.register(peer)
+    ours.render(now)
+    every: list[list[float]] = []
+    few: list[float] = []
+    for _ in range(3):
+        now = peer.now = moved(now)
+        every.append([each[0] for each in in_turn(
+            lambda: ours.render(now), lambda: generate_latest(registry), rounds=1  # noqa: B023
+        )])  # fmt: skip
+        now = _few_moved(now)
+        few += in_turn(lambda: ours.render(now), rounds=1)[0]  # noqa: B023
+    mine, theirs = (list(each) for each in zip(*every, strict=True))
+    name = "prometheus_client, custom collector"
+    return [
+        line(Goal("10^6 samples rendered, all new", name, 15, 40, "digits of the numbers"),
+             mine, theirs, "s"),
+        line(Goal("the same, one series in a hundred changed", name, 15, 40,
+                  "finding what changed, joining lines"), few, theirs, "s"),
+    ]  # fmt: skip
+
+
+def _few_moved(now: Snapshot) -> Snapshot:
+    chance = np.random.default_rng(2)
+    some = chance.random(SERIES) < 0.01
+    later = {name: values + some * 0.1 for name, values in now.statistics.items()}
+    return replace(now, statistics=later, evidence=now.evidence + some * 0.1)
+
+
+def scrape() -> list[Line]:
+    """A real Prometheus with its default time-out on a page of 10^6 samples, packed by gzip."""
+    now = fleet(SERIES)
+    service = Service("127.0.0.1", 0)
+    service.publish(Page(Exposition().render(now), now))
+    service.start()
+    mine = _scraped(service.url.removeprefix("http://"))
+    service.stop()
+    registry = CollectorRegistry()
+    registry.register(Reference(now))
+    server, thread = start_http_server(0, "127.0.0.1", registry)
+    theirs = _scraped(f"127.0.0.1:{server.server_port}")
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    goal = Goal(
+        "Prometheus scrapes 10^6 samples (default time-out 10 s), seconds by its own clock",
+        "prometheus_client", 2, 5, "Prometheus' own parsing and storing",
+    )  # fmt: skip
+    ratio = theirs[0] / mine[0] if mine[1] else 0.0
+    return [Line(goal, _said(mine), _said(theirs), ratio)]
+
+
+def _scraped(target: str) -> tuple[float, bool]:
+    """Return the seconds of the second scrape, and whether it brought all samples."""
+    with tempfile.TemporaryDirectory() as name:
+        prometheus = Prometheus(Path(name), target, _SETTINGS.format(target=target))
+        try:
+
+            def first() -> object:
+                return prometheus.query("scrape_duration_seconds")
+
+            until("a first scrape", first, 60.0)
+            time.sleep(20.0)
+            seconds = float(prometheus.query("scrape_duration_seconds")[0]["value"][1])
+            is_up = prometheus.query("up")[0]["value"][1] == "1"
+            count = float(prometheus.query("scrape_samples_scraped")[0]["value"][1])
+        finally:
+            prometheus.stop()
+    print(f"  {target}: {seconds:.2f} s, up {is_up}, {count:,.0f} samples", file=sys.stderr)
+    return seconds, is_up and count >= 900_000
+
+
+def _said(found: tuple[float, bool]) -> str:
+    return f"{found[0]:.1f} s" + ("" if found[1] else f", fails: {_TIME_OUT:.0f} s are over")
+
+
+def stall() -> list[Line]:
+    """How long the data waits while 100 000 series are published and scraped."""
+    with tempfile.TemporaryDirectory() as name:
+        settings = Settings.model_validate(
+            {
+                "journal": {"path": str(Path(name) / "journal.sqlite")},
+                "series": {"max": MANY, "stale_after_seconds": 1e7},
+                "windows": {"pairs": 100},
+            }
+        )
+        parts = assemble(settings, START)
+        parts.network.restore_series(
+            KnownSeries(row, f"sensor-{row:06}", "mass", "kg", START) for row in range(MANY)
+        )
+        source = Source(MANY)
+        for pairs in rounds_of_all(source, 3):
+            parts.network.apply(pairs)
+        parts.network.last_reading[:] = parts.network.heard[:] = START
+        service = Service("127.0.0.1", 0)
+        service.start()
+        publisher, connection = Publisher(parts, service), SimpleNamespace(
+            connected=True, status="", sessions_lost=0, reconnects=0, stale_acknowledgements=0,
+            last_message={}, tls_not_after=None,
+        )  # fmt: skip
+        publisher.publish(START, connection)
+        settle()
+        fetch = f"curl -s --compressed {service.url}/metrics -o /dev/null"
+        scraper = subprocess.Popen(["bash", "-c", f"while {fetch}; do sleep 5; done"])
+        waits, work = [], []
+        for step in range(STEPS):
+            began, used = time.perf_counter(), time.thread_time()
+            parts.network.apply(source.batch(PAIRS_A_STEP))
+            if step % STEPS_A_PUBLISH == STEPS_A_PUBLISH - 1:
+                publisher.publish(START, connection)
+                work.append(time.thread_time() - used)
+            waits.append(time.perf_counter() - began)
+            time.sleep(STEP_SECONDS)
+        scraper.kill()
+        scraper.wait()
+        publisher.close()
+        service.stop()
+        parts.journal.close()
+    p99 = float(np.quantile(waits, 0.99))
+    why = f"one publishing at a time on the data's thread: {statistics.median(work):.2f} s of CPU"
+    goal = Goal(
+        "longest wait of the data in 100 (p99), 100 000 series, 2000 pairs a second, scraped",
+        "the goal", 1, None, why,
+    )  # fmt: skip
+    return [Line(goal, f"{1e3 * p99:.0f} ms", "50 ms", 0.05 / p99)]
