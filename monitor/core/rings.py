@@ -37,6 +37,7 @@ WINDOW: Final = np.dtype(
     ]
 )
 _AS_IN_PAIR: Final = tuple(name for name in WINDOW.names or () if name != "u_ref")
+_AS_STATED: Final = ("id", "time", "reference_id", "value", "reference", "u")
 _RARE: Final = ("lower", "upper", "p", "crps")
 
 
@@ -84,8 +85,14 @@ class Rings:
 
     def write(self, series: Int, places: Int, rows: Records) -> None:
         """Put ``rows`` (``WINDOW``) at ``places`` of the rings of ``series``."""
-        at = series * self._length + places
-        row, rare = self._packed(rows)
+        self._write(series * self._length + places, *self._packed(rows, rows["u_ref"]))
+
+    def write_pairs(self, series: Int, places: Int, pairs: Records) -> None:
+        """Put ``pairs`` (``PAIR``) at ``places`` of the rings of ``series``."""
+        u_ref = np.hypot(pairs["u_ref"], pairs["u_pair"])
+        self._write(series * self._length + places, *self._packed(pairs, u_ref))
+
+    def _write(self, at: Int, row: Records, rare: npt.NDArray[Any]) -> None:
         self._bare[at] = row.view(self._whole)
         if self._rare is None and rare.any():
             self._rare = np.zeros((*self._shape, len(_RARE)), dtype=self._bits)
@@ -105,12 +112,13 @@ class Rings:
 
     def as_kept(self, rows: Records) -> Records:
         """Return ``rows`` (``WINDOW``) as they would be read once they are written."""
-        return self._unpacked(*self._packed(rows)) if self._is_single else rows
+        return self._unpacked(*self._packed(rows, rows["u_ref"])) if self._is_single else rows
 
-    def _packed(self, rows: Records) -> tuple[Records, npt.NDArray[Any]]:
+    def _packed(self, rows: Records, u_ref: Float) -> tuple[Records, npt.NDArray[Any]]:
         packed = np.empty(rows.size, dtype=self._row)
-        for name in self._row.names or ():
+        for name in _AS_STATED:
             packed[name] = rows[name]
+        packed["u_ref"] = u_ref
         rare = np.empty((rows.size, len(_RARE)), dtype=self._number)
         for at, name in enumerate(_RARE):
             rare[:, at] = rows[name]

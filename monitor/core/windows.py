@@ -173,7 +173,7 @@ class Windows:
         if counts.size and counts.max() > self._length:
             kept = rank >= np.repeat(counts, counts) - self._length
             pairs, rows, places = pairs[kept], rows[kept], places[kept]
-        self._rings.write(rows, places, window_rows(pairs))
+        self._rings.write_pairs(rows, places, pairs)
         self._next[series] = (self._next[series] + counts) % self._length
         self._truncated[series] |= self._count[series] + counts > self._length
         self._count[series] = np.minimum(self._count[series] + counts, self._length)
