@@ -59,7 +59,7 @@ cluster:
     metrics_port: {metrics}
 """
 CLUSTER = "local-cluster[2,1,1024]"
-WAIT_SECONDS = 240.0
+WAIT_SECONDS = 420.0
 MEMORY = ("spark.driver.memory=768m", "spark.executor.memory=768m")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol, Self
 
 from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
 from monitor.decode import DECODERS
@@ -25,14 +25,24 @@ from monitor.journal import Journal
 from monitor.logs import configure
 from monitor.sinks import Keys, outlets
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 _log: Final = logging.getLogger("monitor.cluster")
 _LOOK_SECONDS: Final = 0.5
 _FAILURE_SHOWN: Final = 2000
 
 Said = Sequence[tuple[int, results.Said]]
+
+
+class Frame(Protocol):
+    """What is asked of a batch, a frame of the engine's."""
+
+    def persist(self) -> Self:
+        """Keep it, so that it is made once."""
+
+    def unpersist(self) -> Self:
+        """Keep it no longer."""
+
+    def collect(self) -> list[Any]:
+        """Return its rows."""
 
 
 class JobError(MonitorError):
@@ -109,12 +119,12 @@ def _stopping() -> Callable[[], bool]:
 
 
 def _taking(
-    settings: Settings, hand: Hand, write: Callable[[DataFrame, str, int], None]
-) -> Callable[[int, DataFrame], None]:
+    settings: Settings, hand: Hand, write: Callable[[Any, str, int], None]
+) -> Callable[[int, Any], None]:
     """Return what is done with each batch: the table, then alerts and figures."""
     folder = settings.cluster.job.results
 
-    def take(batch: int, frame: DataFrame) -> None:
+    def take(batch: int, frame: Frame) -> None:
         began = time.time()
         frame = frame.persist()
         try:

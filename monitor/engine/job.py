@@ -63,6 +63,7 @@ _OPTIONS: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.python.daemon.module": "monitor.engine.workers",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -1,0 +1,8 @@
+"""Spark's daemon of Python workers, with the core imported before they are forked from it."""
+
+from pyspark import daemon
+
+import monitor.engine.job  # noqa: F401 - workers find it there
+
+if __name__ == "__main__":
+    daemon.manager()
