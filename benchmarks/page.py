@@ -4,7 +4,8 @@
 
 The daemon's HTTP service runs in a process of its own and publishes every two seconds a fleet in
 which every number is new, as ``monitor run`` does by default. First paint is Chromium's own
-first-contentful-paint, the median of several loads with an empty cache; weight is what came over
+first-contentful-paint, the median of several loads with an empty cache, in turns with that of a
+page with two sentences, which is what this machine takes for any page; weight is what came over
 the wire, by Chromium's resource timing. CPU is that of the service's process, publishing included,
 with the pages open (each in a profile of its own, 200 lines, server-sent events) less that without.
 """
@@ -99,8 +100,9 @@ class Served:
 
 
 def paint(browser: Browser, url: str) -> None:
-    paints, weights, requests = [], [], 0
+    paints, plain, weights, requests = [], [], [], 0
     for _ in range(LOADS):
+        plain.append(bare_paint(browser, url))
         context = browser.new_context(viewport={"width": 1360, "height": 900})
         tab = context.new_page()
         tab.goto(url)
@@ -111,10 +113,22 @@ def paint(browser: Browser, url: str) -> None:
         requests = len(sizes)
         context.close()
     print(f"  first paint   {statistics.median(paints):6.0f} ms  (goal 150; {LOADS} loads)")
+    print(f"                {statistics.median(plain):6.0f} ms  of a page with two sentences")
     print(
         f"  weight        {statistics.median(weights) / 1e3:6.1f} kB over the wire, "
         f"{requests} requests"
     )
+
+
+def bare_paint(browser: Browser, url: str) -> float:
+    """Return the first paint, in ms, of the refusal of a page that does not exist."""
+    context = browser.new_context(viewport={"width": 1360, "height": 900})
+    tab = context.new_page()
+    tab.goto(f"{url}/nothing")
+    tab.wait_for_function(f"() => {PAINT.removesuffix('.startTime')} !== undefined")
+    seen = float(tab.evaluate(PAINT))
+    context.close()
+    return seen
 
 
 def watched(browser: Browser, served: Served, pages: int, seconds: float) -> None:
