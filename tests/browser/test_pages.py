@@ -19,6 +19,7 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
 PATHS = [
     "/",
     "/ranking",
+    "/compare?quantity=mass&a=cart-03",
     "/series/cart-03/mass",
     "/alerts",
     "/doctor",
