@@ -137,11 +137,25 @@ def in_event_order(pairs: Records) -> Records:
 
     ``pairs`` are changes in the order they were made; of rows with one id the last one counts.
     """
-    last_first = pairs[::-1]
-    names = np.stack([last_first["series"].astype(np.uint64), last_first["id"]])
-    _, first = np.unique(names, axis=1, return_index=True)
-    latest = last_first[np.sort(first)]
-    standing = latest[~latest["removed"]]
+    standing = _latest(pairs)
     order = np.lexsort((standing["id"], standing["time"], standing["series"]))
-    ordered: Records = standing[order]
-    return ordered
+    return _rows(standing, order)
+
+
+def _latest(pairs: Records) -> Records:
+    """Return the last row of each pair, in any order, without those that were removed."""
+    identities = np.sort(pairs["id"])
+    if (identities[1:] == identities[:-1]).any():
+        order = np.lexsort((pairs["id"], pairs["series"]))  # later rows of a pair come later
+        series, identities = pairs["series"][order], pairs["id"][order]
+        is_last = np.ones(order.size, dtype=np.bool_)
+        is_last[:-1] = (series[1:] != series[:-1]) | (identities[1:] != identities[:-1])
+        pairs = _rows(pairs, order[is_last])
+    removed = pairs["removed"]
+    return _rows(pairs, np.flatnonzero(~removed)) if removed.any() else pairs
+
+
+def _rows(pairs: Records, which: Int) -> Records:
+    """Return some rows, copied whole: many times quicker than field by field."""
+    bare = np.dtype((np.void, pairs.dtype.itemsize))
+    return pairs.view(bare).take(which).view(pairs.dtype)
