@@ -13,6 +13,8 @@ import pytest
 from harness.kafka import need_log
 from harness.programs import need
 
+from monitor.cli import main
+
 PROJECT = Path(__file__).parents[2]
 
 
@@ -63,3 +65,22 @@ def test_nothing_of_the_cluster_is_imported_by_the_daemon():
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_check_config_says_what_settings_mean_to_a_cluster_where_there_is_one(tmp_path, capsys):
+    settings = tmp_path / "s.yaml"
+    for text, lines in (("cluster: {blocks: 64}\n", 10), ("journal: {path: j}\n", 0)):
+        settings.write_text(text)
+        assert main(["check-config", str(settings)]) == 0
+        said = capsys.readouterr().out.splitlines()
+
+        assert said[0].endswith("no mistakes")
+        assert sum("bridge and cluster:" in line for line in said[1:]) == lines
+
+
+def test_more_partitions_than_blocks_are_a_mistake_with_its_place(tmp_path, capsys):
+    settings = tmp_path / "s.yaml"
+    settings.write_text("cluster: {blocks: 2, log: {partitions: 3}}\n")
+
+    assert main(["check-config", str(settings)]) == 2
+    assert "cluster.log.partitions: is more than there are blocks" in capsys.readouterr().out
