@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
-# `make bench` runs every row of the table in docs/performance.md (about twenty minutes), `make bench
+# `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.

@@ -56,9 +56,14 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
 
 
+def figure(value: float) -> str:
+    """Return a number with three digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
 def line(
     goal: Goal, ours: Sequence[float], theirs: Sequence[float], unit: str, scale: float = 1.0
 ) -> Line:
     """Return the line of rounds in turn; ``scale`` makes ``unit`` of what was measured."""
-    mine, other = (f"{scale * statistics.median(each):.3g} {unit}" for each in (ours, theirs))
+    mine, other = (f"{figure(scale * statistics.median(each))} {unit}" for each in (ours, theirs))
     return Line(goal, mine, other, ratio(ours, theirs))
