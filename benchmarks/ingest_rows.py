@@ -82,7 +82,9 @@ def _share_taken(
 ) -> float:
     """Return the share of the messages that a subscriber took, 1 for one that does not say."""
     if isinstance(subscriber, Monitor):
-        time.sleep(1.5 * PUBLISH_SECONDS)
+        deadline = time.monotonic() + 10.0 * PUBLISH_SECONDS
+        while subscriber.received() - counted < len(made) and time.monotonic() < deadline:
+            time.sleep(PUBLISH_SECONDS)
         return (subscriber.received() - counted) / len(made)
     taken = subscriber.taken() if isinstance(subscriber, Program) else None
     return 1.0 if taken is None else taken / units  # the peers that count take readings only
