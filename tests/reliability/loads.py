@@ -24,6 +24,8 @@ from .scenes import Field
 
 _MIB: Final = 1024.0
 _STEADY_A_SECOND: Final = 2000
+# Windows fill at first: what an hour would add is told of a longer time only.
+_WHOLE_SECONDS: Final = 600.0
 _FLOOD_ROUNDS: Final = 200
 _WARM_SHARE: Final = 0.25
 
@@ -117,9 +119,10 @@ class Steady(NamedTuple):
         return 3600.0 * float(np.polyfit(self.seconds[half:], self.resident[half:], 1)[0])
 
     def __str__(self) -> str:
+        slope = f" ({self.slope:+.1f} MiB/h)" if self.seconds[-1] >= _WHOLE_SECONDS else ""
         return (
             f"{self.seconds[-1]:.0f} s; resident {self.resident[0]:.0f} to "
-            f"{self.resident[-1]:.0f} MiB, {self.slope:+.1f} MiB/h; "
+            f"{self.resident[-1]:.0f} MiB{slope}; "
             f"{max(self.descriptors)} descriptors, {max(self.threads)} threads"
         )
 
