@@ -6,6 +6,7 @@ a message of the reading process, publishing every two seconds included.
 
 from __future__ import annotations
 
+import atexit
 import json
 import random
 import sys
@@ -182,7 +183,7 @@ def tls() -> list[Line]:
         port = free_port()
         (folder / "broker").mkdir()
         more = f"listener {port} 127.0.0.1\ncertfile {certificate}\nkeyfile {key}"
-        broker = Mosquitto(folder / "broker", more)
+        broker = _ended_with_us(Mosquitto(folder / "broker", more))
         trust = f'tls: {{ca_file: "{authority.ca_file}"}}'
         own = Monitor(folder / "own", port, mqtt=trust)
         peer = mosquitto_sub(port, 1, authority.ca_file)
@@ -284,4 +285,10 @@ def _at_rate(port: int, made: Sequence[bytes], rate: float) -> None:
 def _broker(name: str) -> tuple[Path, Mosquitto]:
     folder = Path(name)
     (folder / "broker").mkdir()
-    return folder, Mosquitto(folder / "broker")
+    return folder, _ended_with_us(Mosquitto(folder / "broker"))
+
+
+def _ended_with_us(broker: Mosquitto) -> Mosquitto:
+    """Let a broker end with this process, whatever fails before."""
+    atexit.register(broker.stop)
+    return broker

@@ -5,6 +5,7 @@ Processor time is that of all threads of a process, in nanoseconds where Linux t
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -86,6 +87,7 @@ class Monitor:
     def start(self) -> int:
         """Start it; what waits for it at the broker is taken first."""
         self.daemon.start()
+        atexit.register(self.daemon.kill)  # whatever fails before it is stopped
         assert self.daemon.process is not None
         before, now = -1.0, self.received()
         while now != before:  # MQTT 3.1.1 keeps what came meanwhile
@@ -127,6 +129,7 @@ class Program:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        atexit.register(self.stop)
         time.sleep(2.0)
         if self._process.poll() is not None:
             sys.exit(f"{self.name} ended at once: {' '.join(self._command)}")
