@@ -14,6 +14,7 @@ import os
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -28,7 +29,6 @@ from monitor.web.access import certificate_of
 USER: Final = "MONITOR_HTTP_USER"
 PASSWORD: Final = "MONITOR_HTTP_PASSWORD"  # noqa: S105 - the name of a variable
 _TIMEOUT_SECONDS: Final = 30.0
-_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - to ask, not to listen
 _CERTIFICATE_END: Final = "-----END CERTIFICATE-----"
 
 
@@ -57,7 +57,7 @@ class Door(NamedTuple):
         """
         web_config = settings.http.web_config
         shown = None if web_config is None else certificate_of(Path(web_config))
-        host = _ANYWHERE.get(settings.http.host, settings.http.host)
+        host = _asked_at(settings.http.host)
         place = f"[{host}]" if ":" in host else host
         scheme = "http" if shown is None else "https"
         tls = None if shown is None else _trusting_one(shown)
@@ -224,3 +224,14 @@ def _distrust(error: ssl.SSLError) -> str:
             "--ca. If it was renewed, the daemon shows the new one after a restart"
         )
     return f"does not speak TLS ({error.reason}); was it restarted since http.web_config was set?"
+
+
+def _asked_at(host: str) -> str:
+    """Return where a daemon that listens at ``host`` is asked: on loopback if it is everywhere."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host
+    return "::1" if address.version == 6 else "127.0.0.1"

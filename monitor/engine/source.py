@@ -88,7 +88,8 @@ class LogReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield one row for each block that the range says something to."""
-        assert isinstance(partition, Range)  # noqa: S101 - as :meth:`partitions` made it
+        if not isinstance(partition, Range):
+            raise TypeError(f"{partition!r} is no range of this source")
         settings = _settings(self._text)
         blocks, partitions = settings.cluster.blocks, settings.cluster.log.partitions
         own = range(partition.partition, blocks, partitions)

@@ -66,5 +66,6 @@ def document(found: Sequence[Found], share: str) -> str:
 
 def _rows() -> Iterable[str]:
     for number, row in enumerate(CATALOGUE, 1):
-        tests = ", ".join(f"`{test}`" for test in row.shown_by)
+        shown = (f"tests/{each}" if "::" in each else each for each in row.shown_by)
+        tests = ", ".join(f"`{each}`" for each in shown)
         yield f"| {number} | {row.failure} | {row.behaviour} | {tests} |\n"
