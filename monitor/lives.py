@@ -29,7 +29,7 @@ _log: Final = logging.getLogger("monitor")
 
 
 class Plan(NamedTuple):
-    """What a settings file comes to, with everything checked that can be before it is used."""
+    """What a settings file comes to: nothing of it has begun to work."""
 
     settings: Settings
     source: MqttSource
@@ -41,7 +41,6 @@ def plan(path: str) -> Plan:
     settings = load(path, decoders=DECODERS)
     credentials = resolve_secret(settings, path)
     keys = Keys(credentials, resolve_sink_secrets(settings, path))
-    plan_of(settings)
     return Plan(settings, MqttSource(mqtt_settings(settings, credentials)), outlets(settings, keys))
 
 
@@ -98,6 +97,8 @@ class Lives:
         return True
 
     def _check(self, settings: Settings) -> None:
+        """Raise MonitorError where a life could not begin with these settings."""
+        plan_of(settings)
         if settings.journal.path != self._plan.settings.journal.path:
             raise MonitorError(
                 f"{self._path}: journal.path is another one; stop the daemon and start it again"

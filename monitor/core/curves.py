@@ -200,6 +200,12 @@ def _rounding(of_means: Callable[[Float], Float], rows: Float) -> float:
     return float(np.sum(np.abs(of_means(moved) - of_means(means))))
 
 
+def _apart(of_means: Callable[[Float], Float], a: Float, b: Float) -> tuple[float, float]:
+    """Return how far the statistics of two sets of rows are apart, and from where they tie."""
+    difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
+    return difference, abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
+
+
 def permutation_test(
     one: tuple[Float, ...],
     other: tuple[Float, ...],
@@ -218,10 +224,9 @@ def permutation_test(
     """
     a, b = np.stack(one, axis=1), np.stack(other, axis=1)
     n, total, change = a.shape[0], (a + b).sum(axis=0), b - a
-    difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
+    difference, least = _apart(of_means, a, b)
     random = np.random.Generator(np.random.SFC64(seed))
     blocks = np.add.reduceat(change, np.arange(0, n, block), axis=0)
-    least = abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
     extreme, portion = 0, max(1, PORTION // blocks.shape[0])
     for begin in range(0, replicates, portion):
         size = (min(portion, replicates - begin), blocks.shape[0])
@@ -248,13 +253,12 @@ def shuffle_test(
     ones, may be those of the first set.
     """
     a, b = np.stack(one, axis=1), np.stack(other, axis=1)
-    difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
+    difference, least = _apart(of_means, a, b)
     parts = [(each, np.arange(0, each.shape[0], block)) for each in (a, b)]
     sums = np.concatenate([np.add.reduceat(each, at, axis=0) for each, at in parts])
     sizes = np.concatenate([np.diff(at, append=each.shape[0]) for each, at in parts])
     first, count, total = parts[0][1].size, a.shape[0] + b.shape[0], sums.sum(axis=0)
     random = np.random.Generator(np.random.SFC64(seed))
-    least = abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
     extreme, portion = 0, max(1, PORTION // sizes.size)
     for begin in range(0, replicates, portion):
         lines = min(portion, replicates - begin)

@@ -18,10 +18,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from monitor.engine.results import Fleet, Said
 from monitor.engine.telemetry import counter, gauge
 from monitor.exposition import Exposition
-from monitor.journal import Journal, Told
+from monitor.journal import Journal
 from monitor.sinks.dispatch import Dispatch
 from monitor.sinks.outlet import Outlet
-from monitor.transition import FIRING, PENDING, Transition
+from monitor.transition import Transition
 
 BATCH: Final = "batch"  # its place among the deliveries of the journal
 
@@ -42,17 +42,9 @@ class Teller(Dispatch):
         numbered = [
             msgspec.structs.replace(each, seq=last + at) for at, each in enumerate(new, start=1)
         ]
-        told = [
-            Told(
-                each.seq,
-                (each.sensor, each.quantity, each.alert),
-                each.after in (PENDING, FIRING),
-                self._encode(each),
-            )
-            for each in numbered
-        ]
-        self._log.write(told, {BATCH: max(batch, self._done.get(BATCH, -1))})
-        self._done[BATCH] = max(batch, self._done.get(BATCH, -1))
+        done = max(batch, self._done.get(BATCH, -1))
+        self._log.write(self._told(numbered), {BATCH: done})
+        self._done[BATCH] = done
         self._ledger.take(numbered)
         for each in numbered:
             self.transitions[each.alert, each.after] += 1

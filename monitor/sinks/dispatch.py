@@ -102,7 +102,19 @@ class Dispatch:
         outlet.start(done)
 
     def _write(self, found: Iterable[Transition]) -> None:
-        told = [
+        done = {
+            outlet.name: at
+            for outlet in self._outlets
+            if (at := outlet.done) != self._done.get(outlet.name)
+        }
+        told = self._told(found)
+        if told or done:
+            self._log.write(told, done)
+            self._done.update(done)
+
+    def _told(self, found: Iterable[Transition]) -> list[Told]:
+        """Return transitions as the journal keeps them."""
+        return [
             Told(
                 each.seq,
                 (each.sensor, each.quantity, each.alert),
@@ -111,14 +123,6 @@ class Dispatch:
             )
             for each in found
         ]
-        done = {
-            outlet.name: at
-            for outlet in self._outlets
-            if (at := outlet.done) != self._done.get(outlet.name)
-        }
-        if told or done:
-            self._log.write(told, done)
-            self._done.update(done)
 
     def _fill(self, outlet: Outlet) -> None:
         """Put into an outlet's queue what it has room for."""

@@ -32,6 +32,9 @@ STATE: Final = rf"^({'|'.join(STATES)})?$"
 Name = Annotated[str, Path(max_length=128)]
 StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
 GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
+QuantityText = Annotated[
+    str, Query(max_length=128, description="By default the one most series have.")
+]
 WordsText = Annotated[
     str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
 ]
@@ -181,9 +184,7 @@ def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
     @router.get("/ranking", responses=described(schema.RankingTable))
     async def ranked(
         request: Request,
-        quantity: Annotated[
-            str, Query(max_length=128, description="By default the one most series have.")
-        ] = "",
+        quantity: QuantityText = "",
         group: GroupText = None,
         sensor: Annotated[
             list[str] | None, Query(max_length=100, description="Some sensors; may be repeated.")
@@ -201,9 +202,7 @@ def _add_comparison(router: APIRouter, service: Service, league: League) -> None
     @router.get("/compare", responses=described(schema.Comparison))
     async def compare(
         request: Request,
-        quantity: Annotated[
-            str, Query(max_length=128, description="By default the one most series have.")
-        ] = "",
+        quantity: QuantityText = "",
         a: Annotated[
             str, Query(max_length=128, description="A sensor; by default the first.")
         ] = "",
