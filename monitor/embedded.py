@@ -38,7 +38,7 @@ exec 3<&0
 (read -r _ <&3; : >"$2/over"; kill "$broker") 2>/dev/null & watch=$!
 wait "$broker"; code=$?
 kill "$watch" 2>/dev/null
-[ -e "$2/over" ] && rm -rf -- "$2"
+[ -e "$2/over" ] && command -p rm -rf -- "$2"
 exit "$code"
 """
 _LISTENING: Final = re.compile(r"Listening for MQTT clients on mqtt://127\.0\.0\.1:(\d+)")

@@ -118,7 +118,11 @@ def test_a_one_command_shows_a_fleet_without_broker_docker_or_database(tmp_path)
     assert demo.wait(20.0) == 0
     assert "What is true, and found" in last
     asked = subprocess.run(
-        ["make", "--dry-run", "demo"], cwd=PROJECT, check=True, capture_output=True, text=True
+        ["make", "--no-print-directory", "--dry-run", "demo"],
+        cwd=PROJECT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert re.search(r"monitor demo\s*$", asked.stdout)
 

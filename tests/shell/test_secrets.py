@@ -11,6 +11,7 @@ from pathlib import Path
 import bcrypt
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
+from harness.programs import until
 
 from monitor.cli import main
 
@@ -68,6 +69,7 @@ def test_a_canary_is_in_no_log_page_metric_or_file_of_the_daemons(tmp_path: Path
     )
     try:
         daemon.start(ready=False)
+        until("the first metrics are out", lambda: b"\nmonitor_" in shown(daemon, ("/metrics",)))
         pages = shown(daemon, PATHS)
         assert daemon.stop() == 0
     finally:
