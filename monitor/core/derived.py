@@ -25,7 +25,7 @@ from monitor.core.overview import Known, Overview
 from monitor.core.pairing import Pairing
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.core.stations import Stations
+from monitor.core.stations import Gathered, IsShared, Station, Stations, gathered, shared
 from monitor.core.statistics import compute, live_statistics
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.windows import History, Windows
@@ -80,9 +80,28 @@ class Derived:
         """Note that the windows of ``series`` changed."""
         self._evaluation.mark(series)
 
-    def forget(self, row: int) -> None:
-        """Note that the past of a series is another now."""
-        self._overview.thresholds.forget(row)
+    def forget(self, row: int, since: float = -math.inf) -> None:
+        """Note that from an event time on the past of a series is another now."""
+        self._overview.thresholds.forget(row, since)
+
+    def shared_references(
+        self, concerned: Int, is_shared: IsShared
+    ) -> list[tuple[Station, Gathered | None]]:
+        """Return the references that are shared; gathered where one of ``concerned`` meets them."""
+        ground = self._ground
+        return [
+            (
+                station,
+                gathered(station, ground.frames.last, ground.frames.columns, self._told)
+                if np.isin(station.rows, concerned).any()
+                else None,
+            )
+            for station in shared(ground.pairing.buckets, is_shared)
+        ]
+
+    def _told(self, row: int) -> tuple[str, float]:
+        rules = self._ground.rules[row]
+        return rules.unit, rules.patience
 
     @property
     def thresholds(self) -> Thresholds:
@@ -121,7 +140,7 @@ class Derived:
             ground.pairing.buckets,
             ground.frames.last,
             ground.frames.columns,
-            lambda row: (ground.rules[row].unit, ground.rules[row].patience),
+            self._told,
         )
         return self._overview.snapshot(self._known(now, arrivals), touched)
 
@@ -172,15 +191,18 @@ class Derived:
             baseline=self._baseline,
         )
 
-    def _baseline(self, row: int, metric: str, pairs: int) -> float:
-        """Return a live statistic of the first pairs of a series' epoch, NaN if there are fewer."""
+    def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:
+        """Return a live statistic of the first pairs of a series' epoch and the last one's time.
+
+        NaN if there are fewer.
+        """
         ground = self._ground
         history = ground.history(row)
         since = np.searchsorted(history["time"], ground.windows.epoch(row))
         first = ground.windows.as_kept(history[since : since + pairs])
         if first.size < pairs:
-            return math.nan
+            return math.nan, math.nan
         one = np.array([row])
         statistic = live_statistics(ground.frames.densities(one)[0])[metric]
         known = ground.frames.columns(one, np.zeros(1, np.int64), first)
-        return float(compute(known, [statistic])[statistic][0])
+        return float(compute(known, [statistic])[statistic][0]), float(first["time"][-1])

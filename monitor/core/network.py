@@ -51,6 +51,7 @@ from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.stations import Gathered, IsShared, Station
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import Precision, Windows
@@ -227,7 +228,7 @@ class Network:
             rows = series[disturbed]
             for row, time in zip(rows.tolist(), since[disturbed].tolist(), strict=True):
                 self.watch.disturb(row, time)
-                self._derived.forget(row)
+                self._derived.forget(row, time)
             newer = newer[~np.isin(newer["series"], rows)]
         self._transitions += self.watch.step(newer)
         self._derived.mark(series)
@@ -282,6 +283,15 @@ class Network:
     def thresholds(self) -> Thresholds:
         """Return who is beyond which threshold."""
         return self._derived.thresholds
+
+    def shared_references(
+        self, concerned: Int, is_shared: IsShared
+    ) -> list[tuple[Station, Gathered | None]]:
+        """Return the references of which ``is_shared(subject, series)`` and what is known of them.
+
+        It is gathered where one of the ``concerned`` series meets them, else None.
+        """
+        return self._derived.shared_references(concerned, is_shared)
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""

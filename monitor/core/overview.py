@@ -46,7 +46,7 @@ class Known(NamedTuple):
     intervals_only: Bool
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
-    baseline: Callable[[int, str, int], float]  # (row, statistic, how many of its first pairs)
+    baseline: Callable[[int, str, int], tuple[float, float]]  # as Judged has it
 
 
 class Overview:

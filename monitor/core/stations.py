@@ -8,7 +8,7 @@ reference that is told of under several subjects is one where its messages say s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from monitor.core.columns import Columns
 from monitor.core.lanes import Bucket, Scope
 from monitor.core.model import Bool, Int, Records
 from monitor.core.remedies import Estimate
-from monitor.core.suspects import PAIRS, SENSORS_MIN, Suspect, met, suspect
+from monitor.core.suspects import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
 
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
 
@@ -25,6 +25,8 @@ Buckets = Mapping[tuple[str, str, str], Bucket]
 # (series, last pairs of each) -> (those that have any, starts, rows)
 Gather = Callable[[Int, int], tuple[Int, Int, Records]]
 Complete = Callable[[Int, Int, Records], Columns]
+# (subject, series) -> whether it is shared; the subject is "" where a reference has a name
+IsShared = Callable[[str, Collection[int]], bool]
 
 
 class Station(NamedTuple):
@@ -42,16 +44,33 @@ class Station(NamedTuple):
     by_id: bool = False
 
 
-def shared(buckets: Buckets) -> list[Station]:
-    """Return the references that at least five series share."""
+class Gathered(NamedTuple):
+    """The last pairs (``MEETING``) of the series of one reference, those that are its own.
+
+    Series are in the order of their numbers, the pairs of each in event order; ``unit`` and
+    ``patience`` are those of the first series.
+    """
+
+    pairs: Records
+    unit: str
+    patience: float
+
+
+def _of_many(subject: str, series: Collection[int]) -> bool:
+    del subject
+    return len(series) >= SENSORS_MIN
+
+
+def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
+    """Return the references that several series share, at least five if nothing else is said."""
     scopes: dict[int, Scope] = {}
     named: dict[tuple[str, str], list[Bucket]] = {}
     for (quantity, subject, _), bucket in buckets.items():
         if bucket.scope.times:
             scopes[id(bucket.scope)] = bucket.scope
-        if len(bucket.scope.series) >= SENSORS_MIN:
+        if is_shared(subject, bucket.scope.series):
             named.setdefault((quantity, subject), []).append(bucket)
-    by_id = _by_id(buckets)
+    by_id = _by_id(buckets, is_shared)
     if not (named or by_id):
         return []
     referred: dict[int, int] = {}
@@ -68,7 +87,7 @@ def shared(buckets: Buckets) -> list[Station]:
     ]
 
 
-def _by_id(buckets: Buckets) -> dict[tuple[str, str], list[Bucket]]:
+def _by_id(buckets: Buckets, is_shared: IsShared) -> dict[tuple[str, str], list[Bucket]]:
     """Return by (quantity, reference_id) where there are references that have one."""
     found: dict[tuple[str, str], list[Bucket]] = {}
     for (quantity, _, _), bucket in buckets.items():
@@ -78,7 +97,7 @@ def _by_id(buckets: Buckets) -> dict[tuple[str, str], list[Bucket]]:
     return {
         key: those
         for key, those in found.items()
-        if len({row for each in those for row in each.scope.series}) >= SENSORS_MIN
+        if is_shared("", {row for each in those for row in each.scope.series})
     }
 
 
@@ -161,50 +180,77 @@ class Stations:
                 self._found[station.quantity, station.reference] = found
 
 
+def tail(series: int) -> int:
+    """Return how many of its last pairs each of so many series tells of their reference."""
+    return max(_TAIL_MIN, 2 * PAIRS // series)
+
+
+def gathered(
+    station: Station,
+    gather: Gather,
+    complete: Complete,
+    told: Callable[[int], tuple[str, float]],
+) -> Gathered | None:
+    """Return what the series of one reference tell of it, None if they have no pairs of it."""
+    present, starts, rows = gather(station.rows, tail(station.rows.size))
+    counts = np.diff(starts, append=rows.size)
+    series = np.repeat(present, counts)
+    back = np.repeat(starts + counts, counts) - np.arange(rows.size) - 1
+    theirs = np.isin(series, station.rows[station.alone])
+    theirs |= np.isin(rows["reference_id"], station.measured)
+    series, rows, back = series[theirs], rows[theirs], back[theirs]
+    if not series.size:
+        return None
+    present, begins = np.unique(series, return_index=True)
+    columns = complete(present, begins, rows)
+    pairs = np.zeros(series.size, dtype=MEETING)
+    pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
+    for name in ("time", "reference", "error", "u_eff", "u_ref"):
+        pairs[name] = getattr(columns, name)
+    return Gathered(pairs, *told(int(present[0])))
+
+
+def examined(
+    pairs: Records, patience: float, *, by_id: bool
+) -> tuple[Estimate, float, int, int] | None:
+    """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
+
+    ``pairs`` (``MEETING``) are in order of (series, time).
+    """
+    if np.unique(pairs["series"]).size < SENSORS_MIN:
+        return None
+    found = suspect(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
+    if found is None:
+        return None
+    (value, lower, upper), since, sensors, agree = found
+    return Estimate(-value, -upper, -lower), since, sensors, agree
+
+
 def _examine(
     station: Station,
     gather: Gather,
     complete: Complete,
     told: Callable[[int], tuple[str, float]],
 ) -> Suspect | None:
-    tail = max(_TAIL_MIN, 2 * PAIRS // station.rows.size)
-    present, starts, rows = gather(station.rows, tail)
-    series = np.repeat(present, np.diff(starts, append=rows.size))
-    theirs = np.isin(series, station.rows[station.alone])
-    theirs |= np.isin(rows["reference_id"], station.measured)
-    series, rows = series[theirs], rows[theirs]
-    present, begins = np.unique(series, return_index=True)
-    if present.size < SENSORS_MIN:
+    known = gathered(station, gather, complete, told)
+    found = None if known is None else examined(known.pairs, known.patience, by_id=station.by_id)
+    if known is None or found is None:
         return None
-    unit, patience = told(int(present[0]))
-    rounds = _rounds(series, rows) if station.by_id else rows["reference_id"]
-    pairs = met(complete(present, begins, rows), series, rounds)
-    found = suspect(pairs, patience)
-    if found is None:
-        return None
-    (value, lower, upper), since, sensors, agree = found
-    estimate = Estimate(-value, -upper, -lower)
     return Suspect(
-        station.reference,
-        station.quantity,
-        unit,
-        estimate,
-        since,
-        sensors,
-        agree,
-        tuple(station.rows.tolist()),
+        station.reference, station.quantity, known.unit, *found, tuple(station.rows.tolist())
     )
 
 
-def _rounds(series: Int, rows: Records) -> Int:
+def _rounds(pairs: Records) -> Int:
     """Return which measurement each pair is of, where its name differs from subject to subject.
 
     One measurement has one value and uncertainty, and a series meets it once: the k-th pair of a
     series with a value belongs to the k-th measurement of that value.
     """
-    stated = np.stack([rows["reference"], rows["u_ref"]])
+    series = pairs["series"]
+    stated = np.stack([pairs["reference"], pairs["u_ref"]])
     value = np.unique(stated, axis=1, return_inverse=True)[1].ravel()
-    order = np.lexsort((rows["time"], series, value))
+    order = np.lexsort((pairs["time"], series, value))
     first = np.ones(order.size, np.bool_)
     first[1:] = (np.diff(value[order]) != 0) | (np.diff(series[order]) != 0)
     begins = np.flatnonzero(first)

@@ -15,10 +15,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from monitor.core.bets import CLIP, FAMILIES, whitening
-from monitor.core.columns import Columns
 from monitor.core.detection import Detector
 from monitor.core.lifecycle import FIRING
-from monitor.core.model import Float, Int
+from monitor.core.model import Float, Int, Records
 from monitor.core.remedies import LEVEL, Estimate
 from monitor.core.segments import change_point
 from monitor.core.verdicts import day, numbers
@@ -60,6 +59,18 @@ class Suspect(NamedTuple):
         return f"{told}, since {day(self.since)}: {those} disagree in the same direction"
 
 
+# A pair of a reference as it is judged: ``series`` is any number in the order of the series,
+# ``back`` counts from the newest pair of the series' window, ``measured`` names the measurement.
+MEETING: Final = np.dtype(
+    [
+        ("series", np.int64),
+        ("back", np.int64),
+        ("measured", np.uint64),
+        *((name, np.float64) for name in ("time", "reference", "error", "u_eff", "u_ref")),
+    ]
+)
+
+
 class Met(NamedTuple):
     """Pairs of one reference in order of (round, time): series, round and what was measured."""
 
@@ -82,19 +93,20 @@ class Met(NamedTuple):
         )
 
 
-def met(pairs: Columns, series: Int, rounds: Int) -> Met:
-    """Return the last pairs of one reference; ``rounds`` names the measurement of each pair."""
-    kept = np.argsort(pairs.time, kind="stable")
+def met(pairs: Records, rounds: Int) -> Met:
+    """Return the last pairs (``MEETING``) of one reference; ``rounds`` names what each is of."""
+    series, time = pairs["series"], pairs["time"]
+    kept = np.argsort(time, kind="stable")
     _, first = np.unique(np.stack([rounds[kept], series[kept]]), axis=1, return_index=True)
     kept = kept[np.sort(first)]
     names, number = np.unique(rounds[kept], return_inverse=True)
     begun, shared = np.full(names.size, np.inf), np.full(names.size, np.inf)
-    np.minimum.at(begun, number, pairs.time[kept])
-    np.minimum.at(shared, number, pairs.u_ref[kept])
-    order = np.lexsort((series[kept], pairs.time[kept], number, begun[number]))[-PAIRS:]
+    np.minimum.at(begun, number, time[kept])
+    np.minimum.at(shared, number, pairs["u_ref"][kept])
+    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-PAIRS:]
     kept, number = kept[order], number[order]
-    own = np.sqrt(np.maximum(pairs.u_eff[kept] ** 2 - shared[number] ** 2, 0.0))
-    return Met(series[kept], rounds[kept], pairs.time[kept], pairs.error[kept], own, shared[number])
+    own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
+    return Met(series[kept], rounds[kept], time[kept], pairs["error"][kept], own, shared[number])
 
 
 def innovations(pairs: Met) -> Float:

@@ -8,6 +8,7 @@ alarms and delays stand in docs/detection.md. Time is that of the pairs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -21,6 +22,8 @@ from monitor.core.snapshot import SeriesName
 Against = Literal["absolute", "expected", "baseline", "fleet_median"]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
+# (series, statistic, how many of its first pairs, its value over them, time of the last of them)
+Bases = list[tuple[int, str, int, float, float]]
 LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
 
 # What a statistic is divided by, or which one is the ratio already, against "expected".
@@ -65,7 +68,8 @@ class Judged(NamedTuple):
     """What thresholds look at, one entry a series in each column.
 
     ``shown`` marks series whose statistics are of now; ``baseline(row, statistic, pairs)`` gives
-    a statistic of a series' first pairs, NaN while there are fewer.
+    a statistic of a series' first pairs and the time of the last of them, NaN while there are
+    fewer.
     """
 
     names: Sequence[SeriesName]
@@ -73,7 +77,7 @@ class Judged(NamedTuple):
     pairs: Int
     last_pair: Float
     shown: Bool
-    baseline: Callable[[int, str, int], float]
+    baseline: Callable[[int, str, int], tuple[float, float]]
 
 
 @dataclass
@@ -98,7 +102,7 @@ class Thresholds:
             each.name: _State(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
             for each in self._thresholds
         }
-        self._baselines: dict[tuple[int, str, int], float] = {}
+        self._baselines: dict[tuple[int, str, int], tuple[float, float]] = {}
         self._names: Sequence[SeriesName] = ()
         self._recalled: dict[tuple[str, str, str], tuple[float, bool]] = {}
         self.changed = 0
@@ -120,10 +124,20 @@ class Thresholds:
             for name, sensor, quantity, since, active in crossings
         }
 
-    def forget(self, row: int) -> None:
-        """Let the first pairs of a series be looked up again: they are others now."""
+    def bases(self) -> Bases:
+        """Return what was found of first pairs, for :meth:`recall_bases`."""
+        return [(*key, *found) for key, found in self._baselines.items()]
+
+    def recall_bases(self, bases: Bases) -> None:
+        """Know what was found of first pairs, which may be gone by now."""
+        for row, statistic, pairs, value, until in bases:
+            self._baselines[row, statistic, pairs] = value, until
+
+    def forget(self, row: int, since: float = -math.inf) -> None:
+        """Look up the first pairs of a series again: from ``since`` on its past is another now."""
         for key in [key for key in self._baselines if key[0] == row]:
-            del self._baselines[key]
+            if self._baselines[key][1] >= since:
+                del self._baselines[key]
 
     def judge(self, seen: Judged) -> dict[str, Bool]:
         """Return for each threshold which series are beyond it for long enough."""
@@ -186,9 +200,9 @@ class Thresholds:
             found = self._baselines.get(key)
             if found is None:
                 found = seen.baseline(*key)
-                if np.isfinite(found):
+                if np.isfinite(found[0]):
                     self._baselines[key] = found
-            base[row] = found or np.nan
+            base[row] = found[0] or np.nan
         return base
 
 

@@ -28,7 +28,7 @@ def seen(values, last_pair=0.0, pairs=100, *, shown=True, baseline=None, **other
         np.full(count, pairs),
         np.full(count, float(last_pair)),
         np.full(count, shown),
-        baseline or (lambda *_: math.nan),
+        baseline or (lambda *_: (math.nan, math.nan)),
     )
 
 
@@ -99,7 +99,7 @@ def test_against_its_first_pairs_which_are_looked_up_once():
 
     def baseline(row, statistic, pairs):
         asked.append((row, statistic, pairs))
-        return 2.0
+        return 2.0, 50.0
 
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.4)
     thresholds = Thresholds([limit])
@@ -110,9 +110,19 @@ def test_against_its_first_pairs_which_are_looked_up_once():
 
     assert told == [[False, False], [True, False]]
     assert asked == [(0, "score_crps_mean", 100), (1, "score_crps_mean", 100)]
-    thresholds.forget(0)
-    thresholds.judge(seen([3.0, 1.0], baseline=baseline))
-    assert len(asked) == 3
+    for since, looked_up in ((60.0, 2), (50.0, 3)):
+        thresholds.forget(0, since)
+        thresholds.judge(seen([3.0, 1.0], baseline=baseline))
+        assert len(asked) == looked_up
+
+
+def test_what_was_found_of_first_pairs_that_are_gone_is_known_again():
+    limit = Threshold("worse", "score_crps_mean", "baseline", above=1.4)
+    before, after = Thresholds([limit]), Thresholds([limit])
+    before.judge(seen([1.0], baseline=lambda *_: (2.0, 50.0)))
+    after.recall_bases(before.bases())
+
+    assert after.judge(seen([3.0]))["worse"].tolist() == [True]
 
 
 @pytest.mark.parametrize(("sensors", "meant"), [(("s0", "s2*"), [0, 2]), (("*",), [0, 1, 2])])
