@@ -43,12 +43,11 @@ def serve(series: int) -> None:
 
     from harness.yard import fleet  # noqa: PLC0415
 
-    from monitor.exposition import Exposition  # noqa: PLC0415
     from monitor.web import Page, Service  # noqa: PLC0415
 
-    service, exposition, random = Service("127.0.0.1", 0), Exposition(), np.random.default_rng(1)
+    service, random = Service("127.0.0.1", 0), np.random.default_rng(1)
     now = fleet(series)
-    service.publish(Page(exposition.render(now), now))
+    service.publish(Page(now))
     service.start()
     print(service.url, flush=True)
 
@@ -64,7 +63,7 @@ def serve(series: int) -> None:
             for name, values in now.statistics.items()
         }
         now = replace(now, time=now.time + PUBLISH_SECONDS, statistics=moved)
-        service.publish(Page(exposition.render(now), now))
+        service.publish(Page(now))
 
 
 class Served:

@@ -80,7 +80,7 @@ def scrape() -> list[Line]:
     """A real Prometheus with its default time-out on a page of 10^6 samples, packed by gzip."""
     now = fleet(SERIES)
     service = Service("127.0.0.1", 0)
-    service.publish(Page(Exposition().render(now), now))
+    service.publish(Page(now))
     service.start()
     mine = _scraped(service.url.removeprefix("http://"))
     service.stop()

@@ -1,20 +1,22 @@
 """The metrics page: names, help and rendering. One line of ``METRICS`` a metric.
 
 Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
-state and times and loses its numbers; labels are bounded; a page is rendered once and served often.
-A family's text but for its numbers is kept as one template with a gap a line, made anew only when
-other series have a number: a page costs one pass of writing numbers and one of filling gaps.
+state and times and loses its numbers; labels are bounded. A family's lines are kept in pieces of a
+few series; of the next snapshot only the pieces with another number are written anew: a page costs
+a comparison of columns and what changed. A piece's text but for its numbers is kept as a template
+with a gap a line, made anew only when other series have a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 
-from monitor.core.model import Bool
+from monitor.core.model import Bool, Int
 from monitor.core.snapshot import SeriesName, Snapshot
 
 
@@ -129,6 +131,8 @@ STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
+_PIECE: Final = 32  # series whose lines are written together
+_PIECES_AT_ONCE: Final = 64
 
 
 class _Column(NamedTuple):
@@ -139,100 +143,154 @@ class _Column(NamedTuple):
     label: bytes = b""
 
 
-class _Template(NamedTuple):
-    """The lines of the series ``rows`` (one byte each) with a gap for each number."""
-
-    rows: bytes
-    lines: bytes
-
-
 def escape(text: str) -> str:
     """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
     return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 
 
+class _Block:
+    """State: the lines of one column, in pieces, and the numbers they were written from."""
+
+    def __init__(self, name: str, label: bytes) -> None:
+        self._start: Final = f"{name}{{".encode()
+        self._end: Final = label.replace(b"%", b"%%") + b"} %b\n"
+        self._bits = np.zeros(0, np.uint8)
+        self._rows = np.zeros(0, np.bool_)
+        self._stale = np.zeros(0, np.bool_)
+        self._bare = np.zeros(0, np.bool_)  # without a template of the present rows
+        self._templates: list[bytes] = []
+        self._lines: list[bytes] = []
+
+    def write(self, values: _Numbers, rows: Bool, labels: Sequence[bytes]) -> Iterator[list[bytes]]:
+        """Bring the lines of ``rows`` up to date, some at a time; the last step has all of them."""
+        self._compare(values, rows)
+        pieces = np.flatnonzero(self._stale)
+        counts = np.add.reduceat(rows, np.arange(0, rows.size, _PIECE), dtype=np.int64)
+        for at in range(0, pieces.size, _PIECES_AT_ONCE):
+            some = pieces[at : at + _PIECES_AT_ONCE]
+            self._write(some, counts[some].tolist(), values, labels)
+            yield []
+        yield self._lines.copy()
+
+    def _compare(self, values: _Numbers, rows: Bool) -> None:
+        """Find the pieces in which a number, or who has one, is another than before."""
+        bits = values.view(f"u{values.itemsize}")
+        starts = np.arange(0, rows.size, _PIECE)
+        more = rows.size - self._rows.size
+        if more:
+            self._rows = np.append(self._rows, np.zeros(more, np.bool_))
+            self._bits = np.append(self._bits.astype(bits.dtype), np.zeros(more, bits.dtype))
+            pieces = starts.size - self._stale.size
+            self._stale = np.append(self._stale, np.zeros(pieces, np.bool_))
+            self._bare = np.append(self._bare, np.zeros(pieces, np.bool_))
+            self._templates += [b""] * pieces
+            self._lines += [b""] * pieces
+        others = rows != self._rows
+        self._bare |= np.logical_or.reduceat(others, starts)
+        self._stale |= np.logical_or.reduceat(others | (rows & (bits != self._bits)), starts)
+        self._rows, self._bits = rows, bits
+
+    def _write(
+        self, pieces: Int, counts: Sequence[int], values: _Numbers, labels: Sequence[bytes]
+    ) -> None:
+        places = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
+        places = places[: np.searchsorted(places, self._rows.size)]
+        shown = values[places[self._rows[places]]]
+        numbers = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+        at = 0
+        for piece, count in zip(pieces.tolist(), counts, strict=True):
+            if self._bare[piece]:
+                self._templates[piece] = self._template(piece, labels)
+                self._bare[piece] = False
+            self._lines[piece] = self._templates[piece] % tuple(numbers[at : at + count])
+            at += count
+        self._stale[pieces] = False
+
+    def _template(self, piece: int, labels: Sequence[bytes]) -> bytes:
+        first = piece * _PIECE
+        rows = np.flatnonzero(self._rows[first : first + _PIECE]) + first
+        gaps = (labels[row].replace(b"%", b"%%") for row in rows.tolist())
+        return b"".join([self._start + each + self._end for each in gaps])
+
+
 class Exposition:
-    """Renders snapshots; remembers the names of series, which only grow in number."""
+    """Renders snapshots; remembers the names of series, which only grow in number, and lines."""
 
     def __init__(self) -> None:
-        self._names: list[SeriesName] = []
+        self._names: tuple[SeriesName, ...] = ()
         self._labels: list[bytes] = []
         self._infos: list[bytes] = []
-        self._templates: dict[tuple[str, bytes], _Template] = {}
+        self._blocks: dict[tuple[str, bytes], _Block] = {}
 
     def render(self, snapshot: Snapshot) -> bytes:
         """Return the part of the page that is about series."""
-        self._learn(snapshot.names)
-        page: list[bytes] = []
-        for name, metric in METRICS.items():
-            values = snapshot.statistics.get(metric.statistic)
-            if values is not None:
-                page += self._family(name, metric.help, [_Column(values, ~snapshot.withdrawn)])
-        for name, columns in _others(snapshot).items():
-            page += self._family(name, OTHERS[name], columns)
-        page += _references(snapshot)
-        if self._infos:
-            page += [_header("monitor_series_info", OTHERS["monitor_series_info"]), *self._infos]
-        return b"".join(page)
+        return b"".join(chain.from_iterable(self.parts(snapshot)))
 
-    def _learn(self, names: Sequence[SeriesName]) -> None:
+    def parts(self, snapshot: Snapshot) -> Iterator[list[bytes]]:
+        """Yield the same in order, each time after a bounded piece of work; some have no text."""
+        self._learn(snapshot.names)
+        for name, words, columns in _families(snapshot):
+            header = [_header(name, words)]
+            for column in columns:
+                rows = column.shown & np.isfinite(column.values)
+                if rows.any():
+                    yield header
+                    header = []
+                    block = self._blocks.setdefault(
+                        (name, column.label), _Block(name, column.label)
+                    )
+                    yield from block.write(column.values, rows, self._labels)
+        yield _references(snapshot)
+        if self._infos:
+            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *self._infos]
+
+    def _learn(self, names: tuple[SeriesName, ...]) -> None:
         """Make the labels of series that are new, or of all if they are others than before."""
-        if list(names) == self._names:
+        if names is self._names:
             return
         known = len(self._names)
-        if list(names[:known]) != self._names:
-            self._names, self._labels, self._infos, known = [], [], [], 0
-            self._templates.clear()
+        if names[:known] != self._names:
+            self._labels, self._infos, known = [], [], 0
+            self._blocks.clear()
+        self._names = names
         for name in names[known:]:
-            self._names.append(name)
             labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'
             info = f'{labels},unit="{escape(name.unit)}",group="{escape(name.group)}"'
             self._labels.append(labels.encode())
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
-    def _family(self, name: str, words: str, columns: Iterable[_Column]) -> list[bytes]:
-        blocks = [block for column in columns if (block := self._block(name, column))]
-        return [_header(name, words), *blocks] if blocks else []
 
-    def _block(self, name: str, column: _Column) -> bytes:
-        """Return the lines of one column, without those that have no number."""
-        rows = column.shown & np.isfinite(column.values)
-        if not rows.any():
-            return b""
-        key, where = (name, column.label), rows.tobytes()
-        template = self._templates.get(key)
-        if template is None or template.rows != where:
-            template = self._templates[key] = _Template(where, self._gaps(name, column.label, rows))
-        numbers = orjson.dumps(column.values[rows], option=orjson.OPT_SERIALIZE_NUMPY)
-        return template.lines % tuple(numbers[1:-1].split(b","))
-
-    def _gaps(self, name: str, label: bytes, rows: Bool) -> bytes:
-        start, end = f"{name}{{".encode(), label.replace(b"%", b"%%") + b"} %b\n"
-        labels = (self._labels[row] for row in np.flatnonzero(rows).tolist())
-        return b"".join([start + each.replace(b"%", b"%%") + end for each in labels])
-
-
-def _others(snapshot: Snapshot) -> dict[str, list[_Column]]:
-    """Return the columns of the metrics that are no statistics."""
+def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]]:
+    """Yield name, help and columns of each metric; columns are made as they are asked for."""
     shown, every = ~snapshot.withdrawn, np.ones(len(snapshot.names), dtype=np.bool_)
-    states = np.array(snapshot.states, dtype=np.str_)
+    for name, metric in METRICS.items():
+        values = snapshot.statistics.get(metric.statistic)
+        if values is not None:
+            yield name, metric.help, [_Column(values, shown)]
     # A series that is not compared any more loses its numbers and keeps its alerts.
     told, paged = shown | snapshot.alerts.get("reference_stale", ~every), snapshot.paged
-    return {
+    others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
         "monitor_series_last_reading_timestamp_seconds": [_Column(snapshot.last_reading, every)],
         "monitor_series_last_pair_timestamp_seconds": [_Column(snapshot.last_pair, every)],
-        "monitor_series_state": [
-            _Column((states == state).view(np.uint8), every, b',state="%b"' % state.encode())
-            for state in STATES
-        ],
-        "monitor_alert_active": [
-            _Column(active.astype(np.uint8), told, b',alert="%b"' % escape(alert).encode())
+        "monitor_series_state": _states(snapshot, every),
+        "monitor_alert_active": (
+            _Column(active.view(np.uint8), told, b',alert="%b"' % escape(alert).encode())
             for alert, active in snapshot.alerts.items()
-        ],
-        "monitor_alert_page": [] if paged is None else [_Column(paged.astype(np.uint8), told)],
+        ),
+        "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), told)],
     }
+    for name, columns in others.items():
+        yield name, OTHERS[name], columns
+
+
+def _states(snapshot: Snapshot, every: Bool) -> Iterator[_Column]:
+    """Yield a column a state, 1 for the series that are in it."""
+    states = np.array(snapshot.states, dtype=object)
+    for state in STATES:
+        known = np.asarray(states == state, dtype=np.bool_)
+        yield _Column(known.view(np.uint8), every, b',state="%b"' % state.encode())
 
 
 def _references(snapshot: Snapshot) -> list[bytes]:

@@ -16,11 +16,10 @@ from monitor.assembly import Parts
 from monitor.config import settings_hash, shown_settings
 from monitor.core.snapshot import Snapshot
 from monitor.doctoring import report, text
-from monitor.exposition import Exposition
 from monitor.sinks import Outlet
 from monitor.sinks.dispatch import Dispatch
 from monitor.sinks.ledger import View
-from monitor.telemetry import Figures, Telemetry
+from monitor.telemetry import Figures
 from monitor.web.page import Page
 from monitor.web.wishes import Wishes
 
@@ -58,14 +57,11 @@ class Publisher:
         self._parts: Final = parts
         self._show: Final = show
         self._dispatch: Final = Dispatch(parts.journal, outlets)
-        self._exposition: Final = Exposition()
-        self._telemetry: Final = Telemetry(lambda: self._figures)
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
         self._answerer: Final = Answerer(parts.network, show.wishes)
         self.reload_successful = True
         self._page: Page | None = None
-        self._figures = Figures()
         self._publish_seconds = 0.0
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
@@ -84,11 +80,10 @@ class Publisher:
                 frozenset(parts.network.watch.taken_back),
             )
         )
-        self._figures = self._measure(connection, trouble)
         answers = self._answerer.answers(now)
         self._page = Page(
-            metrics=self._exposition.render(snapshot) + self._telemetry.render(),
             snapshot=snapshot,
+            figures=self._measure(connection, trouble),
             not_ready=trouble or ("" if connection.connected else connection.status),
             dead_letters=tuple(parts.journal.dead_letters(DEAD_LETTERS_SHOWN)),
             doctor=self._examined(connection, began),
@@ -129,15 +124,15 @@ class Publisher:
             received=counts.received,
             committed=counts.committed,
             duplicate=counts.duplicate,
-            rejected=counts.rejected,
-            records_rejected=counts.records_rejected,
+            rejected=dict(counts.rejected),
+            records_rejected=dict(counts.records_rejected),
             expired_unpaired=pairing.expired_unpaired,
             corrections=pairing.corrections,
             sessions_lost=connection.sessions_lost,
             reconnects=connection.reconnects,
             stale_acknowledgements=connection.stale_acknowledgements,
             connected=connection.connected,
-            last_message=connection.last_message,
+            last_message=dict(connection.last_message),
             delays=parts.intake.delays.medians(),
             pending_readings=pairing.readings,
             pending_references=len(pairing.references),
@@ -149,6 +144,6 @@ class Publisher:
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
             settings_hash=self._hash,
-            transitions=self._dispatch.transitions,
+            transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),
         )

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from monitor.web.scraping import Scraping
+
 if TYPE_CHECKING:
     from monitor.web.service import Service
-
-METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def routes(service: Service) -> APIRouter:
     """Return the routes."""
-    router = APIRouter(include_in_schema=False)
+    router, scraping = APIRouter(include_in_schema=False), Scraping()
 
     @router.get("/metrics")
     async def metrics(request: Request) -> Response:
         page = service.page()
         if page is None:
             return Response("nothing is published yet\n", 503, media_type="text/plain")
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            packed = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-            return Response(page.metrics_gzip, headers=packed, media_type=METRICS_TYPE)
-        return Response(page.metrics, media_type=METRICS_TYPE)
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        return await scraping.answer(page, packed=packed)
 
     @router.get("/healthz")
     async def health() -> Response:

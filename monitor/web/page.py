@@ -1,8 +1,7 @@
-"""What is published: everything that HTTP may say, made once on the data's thread, immutable."""
+"""What is published: everything that HTTP may say, gathered on the data's thread, immutable."""
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.journal import DeadLetter
+from monitor.telemetry import Figures
 from monitor.transition import Transition
 
 
@@ -19,13 +19,15 @@ from monitor.transition import Transition
 class Page:
     """One publication. ``not_ready`` says in a sentence why the daemon cannot work, if so.
 
+    ``figures`` are what the daemon knows of itself; their text and that of the snapshot, the page
+    of metrics, is written for those who ask for it (:mod:`monitor.web.scraping`).
     ``details``, ``occasions`` and ``contenders`` are those that somebody looks at; ``settings``
     are in force and hold no credentials, ``settings_hash`` names them. ``history`` are the last
     transitions of alerts, the newest first.
     """
 
-    metrics: bytes
     snapshot: Snapshot
+    figures: Figures | None = None
     not_ready: str = ""
     dead_letters: tuple[DeadLetter, ...] = ()
     doctor: Mapping[str, Any] = field(default_factory=dict)
@@ -35,11 +37,6 @@ class Page:
     settings: Mapping[str, Any] = field(default_factory=dict)
     settings_hash: str = ""
     history: tuple[Transition, ...] = ()
-
-    @cached_property
-    def metrics_gzip(self) -> bytes:
-        """The metrics, packed at the first request that wants them so."""
-        return gzip.compress(self.metrics, compresslevel=1, mtime=0)
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:

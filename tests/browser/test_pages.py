@@ -10,7 +10,6 @@ from harness.yard import START, Yard, fleet
 from playwright.sync_api import expect
 
 from monitor.core.model import Event, Reading, Reference
-from monitor.exposition import Exposition
 from monitor.journal import DeadLetter
 from monitor.sources.simulate import CARTS
 from monitor.web import Page
@@ -31,7 +30,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touc
 
 
 def published(service, snapshot, **more) -> None:
-    service.publish(Page(Exposition().render(snapshot), snapshot, **more))
+    service.publish(Page(snapshot, **more))
 
 
 def names(tab) -> list[str]:

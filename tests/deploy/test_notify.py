@@ -177,11 +177,11 @@ class Crowd:
 class Screen:
     def __init__(self) -> None:
         self.wishes = Wishes(lambda: 0.0)
-        self.writable: list[str] = []
+        self.writable: list[bool] = []
 
     def publish(self, page: Page) -> None:
-        lines = page.metrics.decode().splitlines()
-        self.writable += [line for line in lines if line.startswith("monitor_journal_writable")]
+        assert page.figures is not None
+        self.writable.append(page.figures.journal_writable)
 
 
 def test_a_journal_without_space_is_told_to_manager_and_prometheus_and_does_not_stop_the_beats(
@@ -204,5 +204,5 @@ def test_a_journal_without_space_is_told_to_manager_and_prometheus_and_does_not_
 
     assert manager.listen()[0] == ["READY=1", "STATUS=no space left", "WATCHDOG=1"]
     assert manager.listen()[1] == ["STATUS=connected", "WATCHDOG=1"]
-    assert screen.writable[0] == "monitor_journal_writable 0.0"
-    assert screen.writable[-1] == "monitor_journal_writable 1.0"
+    assert screen.writable[0] is False
+    assert screen.writable[-1] is True

@@ -16,7 +16,7 @@ from monitor.core.past import Memory
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.exposition import METRICS, STATES, Exposition
+from monitor.exposition import METRICS, STATES
 from monitor.journal import DeadLetter
 from monitor.sources.simulate import CARTS, Cart, Fleet
 from monitor.web import Page, Service
@@ -50,7 +50,6 @@ class Yard:
             self._past,
         )
         self._answerer = Answerer(self.network, service.wishes)
-        self._exposition = Exposition()
         self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
         self._now = START
         self._stopped = threading.Event()
@@ -92,7 +91,6 @@ class Yard:
         answers = self._answerer.answers(self._now)
         settings = {"http": {"port": 9108}}
         page = Page(
-            self._exposition.render(snapshot),
             snapshot,
             dead_letters=self.letters,
             doctor=DOCTOR,

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor import exposition
 from monitor.core.remedies import Estimate
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.statistics import live_statistics
@@ -26,6 +27,7 @@ from monitor.exposition import METRICS, OTHERS, STATES, Exposition
 from monitor.metrics_page import PAGE_FILE, metrics_page
 from monitor.telemetry import Figures, Telemetry
 
+ZMS = METRICS["monitor_calibration_zms"]
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
 
 
@@ -137,9 +139,9 @@ def test_states_are_one_hot_and_alerts_say_which():
 
 
 def test_a_page_remembers_series_only_as_long_as_they_are_the_same():
-    exposition = Exposition()
-    exposition.render(snapshot(values=(1.0, 2.0)))
-    page = exposition.render(snapshot(names=(("c", "y"), ("d", "y")), values=(3.0, 4.0)))
+    renderer = Exposition()
+    renderer.render(snapshot(values=(1.0, 2.0)))
+    page = renderer.render(snapshot(names=(("c", "y"), ("d", "y")), values=(3.0, 4.0)))
 
     assert value(page, "monitor_calibration_zms", sensor="c", quantity="y") == 3.0
     assert value(page, "monitor_calibration_zms", sensor="a", quantity="x") is None
@@ -179,7 +181,7 @@ def test_whatever_names_and_numbers_there_are_another_parser_reads_them_back(ser
 @settings(deadline=None, max_examples=100)
 def test_what_was_rendered_before_leaves_no_trace(pages):
     """Series come and go, numbers become defined and undefined: one renderer, like a new one."""
-    exposition = Exposition()
+    renderer = Exposition()
     for page in pages:
         numbers, withdrawn, states = zip(*page, strict=True) if page else ((), (), ())
         now = replace(
@@ -188,7 +190,46 @@ def test_what_was_rendered_before_leaves_no_trace(pages):
             alerts={"offset": np.array(withdrawn, dtype=np.bool_)},
         )
 
-        assert exposition.render(now) == Exposition().render(now)
+        assert renderer.render(now) == Exposition().render(now)
+
+
+def test_only_the_lines_near_a_number_that_changed_are_written_again(monkeypatch):
+    """Of 1000 series two change: two pieces of one family are filled, and no template is made."""
+    written: list[int] = []
+    write = exposition._Block._write
+
+    def noted(self: exposition._Block, pieces: np.ndarray, *more: object) -> None:
+        written.append(pieces.size)
+        write(self, pieces, *more)
+
+    monkeypatch.setattr(exposition._Block, "_write", noted)
+    monkeypatch.setattr(exposition, "METRICS", {"monitor_calibration_zms": ZMS})
+    many = [(f"s{row}", "x") for row in range(1000)]
+    renderer, now = Exposition(), snapshot(many, [1.0] * 1000, [False] * 1000)
+    renderer.render(now)
+    written.clear()
+    values = now.statistics[ZMS.statistic].copy()
+    values[[3, 900]] = 2.0
+    monkeypatch.setattr(exposition._Block, "_template", None)
+    later = replace(now, statistics={ZMS.statistic: values})
+    page = renderer.render(later)
+
+    assert written == [2]
+    assert value(page, "monitor_calibration_zms", sensor="s900", quantity="x") == 2.0
+    assert renderer.render(later) == page
+    assert written == [2]
+
+
+def test_a_page_that_was_left_half_written_does_no_harm():
+    renderer, first = Exposition(), snapshot(values=(1.0, 2.0))
+    later = snapshot(values=(3.0, 4.0))
+    for steps in range(1, 40):
+        renderer.render(first)
+        half = renderer.parts(later)
+        for _ in range(steps):
+            next(half)
+
+        assert renderer.render(first) == Exposition().render(first)
 
 
 def test_a_lone_surrogate_does_not_take_the_page_down():

@@ -61,7 +61,7 @@ def page(sensor: str = "cart-01", not_ready: str = "") -> Page:
         withdrawn=np.array([False]),
     )
     letters = (DeadLetter(1.0, HOSTILE, "bad_payload", "not JSON", b"\xff<b>"),)
-    return Page(Exposition().render(snapshot), snapshot, not_ready, letters)
+    return Page(snapshot, not_ready=not_ready, dead_letters=letters)
 
 
 @pytest.fixture
@@ -117,10 +117,11 @@ def test_metrics_are_the_published_bytes_packed_or_not(service):
     status, body, headers = get(service, "/metrics")
     _, packed, packed_headers = get(service, "/metrics", **{"Accept-Encoding": "gzip"})
 
-    assert (status, body) == (200, shown.metrics)
+    metrics = Exposition().render(shown.snapshot)
+    assert (status, body) == (200, metrics)
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
     assert packed_headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed) == shown.metrics
+    assert gzip.decompress(packed) == metrics
 
 
 def test_series_and_alerts_are_there_as_json_with_null_for_what_is_undefined(service):
@@ -186,7 +187,7 @@ def test_a_hostile_name_is_text_and_the_policy_forbids_foreign_hosts(service):
 
 
 def published(service: Service, snapshot: Snapshot, **more) -> None:
-    service.publish(Page(Exposition().render(snapshot), snapshot, **more))
+    service.publish(Page(snapshot, **more))
 
 
 @pytest.fixture
