@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 CHARACTERS_MAX: Final = 1000
@@ -36,6 +37,7 @@ class Template:
     pattern: re.Pattern[str]
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def parse(cls, text: str) -> Template:
         """Return the template; raises TemplateError with a sentence."""
         _check_whole(text)

@@ -44,6 +44,7 @@ from monitor.core.model import (
     Records,
     Reference,
     pair_records,
+    some_rows,
 )
 from monitor.core.pairing import Concern, Pairing, Taken
 from monitor.core.past import Past
@@ -54,7 +55,7 @@ from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.watch import Change, Watch
-from monitor.core.windows import Precision, Windows
+from monitor.core.windows import Applied, Precision, Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 
@@ -218,9 +219,12 @@ class Network:
 
     def apply(self, pairs: Records) -> None:
         """Take changes of pairs that are durable now."""
-        if not pairs.size:
-            return
-        series, since, newer = self.windows.apply(pairs)
+        if pairs.size:
+            self._follow(self.windows.apply(pairs))
+
+    def _follow(self, applied: Applied) -> None:
+        """Let the evidence follow what the windows took."""
+        series, since, newer = applied
         disturbed = since < np.inf
         if self.watch.disturbed:
             disturbed |= np.isin(series, list(self.watch.disturbed))
@@ -229,7 +233,7 @@ class Network:
             for row, time in zip(rows.tolist(), since[disturbed].tolist(), strict=True):
                 self.watch.disturb(row, time)
                 self._derived.forget(row, time)
-            newer = newer[~np.isin(newer["series"], rows)]
+            newer = some_rows(newer, np.flatnonzero(~np.isin(newer["series"], rows)))
         self._transitions += self.watch.step(newer)
         self._derived.mark(series)
 
@@ -249,7 +253,8 @@ class Network:
     def recall(self, pairs: Records) -> None:
         """Take the pairs that a journal kept, all that stand, in event order."""
         self.pairing.recall(pairs, self.registry.keys)
-        self.apply(pairs)
+        if pairs.size:
+            self._follow(self.windows.recall(pairs))
 
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""

@@ -19,7 +19,7 @@ from monitor.core.columns import Columns
 from monitor.core.detection import STATE, Detector
 from monitor.core.lifecycle import STATES, Transition
 from monitor.core.model import Event, Float, Int, Records
-from monitor.core.windows import History, Windows
+from monitor.core.windows import History, Windows, grouped, portions
 
 FIRING: Final = "firing"
 # A checkpoint is taken when so many pairs came since the last one.
@@ -109,9 +109,13 @@ class Watch:
         """Take pairs newer than all before of their series, ordered (series, time, id)."""
         if not pairs.size:
             return []
-        series, starts = np.unique(pairs["series"], return_index=True)
+        series, starts, _ = changes = grouped(pairs)
         self._learn_form(series, pairs["u"][starts])
-        found = self._advance(series, starts, self._windows.as_kept(pairs))
+        bet_on = [
+            self._bet_on(each.series, each.starts, self._windows.as_kept(each.rows))
+            for each in portions(changes)
+        ]
+        found = self._detector.advance(series, starts, np.concatenate(bet_on))
         return [_change(transition, pairs["time"]) for transition in found]
 
     def settle(self) -> list[Change]:
@@ -145,11 +149,14 @@ class Watch:
                 self._known.add(row)
                 self._detector.path[row] = COVERAGE if math.isnan(stated) else 0
 
-    def _advance(self, series: Int, starts: Int, rows: Records) -> list[Transition]:
+    def _bet_on(self, series: Int, starts: Int, rows: Records) -> Float:
+        """Return what is bet on: z, or where the reference fell of a series with intervals only."""
         complete = self._complete(series, starts, rows)
-        covers = np.repeat(self._detector.path[series] == COVERAGE, complete.counts)
+        covers = self._detector.path[series] == COVERAGE
+        if not covers.any():
+            return complete.z
         codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
-        return self._detector.advance(series, starts, np.where(covers, codes, complete.z))
+        return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
     def _replay(self, row: int, since: float) -> list[Change]:
         kept = self._checkpoints.setdefault(row, [])
@@ -198,7 +205,7 @@ class Watch:
         seen: list[Change] = []
         for first in range(0, rows.size, CHECKPOINT_PAIRS):
             piece = rows[first : first + CHECKPOINT_PAIRS]
-            found = self._advance(one, _NONE, piece)
+            found = self._detector.advance(one, _NONE, self._bet_on(one, _NONE, piece))
             seen += [_change(transition, piece["time"]) for transition in found]
             if piece.size == CHECKPOINT_PAIRS:
                 self._keep(row, piece[-1])

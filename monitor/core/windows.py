@@ -6,12 +6,12 @@ no running sums; memory is reserved for all series at once and touched only wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order
+from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order, some_rows
 from monitor.core.rings import WINDOW, Precision, Rings, window_rows
 
 __all__ = [
@@ -20,16 +20,16 @@ __all__ = [
     "History",
     "Precision",
     "Windows",
+    "grouped",
     "in_event_order",
     "no_history",
+    "portions",
     "window_rows",
 ]
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal.
 SPARE: Final = 16
-
-# A pair without field names: rows copied whole are many times quicker.
-_BARE: Final = np.dtype((np.void, PAIR.itemsize))
+_PORTION_PAIRS: Final = 16_384
 
 History = Callable[[int], Records]
 
@@ -47,7 +47,7 @@ class Applied(NamedTuple):
     newer: Records
 
 
-class _Changes(NamedTuple):
+class Changes(NamedTuple):
     """Changes of pairs by (series, time, id): each series once, its first row, the rows."""
 
     series: Int
@@ -78,12 +78,22 @@ class Windows:
     def apply(self, pairs: Records) -> Applied:
         """Take changes of pairs (``PAIR``, in the order they were made)."""
         changes = _sorted(pairs)
+        return self._take(pairs, changes, self._only_newer(changes))
+
+    def recall(self, pairs: Records) -> Applied:
+        """Take all pairs that stand (``PAIR``), in event order, while no window holds any."""
+        changes = grouped(pairs)
+        first = pairs["time"][changes.starts]
+        return self._take(pairs, changes, first >= self._epoch[changes.series])
+
+    def _take(self, pairs: Records, changes: Changes, only_newer: Bool) -> Applied:
+        """Take the changes of some series by appending pairs, of the others by merging them."""
         series, starts, ordered = changes
-        only_newer = self._only_newer(changes)
         if not only_newer.all():
             fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
-            changes = _grouped(ordered[fast])
-        self._append(changes)
+            changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
+        for portion in portions(changes):
+            self._append(portion)
         since = np.full(series.size, np.inf)
         for at in np.flatnonzero(~only_newer):
             since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
@@ -148,7 +158,7 @@ class Windows:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _only_newer(self, changes: _Changes) -> Bool:
+    def _only_newer(self, changes: Changes) -> Bool:
         """Whether all changes of each series are new pairs after the newest one it holds."""
         series, starts, ordered = changes
         if not series.size:
@@ -163,17 +173,18 @@ class Windows:
             disturbing |= np.isin(ordered["id"], twice)
         return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
 
-    def _append(self, changes: _Changes) -> None:
+    def _append(self, changes: Changes) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, pairs = changes
         counts = np.diff(starts, append=pairs.size)
-        rank = np.arange(pairs.size) - np.repeat(starts, counts)
-        rows, places = pairs["series"], (np.repeat(self._next[series], counts) + rank)
-        places %= self._length
-        if counts.size and counts.max() > self._length:
-            kept = rank >= np.repeat(counts, counts) - self._length
-            pairs, rows, places = pairs[kept], rows[kept], places[kept]
-        self._rings.write_pairs(rows, places, pairs)
+        kept = np.minimum(counts, self._length)
+        first = self._next[series] + counts - kept
+        rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
+        if kept.size and (kept < counts).any():
+            last = np.repeat(starts + counts - kept, kept) + rank
+            pairs = some_rows(pairs, last)
+        places = (np.repeat(first, kept) + rank) % self._length
+        self._rings.write_pairs(np.repeat(series, kept), places, pairs)
         self._next[series] = (self._next[series] + counts) % self._length
         self._truncated[series] |= self._count[series] + counts > self._length
         self._count[series] = np.minimum(self._count[series] + counts, self._length)
@@ -211,19 +222,31 @@ class Windows:
         self._next[series] = rows.size % self._length
 
 
-def _sorted(pairs: Records) -> _Changes:
+def _sorted(pairs: Records) -> Changes:
     """Order changes by (series, time, id)."""
     order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
-    return _grouped(pairs.view(_BARE)[order].view(PAIR))
+    return grouped(some_rows(pairs, order))
 
 
-def _grouped(ordered: Records) -> _Changes:
+def grouped(ordered: Records) -> Changes:
     """Return rows that are in the order (series, time, id) with the first of each series."""
     names = ordered["series"]
     first = np.ones(names.size, dtype=np.bool_)
     np.not_equal(names[1:], names[:-1], out=first[1:])
     starts = np.flatnonzero(first)
-    return _Changes(names[starts], starts, ordered)
+    return Changes(names[starts], starts, ordered)
+
+
+def portions(changes: Changes) -> Iterator[Changes]:
+    """Yield changes in portions of whole series, small ones, so that temporaries stay cached."""
+    series, starts, rows = changes
+    stops, begin = np.append(starts, rows.size), 0
+    while begin < starts.size:
+        within = np.searchsorted(stops, stops[begin] + _PORTION_PAIRS, side="right")
+        end = max(begin + 1, int(within) - 1)
+        first = stops[begin]
+        yield Changes(series[begin:end], starts[begin:end] - first, rows[first : stops[end]])
+        begin = end
 
 
 def no_history(series: int) -> Records:

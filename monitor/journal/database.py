@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from monitor.journal.errors import JournalDamagedError, JournalError
 from monitor.journal.failures import UNREADABLE, damaged, failure, refusal
@@ -20,6 +20,8 @@ from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import TABLES
 from monitor.journal.seal import Seal, row_crc
 from monitor.journal.tables import Row, insert, write_seal
+
+_MAPPED_BYTES: Final = 1 << 40  # of the file; SQLite maps 2 GB of it at most
 
 
 class Database:
@@ -81,6 +83,19 @@ class Database:
             self.seal.drop(table, *found)
 
     # -- reading ----------------------------------------------------------------------------
+
+    @contextmanager
+    def mapped(self) -> Iterator[None]:
+        """Read large bodies through mapped memory: a fourth of the cost of reading page by page.
+
+        Only for what was read once since the file was opened (which looks all of it over): a
+        disk that fails here ends the process, and is not told in words.
+        """
+        self.connection.execute(f"pragma mmap_size = {_MAPPED_BYTES}")
+        try:
+            yield
+        finally:
+            self.connection.execute("pragma mmap_size = 0")
 
     def read(
         self, table: str, where: str = "", values: Sequence[object] = (), *, bodies: bool = True

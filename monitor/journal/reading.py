@@ -57,8 +57,14 @@ class Reader:
 
     def pairs(self) -> Records:
         """Return all rows of pairs, those of each series in the order they were made."""
-        bodies = [row[-1] for row in self._database.whole("pairs")]
-        return np.frombuffer(b"".join(bodies), dtype=PAIR)
+        ((count,),) = self._database.rows("select coalesce(sum(count), 0) from pairs")
+        rows, first = np.empty(count, dtype=PAIR), 0
+        memory = rows.view(np.uint8)
+        with self._database.mapped():
+            for *_, body in self._database.whole("pairs"):
+                memory[first : first + len(body)] = np.frombuffer(body, dtype=np.uint8)
+                first += len(body)
+        return rows
 
     def history(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""

@@ -11,7 +11,10 @@ from monitor.core.model import PAIR, in_event_order
 
 CHANGES = st.lists(
     st.tuples(
-        st.integers(0, 2), st.integers(0, 5), st.sampled_from([0.0, 1.0, 2.5]), st.booleans()
+        st.sampled_from([0, 1, 70_000]),
+        st.integers(0, 5),
+        st.sampled_from([0.0, 1.0, 2.5]),
+        st.booleans(),
     ),
     max_size=30,
 )
@@ -25,9 +28,21 @@ def rows_of(changes) -> np.ndarray:
     return rows
 
 
-@given(changes=CHANGES)
-def test_the_last_row_of_each_pair_counts_and_removed_ones_are_gone(changes):
-    latest = {}
+def as_made(wanted) -> list[tuple[int, int, float, bool]]:
+    """Return the changes as pairing says them: removed at its time before it gets another one."""
+    made, times = [], {}
+    for series, identity, time, removed in wanted:
+        before = times.get((series, identity), time)
+        if before != time:
+            made.append((series, identity, before, True))
+        made.append((series, identity, time, removed))
+        times[series, identity] = time
+    return made
+
+
+@given(wanted=CHANGES)
+def test_the_last_row_of_each_pair_counts_and_removed_ones_are_gone(wanted):
+    latest, changes = {}, as_made(wanted)
     for at, (series, identity, time, removed) in enumerate(changes):
         latest[series, identity] = (series, time, (1 << 64) - 1 - identity, removed, float(at))
     expected = sorted(row for row in latest.values() if not row[3])

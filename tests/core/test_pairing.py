@@ -40,6 +40,7 @@ def standing(*changes: Records) -> set[tuple[object, ...]]:
     names = ("series", "time", "value", "reference", "u_ref")
     found = [tuple(row[name].item() for name in names) for row in rows]
     assert len(found) == len(set(found))
+    assert np.unique(rows["id"]).size == rows.size  # each was removed before it got another time
     return rounded(found)
 
 
