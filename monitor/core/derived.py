@@ -1,22 +1,23 @@
 """From windows and evidence to a snapshot: statistics, judgements, references, sentences.
 
 Rules of this file: derived numbers only, recomputed for the series that changed since the last
-time; it owns none of the rules it applies.
+time; it owns none of the rules it applies. It works in steps between which pairs may come: all
+numbers of a series are as of one moment between the first step and the last (or since before, if it
+had not changed by then); what comes after its moment is in the next snapshot. Its words may be of a
+later moment.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core import conventions
-from monitor.core.bets import COVERAGE
-from monitor.core.details import RECENT, recent_z
 from monitor.core.detection import Detector
-from monitor.core.evaluation import Evaluation, usual_gap
+from monitor.core.facts import Arrivals, Facts, Sources
 from monitor.core.fleet import FleetRules
 from monitor.core.framing import Frames
 from monitor.core.judgements import Judgement, Judgements
@@ -27,11 +28,15 @@ from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station, Stations, gathered, shared
 from monitor.core.statistics import compute, live_statistics
+from monitor.core.steps import Steps, portions, weighed
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.windows import History, Windows
 
-# Windows are laid end to end for this many series at a time: temporaries stay in the cache.
-_SERIES_AT_ONCE: Final = 256
+# Series are looked at so many pairs at a time: a few milliseconds, temporaries stay in the cache.
+_PAIRS_AT_ONCE: Final = 1 << 16
+_OF_SERIES: Final = 256  # pairs that a series weighs besides its own
+_OF_REPLAY: Final = 1 << 12  # and one whose evidence is to be made anew from its past
+_REFERENCES_AT_ONCE: Final = 1024
 
 
 class Ground(NamedTuple):
@@ -45,40 +50,34 @@ class Ground(NamedTuple):
     history: History
     fleet: FleetRules
     thresholds: Sequence[Threshold]
-
-
-class Arrivals(NamedTuple):
-    """Who each series is and when it was heard; ``rejected`` is a share of its sensor's messages.
-
-    Times in s UTC: of its first and last reading, and when one last arrived.
-    """
-
-    names: tuple[SeriesName, ...]
-    first_reading: Float
-    last_reading: Float
-    heard: Float
-    rejected: Float
+    arrivals: Arrivals
+    disturbed: Collection[int]  # series whose evidence is that of a past which changed since
+    settle: Callable[[Int], None]  # makes it that of their windows
 
 
 class Derived:
     """State: what was derived of each series, and what of it is out of date."""
 
     def __init__(self, ground: Ground) -> None:
-        capacity = ground.windows.capacity
         self._ground: Final = ground
-        self._evaluation: Final = Evaluation(capacity)
+        asked = {each.statistic for each in ground.thresholds} & set(conventions.STATISTICS)
+        self._facts: Final = Facts(
+            Sources(
+                ground.windows,
+                ground.detector,
+                ground.frames,
+                ground.arrivals,
+                ground.pairing.availability,
+            ),
+            sorted(asked),
+        )
         self._judgements: Final = Judgements()
         self._overview: Final = Overview(ground.fleet, ground.thresholds)
         self._stations: Final = Stations()
-        self._recent_z = np.zeros((capacity, RECENT), dtype=np.float32)
-        self._gap = np.full(capacity, np.nan)
-        self._asked: Final = sorted(
-            {each.statistic for each in ground.thresholds} & set(conventions.STATISTICS)
-        )
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
-        self._evaluation.mark(series)
+        self._facts.mark(series)
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Note that from an event time on the past of a series is another now."""
@@ -112,84 +111,61 @@ class Derived:
         """Return what is known of a series that is not calm, as of the last snapshot."""
         return self._judgements.get(row)
 
-    def snapshot(self, now: float, arrivals: Arrivals, judged_most: int | None) -> Snapshot:
-        """Recompute what changed and return all that is known at ``now``.
+    def steps(
+        self, now: float, names: tuple[SeriesName, ...], rejected: Float, judged_most: int | None
+    ) -> Steps[Snapshot]:
+        """Look at what changed and return all that is known of ``names`` at ``now``.
 
-        At most ``judged_most`` series that are not calm are judged anew, None for all.
+        ``rejected`` is the share of messages of each series' sensor that could not be used. At most
+        ``judged_most`` series that are not calm are judged anew, None for all.
         """
-        ground = self._ground
-        changed = self._evaluation.take_changed()
-        touched = ground.pairing.take_touched().union(changed.tolist())
-        if changed.size:
-            empty = ground.windows.counts(changed) == 0
-            self._evaluation.clear(changed[empty])
-            self._gap[changed[empty]] = np.nan
-            for row in changed[empty].tolist():
-                self._judgements.leave(row)
-            changed = changed[~empty]
-            for at in range(0, changed.size, _SERIES_AT_ONCE):
-                self._evaluate(changed[at : at + _SERIES_AT_ONCE])
-            self._judgements.mark(changed, ground.detector)
-        judged = self._judgements.update(
+        ground, facts = self._ground, self._facts
+        changed = facts.take_changed(len(names))
+        touched = ground.pairing.take_touched().difference(changed.tolist())
+        yield
+        present = [np.zeros(0, np.int64)]
+        for part in weighed(changed, self._weights(changed), _PAIRS_AT_ONCE):
+            present.append(self._look(part))
+            yield
+        for rows in portions(sorted(touched), _REFERENCES_AT_ONCE):
+            others = np.array(rows)
+            since = facts.take_changed_of(others)
+            present.append(self._look(since))
+            facts.look_at_arrivals(np.setdiff1d(others, since))
+            changed = np.union1d(changed, since)
+            yield
+        judged = yield from self._judgements.steps(
             ground.frames, ground.detector, lambda row: ground.rules[row].unit, judged_most
         )
-        touched.update(judged.tolist())
-        self._measure_availability(touched, arrivals.first_reading)
-        self._stations.update(
-            changed,
+        yield from self._stations.steps(
+            np.concatenate(present),
             ground.pairing.buckets,
             ground.frames.last,
             ground.frames.columns,
             self._told,
         )
-        return self._overview.snapshot(self._known(now, arrivals), touched)
+        shown = yield from facts.shown(len(names))
+        suspects, judgement = self._stations.suspects(), self._judgements.get
+        known = Known(
+            now, names, ground.rules, shown, judgement, rejected, suspects, self._baseline
+        )
+        return (yield from self._overview.steps(known, np.union1d(changed, judged)))
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _evaluate(self, part: Int) -> None:
-        ground = self._ground
-        windows = ground.frames.windows(part)
-        self._evaluation.update(part, ground.frames.densities(part), windows)
-        self._evaluation.store("calibration_coverage_stated", part, windows.mean(windows.p))
-        for name in self._asked:
-            self._evaluation.store(name, part, conventions.STATISTICS[name](windows))
-        self._recent_z[part] = recent_z(windows)
-        self._gap[part] = usual_gap(windows)
+    def _weights(self, series: Int) -> Int:
+        disturbed = np.isin(series, np.array([*self._ground.disturbed], dtype=np.int64))
+        weights: Int = self._ground.windows.counts(series) + _OF_SERIES + _OF_REPLAY * disturbed
+        return weights
 
-    def _measure_availability(self, rows: Iterable[int], first_reading: Float) -> None:
-        series = np.array(sorted(rows), dtype=np.int64)
-        firsts = first_reading[series].tolist()
-        shares = [
-            self._ground.pairing.availability(row, first)
-            for row, first in zip(series.tolist(), firsts, strict=True)
-        ]
-        self._evaluation.store("availability_ratio", series, np.array(shares))
-
-    def _known(self, now: float, arrivals: Arrivals) -> Known:
-        """Return what is known at ``now``, as the overview wants it."""
-        ground, count = self._ground, len(arrivals.names)
-        every = np.arange(count)
-        pairs = ground.windows.counts(every)
-        return Known(
-            time=now,
-            names=arrivals.names,
-            rules=ground.rules,
-            statistics=self._evaluation.statistics(count),
-            judgements=[self._judgements.get(row) for row in range(count)],
-            states=ground.detector.states(every),
-            evidence=ground.detector.evidence(every),
-            discounted=ground.detector.discounted(every),
-            pairs=pairs,
-            gap=self._gap[:count],
-            heard=arrivals.heard[:count],
-            last_reading=arrivals.last_reading[:count].copy(),
-            last_pair=ground.windows.newest(every),
-            recent_z=np.where(pairs[:, None] > 0, self._recent_z[every], np.float32(np.nan)),
-            intervals_only=ground.detector.path[every] == COVERAGE,
-            rejected=arrivals.rejected,
-            suspects=self._stations.suspects(),
-            baseline=self._baseline,
-        )
+    def _look(self, series: Int) -> Int:
+        """Take all there is of ``series`` anew; return those that have pairs."""
+        self._ground.settle(series)
+        present = self._facts.look(series)
+        for row in np.setdiff1d(series, present, assume_unique=True).tolist():
+            self._judgements.leave(row)
+        self._judgements.mark(present, self._ground.detector)
+        return present
 
     def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:
         """Return a live statistic of the first pairs of a series' epoch and the last one's time.

@@ -6,14 +6,14 @@ since the last time; what did not change keeps the number it had, which is the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
 from monitor.core.bets import FAMILIES
 from monitor.core.columns import Columns
-from monitor.core.lifecycle import FIRING, STATES
+from monitor.core.lifecycle import FIRING, OK, STATES
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores import Density
 from monitor.core.statistics import compute, live_statistics
@@ -22,6 +22,8 @@ DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
 # What a series' own evidence raises, and what its references and its messages do.
 FAULTS: Final = (*FAMILIES, "stuck", "gain")
 ALERTS: Final = (*FAULTS, "reference_stale", "reference_suspect", "rejected_share")
+WORDS: Final = (*STATES, "unknown", "stale")
+_UNKNOWN, _STALE = WORDS.index("unknown"), WORDS.index("stale")
 # Below this many pairs a calm series is "unknown": too few to call it right.
 FEW_PAIRS: Final = 20
 # A series is compared regularly while its last pair is not older than so many usual gaps.
@@ -36,16 +38,16 @@ class Evaluation:
     def __init__(self, capacity: int) -> None:
         self._capacity: Final = capacity
         self._values: dict[str, Float] = {}
-        self._changed: set[int] = set()
+        self._changed = np.zeros(capacity, dtype=np.bool_)
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
-        self._changed.update(series.tolist())
+        self._changed[series] = True
 
-    def take_changed(self) -> Int:
-        """Return the series whose numbers are out of date, and forget that they are."""
-        changed = np.array(sorted(self._changed), dtype=np.int64)
-        self._changed.clear()
+    def take_changed(self, among: Int | None = None) -> Int:
+        """Return which series' numbers are out of date, and forget that they are."""
+        changed = np.flatnonzero(self._changed) if among is None else among[self._changed[among]]
+        self._changed[changed] = False
         return changed
 
     def update(self, series: Int, densities: Sequence[Density], windows: Columns) -> None:
@@ -75,9 +77,9 @@ class Evaluation:
         for column in self._values.values():
             column[series] = np.nan
 
-    def statistics(self, count: int) -> Mapping[str, Float]:
-        """Return a copy of the statistics of the first ``count`` series, by name."""
-        return {name: column[:count].copy() for name, column in self._values.items()}
+    def columns(self) -> Iterable[tuple[str, Float]]:
+        """Return the statistics by name, one number a series; they change with the series."""
+        return self._values.items()
 
 
 def usual_gap(windows: Columns) -> Float:
@@ -108,17 +110,20 @@ def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:
     return found
 
 
-def judge(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> tuple[str, ...]:
-    """Return the state of each series in words: unknown, ok, pending, firing or stale."""
-    words = np.array(STATES, dtype=object)[states]
-    words[(words == "ok") & (pairs < FEW_PAIRS)] = "unknown"
-    words[compared == LATE] = "stale"
-    words[compared == LOST] = "unknown"
-    words[withdrawn] = "stale"
-    return tuple(words.tolist())
+def judge(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:
+    """Return the state of each series as an index in ``WORDS``."""
+    words = np.array([WORDS.index(state) for state in STATES])[states]
+    words[(states == OK) & (pairs < FEW_PAIRS)] = _UNKNOWN
+    words[compared == LATE] = _STALE
+    words[compared == LOST] = _UNKNOWN
+    words[withdrawn] = _STALE
+    return words
 
 
-def active(states: Int, faults: Sequence[str]) -> dict[str, Bool]:
-    """Return for each fault which series it is active for: one fault a firing series."""
-    firing, of = states == FIRING, np.array(faults, dtype=object)
-    return {fault: firing & (of == fault) for fault in FAULTS}
+def active(states: Int, faults: Int) -> dict[str, Bool]:
+    """Return for each fault which series it is active for: one fault a firing series.
+
+    ``faults`` are indices in ``FAULTS``, others than these for none of them.
+    """
+    firing = states == FIRING
+    return {fault: firing & (faults == at) for at, fault in enumerate(FAULTS)}

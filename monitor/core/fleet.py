@@ -48,8 +48,9 @@ def listed(discounted: Float, eligible: Bool, counted: Bool, rules: FleetRules) 
 
 def _by_e_values(e: Float, total: int, q: float) -> Bool:
     """Return the k largest for the greatest k with the k-th largest >= total / (q k)."""
-    descending = np.sort(e)[::-1]
-    ranks = np.arange(1, e.size + 1)
+    # Smaller ones would not pass as the last of all.
+    descending = np.sort(e[e >= total / (q * max(e.size, 1))])[::-1]
+    ranks = np.arange(1, descending.size + 1)
     passed = np.flatnonzero(descending >= total / (q * ranks))
     return e >= descending[passed[-1]] if passed.size else np.zeros(e.size, np.bool_)
 

@@ -45,9 +45,13 @@ class Frames:
         parts = {name: np.ascontiguousarray(rows[name]) for name in names}
         return columns(starts, level=levels, **parts)
 
+    def present(self, series: Int) -> Int:
+        """Return those of ``series`` that hold a pair."""
+        return series[self._windows.counts(series) > 0]
+
     def last(self, series: Int, most: int) -> tuple[Int, Int, Records]:
         """Return which of ``series`` have pairs, and the last ``most`` of each end to end."""
-        present = series[self._windows.counts(series) > 0]
+        present = self.present(series)
         if not present.size:
             return present, present, np.zeros(0, WINDOW)
         sizes, ages = np.full(present.size, most), np.full(present.size, np.inf)

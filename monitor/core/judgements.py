@@ -21,13 +21,14 @@ from monitor.core.diagnosis import PROVISIONAL_PAIRS, Diagnosis, diagnose
 from monitor.core.framing import Frames
 from monitor.core.lifecycle import OK
 from monitor.core.model import Int
+from monitor.core.steps import Steps, portions
 from monitor.core.verdicts import verdict
 from monitor.core.words import amount
 
 # Pairs of a segment below which no remedy is said to clear an alert.
 _PAIRS_FOR_ADVICE: Final = 50
 _PAIRS_AFTER: Final = 100
-_JUDGED_AT_ONCE: Final = 256
+_JUDGED_AT_ONCE: Final = 32
 _ADVICE: Final = {
     "stuck": "check the sensor: its value does not move while the reference does",
     "outliers": "look at the readings that are far off: misread, mismatched or disturbed ones",
@@ -150,7 +151,9 @@ class Judgements:
             elif row not in self._new:
                 self._waiting[row] = None
 
-    def update(self, frames: Frames, detector: Detector, units: Units, most: int | None) -> Int:
+    def steps(
+        self, frames: Frames, detector: Detector, units: Units, most: int | None
+    ) -> Steps[Int]:
         """Judge at most so many of those that wait, and return the series that were judged.
 
         Every series that is not calm has a judgement then, if only that it is not clear yet.
@@ -159,17 +162,29 @@ class Judgements:
         for row in chosen:
             self._new.pop(row, None)
             self._waiting.pop(row, None)
-        for at in range(0, len(chosen), _JUDGED_AT_ONCE):
-            self._judge(np.array(chosen[at : at + _JUDGED_AT_ONCE]), frames, detector, units)
-        bare = np.array([row for row in self._new if row not in self._known], dtype=np.int64)
-        if bare.size:
-            windows, leading = frames.windows(bare), detector.leading(bare)
-            for at, row in enumerate(bare.tolist()):
+        for part in portions(chosen, _JUDGED_AT_ONCE):
+            self._judge(np.array(part), frames, detector, units)
+            yield
+        bare = [row for row in self._new if row not in self._known]
+        for part in portions(bare, _JUDGED_AT_ONCE):
+            self._name(np.array(part), frames, detector)
+            yield
+        return np.array([*chosen, *bare], dtype=np.int64)
+
+    def _name(self, series: Int, frames: Frames, detector: Detector) -> None:
+        """Say of series that wait no more than that they are not as right as they say."""
+        series = frames.present(series)
+        if series.size:
+            windows, leading = frames.windows(series), detector.leading(series)
+            for at, row in enumerate(series.tolist()):
                 family = FAMILIES[int(leading[at])]
                 self._known[row] = unjudged(family, windows.take(np.array([at])))
-        return np.concatenate([np.array(chosen, dtype=np.int64), bare])
 
     def _judge(self, series: Int, frames: Frames, detector: Detector, units: Units) -> None:
+        # Of one that lost its pairs since it was chosen there is nothing to say.
+        series = frames.present(series)
+        if not series.size:
+            return
         windows, leading = frames.windows(series), detector.leading(series)
         rho, fresh = detector.rho(series), detector.since_alarm(series)
         for at, row in enumerate(series.tolist()):

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.bets import COVERAGE
-from monitor.core.derived import Arrivals, Derived, Ground
+from monitor.core.derived import Derived, Ground
 from monitor.core.details import (
     CONTENDERS_MAX,
     PAIRS_MAX,
@@ -30,6 +30,7 @@ from monitor.core.details import (
 )
 from monitor.core.detection import Detector
 from monitor.core.epochs import Epochs
+from monitor.core.facts import Arrivals
 from monitor.core.fleet import FleetRules
 from monitor.core.framing import Frames
 from monitor.core.judgements import Judgement
@@ -53,6 +54,7 @@ from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station
+from monitor.core.steps import Steps, finish
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import Applied, Precision, Windows
@@ -132,7 +134,11 @@ class Network:
             lambda row: self.epochs.of(self.registry.keys[row]),
         )
         self._told: set[int] = set()
-        self._names: list[SeriesName] = []
+        self._names: tuple[SeriesName, ...] = ()
+        self._unnamed: list[SeriesName] = []
+        self.first_reading: Float = np.full(capacity, np.inf)
+        self.last_reading: Float = np.full(capacity, np.nan)
+        self.heard: Float = np.full(capacity, -np.inf)
         self.refusals: Final = Refusals(capacity)
         self._derived: Final = Derived(
             Ground(
@@ -144,12 +150,14 @@ class Network:
                 past.history,
                 plan.fleet,
                 plan.thresholds,
+                Arrivals(self.first_reading, self.last_reading, self.heard),
+                self.watch.disturbed,
+                self._settle,
             )
         )
         self._transitions: list[Change] = []
-        self.first_reading: Float = np.full(capacity, np.inf)
-        self.last_reading: Float = np.full(capacity, np.nan)
-        self.heard: Float = np.full(capacity, -np.inf)
+        # How many of them had been found when each series was last looked at.
+        self._looked_at: Int = np.zeros(capacity, dtype=np.int64)
 
     # -- what comes in ----------------------------------------------------------------------
 
@@ -269,20 +277,29 @@ class Network:
         At most ``judged_most`` series that are not calm are judged anew, the others later: None
         for all of them, which takes a tenth of a millisecond each.
         """
-        self._transitions += self.watch.settle()
-        arrivals = Arrivals(
-            self.names(),
-            self.first_reading,
-            self.last_reading,
-            self.heard,
-            self.refusals.shares(self.registry.keys),
-        )
-        return self._derived.snapshot(now, arrivals, judged_most)
+        return finish(self.steps(now, judged_most))
+
+    def steps(self, now: float, judged_most: int | None = None) -> Steps[Snapshot]:
+        """Do the same in steps of a few milliseconds, between which messages may be taken.
+
+        The numbers of a series are then as of one moment between the first step and the last.
+        """
+        self.watch.taken_back = set()
+        rejected = self.refusals.shares(self.registry.keys)
+        return (yield from self._derived.steps(now, self.names(), rejected, judged_most))
 
     def take_transitions(self) -> list[Change]:
-        """Return the changes of alerts since the last call, in the order they were found."""
+        """Return the changes of alerts that the last snapshot shows, in the order they were found.
+
+        What was found of a series after it was looked at is left for the next one.
+        """
         found, self._transitions = self._transitions, []
-        return found
+        shown: list[Change] = []
+        for at, change in enumerate(found):
+            is_shown = at < self._looked_at[change.series]
+            (shown if is_shown else self._transitions).append(change)
+        self._looked_at[:] = 0
+        return shown
 
     @property
     def thresholds(self) -> Thresholds:
@@ -303,8 +320,11 @@ class Network:
         return self._derived.judgement(row)
 
     def names(self) -> tuple[SeriesName, ...]:
-        """Return who each row is."""
-        return tuple(self._names)
+        """Return who each row is; the same object until there is a new series."""
+        if self._unnamed:
+            self._names += tuple(self._unnamed)
+            self._unnamed.clear()
+        return self._names
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full as it is at ``now``, None if there is no such series."""
@@ -321,7 +341,7 @@ class Network:
             found = origins(rows["id"], self.pairing.made_in(row))
         return Detail(
             time=now,
-            name=self._names[row],
+            name=self.names()[row],
             pairs=pairs,
             origins=found,
             total=total,
@@ -334,7 +354,7 @@ class Network:
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
         """Return the windows of the series that a contest invites, if they have any pair."""
-        invited = [row for row, name in enumerate(self._names) if contest.invites(name)]
+        invited = [row for row, name in enumerate(self.names()) if contest.invites(name)]
         every = np.array(invited, dtype=np.int64)
         every = every[self.windows.counts(every) > 0]
         most = every[np.argsort(-self.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
@@ -349,7 +369,7 @@ class Network:
         return Contenders(
             time=now,
             contest=contest,
-            names=tuple(self._names[row] for row in series.tolist()),
+            names=tuple(self.names()[row] for row in series.tolist()),
             pairs=pairs,
             event=event,
             density="tophat" if bare.size and bare.all() else "normal",
@@ -371,13 +391,18 @@ class Network:
         return Occasion(
             time=now,
             key=name,
-            names=tuple(self._names[row[0]] for _, row in made),
+            names=tuple(self.names()[row[0]] for _, row in made),
             origins=tuple(origin(reference) for reference, _ in made),
             pairs=pairs,
             densities=tuple(self._frames.densities(rows["series"])),
         )
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _settle(self, rows: Int) -> None:
+        """Make the evidence of ``rows`` that of their windows; what was found may be told."""
+        self._transitions += self.watch.settle(rows.tolist())
+        self._looked_at[rows] = len(self._transitions)
 
     def _make_room(self) -> None:
         """Let go of the tenth that came first, if more is held than may be."""
@@ -388,7 +413,7 @@ class Network:
     def _on_new(self, row: int, key: SeriesKey) -> None:
         rules = self.plan.rules_of(key.sensor, key.quantity)
         self.rules.append(rules)
-        self._names.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
+        self._unnamed.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
         self.detector.patience[row] = rules.patience
         self._told.add(row)
         self.windows.begin_epoch(row, self.epochs.start_of(key))

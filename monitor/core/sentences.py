@@ -9,6 +9,7 @@ from monitor.core.judgements import Judgement
 from monitor.core.model import Float
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
+BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
 
 
 class Circumstances(NamedTuple):
@@ -59,7 +60,7 @@ def _of_series(
     if state == "stale":
         return "no readings any more"
     told = _told(state, judgement, pairs)
-    blurred = numbers.get("calibration_u_ref_ratio", 0.0)
+    blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
     return told

@@ -8,7 +8,9 @@ reference that is told of under several subjects is one where its messages say s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,8 +19,10 @@ from monitor.core.columns import Columns
 from monitor.core.lanes import Bucket, Scope
 from monitor.core.model import Bool, Int, Records
 from monitor.core.remedies import Estimate
+from monitor.core.steps import Steps, finish, portions
 from monitor.core.suspects import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
 
+_BUCKETS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
 
 Buckets = Mapping[tuple[str, str, str], Bucket]
@@ -63,20 +67,28 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
 
 def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
     """Return the references that several series share, at least five if nothing else is said."""
+    return finish(_sharing(buckets, is_shared))
+
+
+def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
     scopes: dict[int, Scope] = {}
     named: dict[tuple[str, str], list[Bucket]] = {}
-    for (quantity, subject, _), bucket in buckets.items():
-        if bucket.scope.times:
-            scopes[id(bucket.scope)] = bucket.scope
-        if is_shared(subject, bucket.scope.series):
-            named.setdefault((quantity, subject), []).append(bucket)
-    by_id = _by_id(buckets, is_shared)
+    with_ids: list[tuple[str, Bucket]] = []
+    for part in portions([*buckets.items()], _BUCKETS_AT_ONCE):
+        for (quantity, subject, _), bucket in part:
+            scope = bucket.scope
+            if scope.times:
+                scopes[id(scope)] = scope
+            if is_shared(subject, scope.series):
+                named.setdefault((quantity, subject), []).append(bucket)
+            if bucket.named:
+                with_ids.append((quantity, bucket))
+        yield
+    by_id = _by_id(with_ids, is_shared)
     if not (named or by_id):
         return []
-    referred: dict[int, int] = {}
-    for scope in scopes.values():
-        for row in scope.series:
-            referred[row] = referred.get(row, 0) + 1
+    referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
+    yield
     of_subjects = [
         each
         for (quantity, subject), those in named.items()
@@ -87,13 +99,14 @@ def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
     ]
 
 
-def _by_id(buckets: Buckets, is_shared: IsShared) -> dict[tuple[str, str], list[Bucket]]:
-    """Return by (quantity, reference_id) where there are references that have one."""
+def _by_id(
+    buckets: Iterable[tuple[str, Bucket]], is_shared: IsShared
+) -> dict[tuple[str, str], list[Bucket]]:
+    """Return by (quantity, reference_id); each of ``buckets`` has references that have one."""
     found: dict[tuple[str, str], list[Bucket]] = {}
-    for (quantity, _, _), bucket in buckets.items():
-        if bucket.named:
-            for name in sorted({each.reference_id for each in bucket.references} - {""}):
-                found.setdefault((quantity, name), []).append(bucket)
+    for quantity, bucket in buckets:
+        for name in sorted({each.reference_id for each in bucket.references} - {""}):
+            found.setdefault((quantity, name), []).append(bucket)
     return {
         key: those
         for key, those in found.items()
@@ -157,18 +170,18 @@ class Stations:
         """Return the references that look wrong."""
         return tuple(self._found.values())
 
-    def update(
+    def steps(
         self,
         changed: Int,
         buckets: Buckets,
         gather: Gather,
         complete: Complete,
         told: Callable[[int], tuple[str, float]],
-    ) -> None:
+    ) -> Steps[None]:
         """Look again at the references of ``changed`` series; ``told`` gives (unit, patience)."""
         if not changed.size:
             return
-        stations = shared(buckets)
+        stations = yield from _sharing(buckets, _of_many)
         known = {(each.quantity, each.reference) for each in stations}
         self._found = {key: each for key, each in self._found.items() if key in known}
         for station in stations:
@@ -178,6 +191,7 @@ class Stations:
             self._found.pop((station.quantity, station.reference), None)
             if found is not None:
                 self._found[station.quantity, station.reference] = found
+            yield
 
 
 def tail(series: int) -> int:

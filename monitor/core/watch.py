@@ -8,7 +8,7 @@ one, else from the first pair in the journal; only series whose past changes hav
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -118,14 +118,16 @@ class Watch:
         found = self._detector.advance(series, starts, np.concatenate(bet_on))
         return [_change(transition, pairs["time"]) for transition in found]
 
-    def settle(self) -> list[Change]:
-        """Replay every series whose past changed; return how their alerts differ from before.
+    def settle(self, rows: Iterable[int]) -> list[Change]:
+        """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
-        ``taken_back`` are those that fired before and, as the past is now, never did.
+        ``taken_back`` gets those that fired before and, as the past is now, never did.
         """
         changes = []
-        self.taken_back = set()
-        for row, since in sorted(self.disturbed.items()):
+        for row in rows:
+            since = self.disturbed.pop(row, None)
+            if since is None:
+                continue
             one = np.array([row])
             before = STATES[int(self._detector.states(one)[0])]
             seen = self._replay(row, since)
@@ -134,7 +136,6 @@ class Watch:
                 self.taken_back.add(row)
             if before != after and seen:
                 changes.append(seen[-1]._replace(before=before))
-        self.disturbed.clear()
         return changes
 
     # -- inside -----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Rules of this file: what is held against each other is what was told and what the snapshot says
 now, so that a restart tells nothing twice and forgets nothing; alerts are taken from the snapshot
-by their names, whatever raises them; no clock, nothing is durable here.
+by their names, whatever raises them; only series whose state or alerts are others than at the last
+look are gone through; no clock, nothing is durable here.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from monitor.core.judgements import Judgement
+from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot import Snapshot
 from monitor.core.watch import Change
@@ -44,12 +47,33 @@ class View(NamedTuple):
     taken_back: frozenset[int] = frozenset()
 
 
+class _Seen(NamedTuple):
+    """States and alerts of the series at one look."""
+
+    states: tuple[str, ...] = ()
+    alerts: Mapping[str, Bool] = {}
+
+    def others(self, before: _Seen) -> Bool:
+        """Return which series have another state, or other alerts, than before; new ones do."""
+        known = min(len(before.states), len(self.states))
+        other = np.ones(len(self.states), np.bool_)
+        other[:known] = False
+        if self.states is not before.states:
+            now, then = (np.array(each[:known], object) for each in (self.states, before.states))
+            other[:known] = now != then
+        for alert, active in self.alerts.items():
+            was = before.alerts.get(alert)
+            other[:known] |= active[:known] if was is None else active[:known] != was[:known]
+        return other
+
+
 class Ledger:
     """State: the last transition of every alert that is pending or fires, by series and alert."""
 
     def __init__(self, standing: Iterable[Transition] = (), last: int = 0) -> None:
         self._standing: Final[dict[SeriesKey, dict[str, Transition]]] = {}
         self._rows: dict[SeriesKey, int] = {}
+        self._seen = self._looked_at = _Seen()
         self.last = last
         for each in standing:
             self._standing.setdefault(_key(each), {})[each.alert] = each
@@ -65,14 +89,16 @@ class Ledger:
         if len(self._rows) != len(now.names):
             names = enumerate(now.names)
             self._rows = {SeriesKey(name.sensor, name.quantity): row for row, name in names}
+        self._looked_at = _Seen(now.states, now.alerts)
+        others = self._looked_at.others(self._seen).nonzero()[0]
         active: dict[int, list[str]] = {}
         for alert, of in now.alerts.items():
-            for row in of.nonzero()[0].tolist() if alert != OF_REFERENCE else ():
+            for row in others[of[others]].tolist() if alert != OF_REFERENCE else ():
                 active.setdefault(row, []).append(alert)
-        pending = {row for row, state in enumerate(now.states) if state == PENDING}
+        pending = {row for row in others.tolist() if now.states[row] == PENDING}
         known = {self._rows[key] for key in self._standing if key in self._rows}
         scribe = _Scribe(view, self.last)
-        for row in sorted(active.keys() | pending | known):
+        for row in sorted(active.keys() | pending | known.intersection(others.tolist())):
             name = now.names[row]
             told = self._standing.get(SeriesKey(name.sensor, name.quantity), {})
             own = {alert: of for alert, of in told.items() if alert != OF_REFERENCE}
@@ -87,7 +113,8 @@ class Ledger:
         return scribe.found
 
     def take(self, found: Iterable[Transition]) -> None:
-        """Count ``found`` as told."""
+        """Count ``found`` as told, and what was looked at as seen."""
+        self._seen = self._looked_at
         for each in found:
             self.last = max(self.last, each.seq)
             key = _key(each)

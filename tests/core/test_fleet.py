@@ -10,6 +10,7 @@ from monitor.core.fleet import FleetRules, listed
 from monitor.core.overview import explains
 from monitor.core.remedies import Estimate
 from monitor.core.stations import Stations
+from monitor.core.steps import finish
 from monitor.core.suspects import Met, innovations, suspect
 
 EVERY = np.ones(4, np.bool_)
@@ -143,7 +144,7 @@ def test_an_offset_is_explained_if_it_is_that_of_the_reference(own, explained):
 def test_no_reference_is_looked_at_where_nothing_changed():
     stations = Stations()
 
-    stations.update(np.zeros(0, np.int64), {}, None, None, None)
+    finish(stations.steps(np.zeros(0, np.int64), {}, None, None, None))
 
     assert stations.suspects() == ()
 

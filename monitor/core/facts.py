@@ -1,0 +1,170 @@
+"""What is shown of each series: its numbers, its evidence, its times, all as of one moment.
+
+Rules of this file: a series is looked at when it changed, and all that is shown of it is taken
+then; until the next time it keeps its numbers, which are the same if it did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from monitor.core import conventions
+from monitor.core.bets import COVERAGE
+from monitor.core.details import RECENT, recent_z
+from monitor.core.detection import Detector
+from monitor.core.evaluation import Evaluation, usual_gap
+from monitor.core.framing import Frames
+from monitor.core.model import Bool, Float, Int
+from monitor.core.steps import Steps
+from monitor.core.windows import Windows
+
+_COLUMNS_AT_ONCE: Final = 8
+
+
+class Arrivals(NamedTuple):
+    """When each series was heard, s UTC: times of its first and last reading, and of its arrival.
+
+    One entry a series, as it is now: they go on while a snapshot is made.
+    """
+
+    first_reading: Float
+    last_reading: Float
+    heard: Float
+
+
+class Sources(NamedTuple):
+    """Where numbers of series come from; ``availability`` of (row, time of its first reading)."""
+
+    windows: Windows
+    detector: Detector
+    frames: Frames
+    arrivals: Arrivals
+    availability: Callable[[int, float], float]
+
+
+class Shown(NamedTuple):
+    """Columns of a snapshot, one entry a series: copies, which nobody changes."""
+
+    statistics: Mapping[str, Float]
+    states: Int
+    evidence: Float
+    discounted: Float
+    pairs: Int
+    gap: Float
+    heard: Float
+    last_reading: Float
+    last_pair: Float
+    recent_z: Float
+    intervals_only: Bool
+
+
+class Facts:
+    """State: what is shown of up to ``capacity`` series, and which of it is out of date."""
+
+    def __init__(self, sources: Sources, asked: Sequence[str]) -> None:
+        """``asked`` are statistics of conventions that are wanted besides the live ones."""
+        capacity = sources.windows.capacity
+        self._sources: Final = sources
+        self._asked: Final = asked
+        self._evaluation: Final = Evaluation(capacity)
+        self._states: Int = np.zeros(capacity, dtype=np.int64)
+        self._evidence = np.zeros(capacity)
+        self._discounted = np.zeros(capacity)
+        self._pairs: Int = np.zeros(capacity, dtype=np.int64)
+        self._gap = np.full(capacity, np.nan)
+        self._last_pair = np.full(capacity, np.nan)
+        self._last_reading = np.full(capacity, np.nan)
+        self._heard = np.full(capacity, -np.inf)
+        self._recent_z: Any = np.full((capacity, RECENT), np.nan, dtype=np.float32)
+        self._intervals_only = np.zeros(capacity, dtype=np.bool_)
+        self._looked_at = 0
+        self._shown: Shown | None = None
+
+    def mark(self, series: Int) -> None:
+        """Note that ``series`` changed."""
+        self._evaluation.mark(series)
+
+    def take_changed(self, count: int) -> Int:
+        """Return which of ``count`` series are to be looked at; forget that they changed."""
+        self._evaluation.mark(np.arange(self._looked_at, count))
+        self._looked_at = count
+        arrivals = self._sources.arrivals
+        self._last_reading[:count] = arrivals.last_reading[:count]
+        self._heard[:count] = arrivals.heard[:count]
+        return self._evaluation.take_changed()
+
+    def look(self, series: Int) -> Int:
+        """Take all that is shown of ``series`` anew; return those that have pairs."""
+        sources, detector = self._sources, self._sources.detector
+        self._shown = None
+        self._pairs[series] = counts = sources.windows.counts(series)
+        self._states[series] = detector.states(series)
+        self._evidence[series] = detector.evidence(series)
+        self._discounted[series] = detector.discounted(series)
+        self._intervals_only[series] = detector.path[series] == COVERAGE
+        self._last_pair[series] = sources.windows.newest(series)
+        empty, present = series[counts == 0], series[counts > 0]
+        self._evaluation.clear(empty)
+        self._gap[empty] = self._recent_z[empty] = np.nan
+        if present.size:
+            self._evaluate(present)
+        self.look_at_arrivals(series)
+        return present
+
+    def take_changed_of(self, series: Int) -> Int:
+        """Return which of ``series`` are to be looked at; forget that they changed."""
+        return self._evaluation.take_changed(series)
+
+    def look_at_arrivals(self, series: Int) -> None:
+        """Take anew what is shown of ``series`` besides their pairs, which did not change."""
+        self._shown = None
+        arrivals = self._sources.arrivals
+        self._last_reading[series] = arrivals.last_reading[series]
+        self._heard[series] = arrivals.heard[series]
+        firsts = arrivals.first_reading[series].tolist()
+        shares = map(self._sources.availability, series.tolist(), firsts)
+        self._evaluation.store("availability_ratio", series, np.array([*shares], dtype=np.float64))
+
+    def shown(self, count: int) -> Steps[Shown]:
+        """Return copies of the columns of the first ``count`` series; those of before if the same.
+
+        Nothing may be looked at between the steps.
+        """
+        if self._shown is None or self._shown.states.size != count:
+            statistics: dict[str, Float] = {}
+            for at, (name, column) in enumerate(self._evaluation.columns()):
+                statistics[name] = column[:count].copy()
+                if at % _COLUMNS_AT_ONCE == 0:
+                    yield
+            self._shown = Shown(
+                statistics=statistics,
+                states=self._states[:count].copy(),
+                evidence=self._evidence[:count].copy(),
+                discounted=self._discounted[:count].copy(),
+                pairs=self._pairs[:count].copy(),
+                gap=self._gap[:count].copy(),
+                heard=self._heard[:count].copy(),
+                last_reading=self._last_reading[:count].copy(),
+                last_pair=self._last_pair[:count].copy(),
+                recent_z=self._recent_z[:count].copy(),
+                intervals_only=self._intervals_only[:count].copy(),
+            )
+            return self._shown
+        return self._shown._replace(
+            heard=self._heard[:count].copy(), last_reading=self._last_reading[:count].copy()
+        )
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _evaluate(self, series: Int) -> None:
+        frames, evaluation = self._sources.frames, self._evaluation
+        windows = frames.windows(series)
+        evaluation.update(series, frames.densities(series), windows)
+        evaluation.store("calibration_coverage_stated", series, windows.mean(windows.p))
+        for name in self._asked:
+            evaluation.store(name, series, conventions.STATISTICS[name](windows))
+        self._recent_z[series] = recent_z(windows)
+        self._gap[series] = usual_gap(windows)

@@ -1,0 +1,44 @@
+"""Work in steps: a generator that yields after each, so that others get their turn in between.
+
+Rules of this file: a step is a few milliseconds at most; what the work comes to is what the
+generator returns, the same whether anything happened between the steps or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from monitor.core.model import Int
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+
+
+def finish(steps: Steps[T]) -> T:
+    """Do all that is left at once and return what it comes to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+
+def portions(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Yield ``items`` in order, so many at a time."""
+    for at in range(0, len(items), most):
+        yield items[at : at + most]
+
+
+def weighed(rows: Int, weights: Int, most: int) -> Iterator[Int]:
+    """Yield ``rows`` in order, as many at a time as weigh ``most`` together, one at least."""
+    until = np.cumsum(weights)
+    at = 0
+    while at < rows.size:
+        before = int(until[at - 1]) if at else 0
+        end = max(at + 1, int(np.searchsorted(until, before + most, side="right")))
+        yield rows[at:end]
+        at = end

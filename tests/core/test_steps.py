@@ -1,0 +1,232 @@
+"""A snapshot made in steps: what did not change is left alone, and what is shown is what is so."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from monitor.core.facts import Facts
+from monitor.core.model import Event, Reading, Reference
+from monitor.core.modes import Rules
+from monitor.core.network import Network, Plan
+from monitor.core.overview import _Said
+from monitor.core.pairing import Concern
+from monitor.core.past import Memory
+from monitor.core.registry import Limits
+from monitor.core.rules import SeriesRules
+from monitor.core.snapshot import Snapshot
+from monitor.core.steps import finish, portions, weighed
+from monitor.core.thresholds import Threshold
+
+RULES = SeriesRules(
+    unit="ppb",
+    window_pairs=60,
+    pairing=Rules("nearest", 30.0),
+    stale_after_seconds=40.0,
+    reference_stale_seconds=4 * 3600.0,
+)
+HOUR = 3600.0
+# Whom each sensor stands beside; of the second group's station there is nothing after a while.
+STATIONS = {f"s{at}": "A" for at in range(7)} | {f"t{at}": f"own{at}" for at in range(5)}
+BIASES = {"s2": 6.0, "t1": -5.0, "t3": 1.0}
+
+
+class Town:
+    """Sensors beside stations, with a journal in memory."""
+
+    def __init__(self) -> None:
+        self.past = Memory()
+        self.network = Network(
+            Plan(
+                lambda _s, _q: RULES,
+                lambda sensor: [Concern(STATIONS[sensor])],
+                limits=Limits(100, 1000),
+                window_pairs_max=60,
+                max_wait_seconds=1e9,
+                thresholds=(Threshold("crps_high", "score_crps_mean", above=1.5),),
+            ),
+            self.past,
+        )
+
+    def take(self, observations, received: float) -> None:
+        outcome = self.network.observe(observations, received)
+        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
+        self.network.apply(outcome.pairs)
+
+
+def life(seed: int, hours: int = 90) -> list[list]:
+    """Return batches, an hour or two each: late ones, revisions, silence, an epoch among them."""
+    chance = np.random.default_rng(seed)
+    seen = []
+    for hour in range(hours):
+        for name in sorted(set(STATIONS.values())):
+            if not (name == "own4" and hour > 40):
+                off = -4.0 if name == "A" and hour > 65 else 0.0
+                seen.append(Reference(name, "o3", hour * HOUR, 40.0 + off, u=0.2))
+        for at, sensor in enumerate(STATIONS):
+            if chance.random() < 0.7 and not (sensor == "t0" and hour > 60):
+                value = 40.0 + 2.0 * chance.standard_normal() + BIASES.get(sensor, 0.0)
+                seen.append(Reading(sensor, "o3", hour * HOUR + 0.1 * at, value, u=2.0))
+        if hour == 50:
+            seen.append(Event("t1", 30 * HOUR, "repaired"))
+        if chance.random() < 0.1:
+            revised = 40.0 + chance.normal()
+            seen.append(Reference("own2", "o3", (hour // 2) * HOUR, revised, u=0.2, revision=hour))
+    late = chance.integers(0, 60, len(seen)) * (chance.random(len(seen)) < 0.1)
+    order = np.argsort(np.arange(len(seen)) + late, kind="stable")
+    cuts = np.sort(chance.choice(np.arange(1, len(seen)), 25, replace=False)).tolist()
+    ordered = [seen[at] for at in order]
+    return [ordered[a:b] for a, b in zip([0, *cuts], [*cuts, len(seen)], strict=True)]
+
+
+def same(one: Snapshot, other: Snapshot) -> None:
+    """Hold two snapshots against each other, bit for bit."""
+    assert list(one.statistics) == list(other.statistics)
+    assert list(one.alerts) == list(other.alerts)
+    for field in fields(Snapshot):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        if not isinstance(mine, dict):
+            mine, theirs = {"": mine}, {"": theirs}
+        for name, values in mine.items():
+            told = f"{field.name} {name}"
+            if isinstance(values, np.ndarray):
+                assert values.dtype == theirs[name].dtype, told
+                assert values.tobytes() == theirs[name].tobytes(), told
+            else:
+                assert values == theirs[name], told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_whatever_changed_it_is_what_one_look_at_everything_says(seed):
+    """One network is looked at after every batch, in steps too; the other at the end only."""
+    often, once = Town(), Town()
+    batches = life(seed)
+    chance = np.random.default_rng(seed)
+    now = 0.0
+    steps = often.network.steps(now)
+    for batch in batches:
+        now += 10.0
+        often.take(batch, now)
+        once.take(batch, now)
+        for _ in range(chance.integers(0, 12)):
+            try:
+                next(steps)
+            except StopIteration:
+                steps = often.network.steps(now)
+    finish(steps)
+    last, whole = often.network.evaluate(now), once.network.evaluate(now)
+
+    assert {"firing", "ok"} < set(whole.states)
+    assert whole.suspects
+    same(last, whole)
+    same(often.network.evaluate(now), whole)
+
+
+def numbers(snapshot: Snapshot, row: int) -> tuple[object, ...]:
+    """Return what is shown of one series that must be of one moment."""
+    columns = (snapshot.window_pairs, snapshot.last_pair, snapshot.last_reading, snapshot.evidence)
+    shown = [*columns, *snapshot.statistics.values()]
+    return tuple(np.float64(column[row]).tobytes() for column in shown)
+
+
+@pytest.mark.parametrize("between", [1, 2, 3])
+def test_in_steps_each_series_is_as_of_one_moment_of_the_work(between):
+    """Messages come between the steps; a twin that is looked at after each knows every moment."""
+    sliced, twin = Town(), Town()
+    batches = life(between)
+    moments: list[Snapshot] = []
+    unlike = 0
+    at = 0
+    while at + between < len(batches):
+        moments = moments[-1:]
+        steps = sliced.network.steps(0.0)
+        for batch in batches[at : at + between]:
+            next(steps)
+            sliced.take(batch, 0.0)
+            twin.take(batch, 0.0)
+            moments.append(twin.network.evaluate(0.0))
+        snapshot = finish(steps)
+        at += between
+        for row in range(len(snapshot.names)):
+            known = {numbers(each, row) for each in moments if row < len(each.names)}
+            if known:
+                assert numbers(snapshot, row) in known
+            unlike += numbers(snapshot, row) != numbers(moments[-1], row)
+    assert unlike  # some did change after they were looked at
+
+    sliced.take(batches[at], 0.0)
+    twin.take(batches[at], 0.0)
+    same(sliced.network.evaluate(0.0), twin.network.evaluate(0.0))
+
+
+def test_what_was_found_after_a_series_was_looked_at_is_told_with_the_next_snapshot():
+    town = Town()
+    quiet = [Reading("t1", "o3", -1.0, 40.0, u=2.0)]
+    town.take(quiet, 0.0)
+    steps = town.network.steps(0.0)
+    for _ in range(3):
+        next(steps)  # it has been looked at by now
+    for batch in life(1)[:16]:
+        town.take(batch, 0.0)
+    shown = finish(steps)
+    early = town.network.take_transitions()
+    later = town.network.evaluate(0.0)
+    found = [change.series for change in town.network.take_transitions()]
+
+    assert set(shown.states) == {"unknown"}
+    assert early == []
+    assert "firing" in later.states
+    assert 0 in found
+
+
+def test_a_look_costs_what_changed(monkeypatch):
+    """Of 300 series two change: these two are looked at, and at most they get other words."""
+    plan = Plan(
+        lambda _s, _q: SeriesRules(pairing=Rules("nearest", 0.4)),
+        limits=Limits(300, 1000),
+        window_pairs_max=60,
+    )
+    past, at = Memory(), 0.0
+    network = Network(plan, past)
+
+    def take(sensors) -> None:
+        seen = [Reading(f"s{each}", "x", at, 1.0 + 0.01 * each, u=1.0) for each in sensors]
+        seen += [Reference(f"s{each}", "x", at, 1.0, u=0.1) for each in sensors]
+        outcome = network.observe(seen, at)
+        past.keep(outcome.pairs, seen[len(sensors) :])
+        network.apply(outcome.pairs)
+
+    for at in (0.0, 1.0, 2.0):  # noqa: B007 - `take` reads it
+        take(range(300))
+    before = network.evaluate(0.0)
+    looked: list[list[int]] = []
+    said: list[int] = []
+    look, say = Facts.look, _Said.say
+    monkeypatch.setattr(
+        Facts, "look", lambda self, rows: (looked.append(rows.tolist()), look(self, rows))[1]
+    )
+    monkeypatch.setattr(
+        _Said, "say", lambda self, row, words: (said.append(row), say(self, row, words))[1]
+    )
+    unchanged = network.evaluate(0.0)
+
+    assert (looked, said) == ([], [])
+    assert unchanged.statistics is before.statistics
+    assert unchanged.sentences is before.sentences
+    assert unchanged.names is before.names
+
+    at = 3.0
+    take([7, 250])
+    network.evaluate(0.0)
+
+    assert looked == [[7, 250]]
+    assert set(said) == {7, 250}
+
+
+def test_portions_are_all_there_is_in_order():
+    assert [*portions([1, 2, 3, 4, 5], 2)] == [[1, 2], [3, 4], [5]]
+    rows, weights = np.array([3, 5, 8, 9]), np.array([4, 4, 9, 1])
+    assert [part.tolist() for part in weighed(rows, weights, 8)] == [[3, 5], [8], [9]]
+    assert [*weighed(rows[:0], weights[:0], 8)] == []
