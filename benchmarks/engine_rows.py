@@ -24,9 +24,11 @@ from subscribers import peers_python, resident_bytes
 
 from monitor.assembly import assemble, plan_of
 from monitor.config import Settings
+from monitor.core.lanes import digest
 from monitor.core.model import PAIR, Reading, Records, in_event_order
 from monitor.core.network import KnownSeries, Network
 from monitor.core.past import Memory
+from monitor.core.rings import combined
 from monitor.core.windows import Windows, no_history
 from monitor.journal import Batch, Journal
 
@@ -46,13 +48,15 @@ class Source:
         self.series = series
         self._chance = np.random.default_rng(seed)
         self._made = 0
+        self._names = np.array([digest(sensor(row)) for row in range(series)], np.uint64)
 
     def batch(self, size: int = BATCH, series: np.ndarray | None = None) -> Records:
         """Return the next pairs; ``series`` says of whom, by chance without."""
         pairs = np.zeros(size, PAIR)
         chosen = self._chance.integers(0, self.series, size) if series is None else series
         pairs["series"] = chosen
-        pairs["id"] = np.arange(self._made + 1, self._made + 1 + size)
+        pairs["reference_id"] = np.arange(self._made + 1, self._made + 1 + size)
+        pairs["id"] = combined(self._names[chosen], pairs["reference_id"])
         pairs["time"] = START + 0.001 * np.arange(self._made, self._made + size)
         pairs["reference"] = self._chance.normal(500.0, 50.0, size)
         pairs["u"] = 5.0
@@ -60,19 +64,23 @@ class Source:
         for name in ("lower", "upper", "p", "crps"):
             pairs[name] = np.nan
         pairs["u_ref"] = 0.5
-        pairs["reference_id"] = pairs["id"]
         self._made += size
         return pairs
 
 
-def network_of(series: int, window: int = WINDOW, **windows: str) -> Network:
+def sensor(row: int) -> str:
+    """Return the name of the sensor in a row."""
+    return f"sensor-{row:07}"
+
+
+def network_of(series: int, window: int = WINDOW, **windows: str | int) -> Network:
     """Return a network that knows so many series."""
     settings = Settings.model_validate(
         {"series": {"max": series}, "windows": {"pairs": window, **windows}}
     )
     network = Network(plan_of(settings), Memory())
     network.restore_series(
-        KnownSeries(row, f"sensor-{row:07}", "mass", "kg", START) for row in range(series)
+        KnownSeries(row, sensor(row), "mass", "kg", START) for row in range(series)
     )
     return network
 

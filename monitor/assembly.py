@@ -87,6 +87,7 @@ def plan_of(settings: Settings) -> Plan:
         ),
         window_pairs_max=max(sizes),
         window_precision=settings.windows.precision,
+        replay_pairs=settings.windows.replay_pairs,
         max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
         max_pending=settings.pairing.max_pending,
         fleet=FleetRules(settings.fleet.q, settings.fleet.horizon, settings.fleet.fdr),

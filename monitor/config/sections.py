@@ -194,8 +194,15 @@ class Windows(Section):
     )
     precision: Literal["double", "single"] = setting(
         "double",
-        "How exactly a window keeps a pair: single takes 40 bytes instead of 56, and 56 instead of "
-        "88 where intervals are stated; errors and scores are then exact to 1e-7 of themselves.",
+        "How exactly a window keeps a pair: single takes 32 bytes instead of 48, and 48 instead of "
+        "80 where intervals are stated; errors and scores are then exact to 1e-7 of themselves.",
+    )
+    replay_pairs: int = setting(
+        512,
+        "An alarm is confirmed on so many of a series' last pairs. Where its window is as long "
+        "they cost no memory; fewer see a faint fault later, or never.",
+        ge=32,
+        le=512,
     )
 
 

@@ -1,7 +1,9 @@
 """The alarm: evidence of many series that they are not as right as they say.
 
-Rules of this file: the state is one record a series and a ring of its last 512 z; a batch is
-cut into rectangles (ranks x series) whose bets are computed at once, then climbed rank by rank.
+Rules of this file: the state is one record a series and its last z, of which a replay uses up to
+512: a ring of them, or what somebody else can give back (the windows), beside the last few; a
+batch is cut into rectangles (ranks x series) whose bets are computed at once, then climbed rank by
+rank.
 Every number of a series depends on its own z in event order alone: not on how they were cut into
 batches, nor on the neighbours. Sums are added in a fixed order for that.
 
@@ -17,8 +19,8 @@ run: D / H is what a fleet compares (core/fleet). While an alert fires S stands 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -26,11 +28,15 @@ from monitor.core import bets
 from monitor.core.climbing import Slab, climb, replay
 from monitor.core.lifecycle import FIRING, OK, PENDING, STATES, Transition
 from monitor.core.model import Bool, Float, Int, Records
+from monitor.core.reserve import reserved
 
 RING: Final = 512
 FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
 SLAB_PAIRS: Final = 1 << 15
 HORIZON: Final = 1000.0
+
+# (series, how many) -> the last z of a series before the batch that is being taken.
+Earlier = Callable[[int, int], Float]
 
 STATE: Final = np.dtype(
     [
@@ -56,6 +62,21 @@ STATE: Final = np.dtype(
 )
 
 
+class Replays(NamedTuple):
+    """What replays may look back on: so many ``pairs``, FAR at least and 512 at most.
+
+    ``earlier`` gives back the z before a batch; without it they are kept here. ``is_single``: all z
+    are rounded to 24 bits.
+    """
+
+    pairs: int = RING
+    is_single: bool = False
+    earlier: Earlier | None = None
+
+
+_REPLAYS: Final = Replays()
+
+
 class Detector:
     """Alert state of ``patience.size`` series.
 
@@ -66,17 +87,31 @@ class Detector:
     """
 
     def __init__(
-        self, patience: Float, coverage: Bool | None = None, horizon: float = HORIZON
+        self,
+        patience: Float,
+        coverage: Bool | None = None,
+        horizon: float = HORIZON,
+        replays: Replays = _REPLAYS,
     ) -> None:
         self.patience = patience
+        self._horizon: Final = horizon
         self._kept: Final = 1.0 - 1.0 / horizon
+        self._replays: Final = replays
+        self._length: Final = replays.pairs if replays.earlier is None else bets.FAR
         self.path = np.zeros(patience.size, np.int8)
         if coverage is not None:
             self.path[coverage] = bets.COVERAGE
-        self._state = np.zeros(patience.size, STATE)
+        self._state = reserved(patience.size, STATE)
         # The same memory without field names: rows copied whole are twelve times quicker.
         self._rows = self._state.view(np.dtype((np.void, STATE.itemsize)))
-        self._ring = np.zeros((patience.size, RING))
+        number = np.dtype(np.float32 if replays.is_single else np.float64)
+        ring = reserved(patience.size * self._length, number)
+        self._ring = ring.reshape(patience.size, self._length)
+
+    def alone(self) -> Detector:
+        """Return a detector of one series that keeps all z itself and decides as this one does."""
+        replays = self._replays._replace(earlier=None)
+        return Detector(np.ones(1), horizon=self._horizon, replays=replays)
 
     def advance(self, series: Int, starts: Int, z: Float) -> list[Transition]:
         """Take the next pairs of ``series`` (unique) and return what changed, by position.
@@ -84,23 +119,26 @@ class Detector:
         ``z[starts[i]:starts[i + 1]]`` are the new pairs of ``series[i]`` in event order, all
         finite. Series without a pair in the batch must not be named.
         """
+        if self._replays.is_single:
+            z = z.astype(np.float32).astype(np.float64)
         counts = np.diff(starts, append=z.size)
         order = np.argsort(-counts, kind="stable")
         series, starts, counts = series[order], starts[order], counts[order]
         found: list[Transition] = []
         for few, first, last in _rectangles(counts):
             ranks = np.arange(first, last)[:, None]
-            found += self._advance(series[few], starts[few] + ranks, z)
+            found += self._advance(series[few], starts[few] + ranks, z, first)
         return sorted(found, key=lambda transition: transition.position)
 
-    def _advance(self, series: Int, positions: Int, z: Float) -> list[Transition]:
+    def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[Transition]:
+        """Take a rectangle of pairs; before it the batch had ``first`` of each series."""
         records = self._state.take(series)
         far = np.arange(min(positions.shape[0], bets.FAR))[:, None] - bets.FAR
         slab = Slab(
             records,
             positions,
             z[positions],
-            self._ring[series, (records["seen"] + far) % RING],
+            self._ring[series, (records["seen"] + far) % self._length].astype(np.float64),
             self.patience[series],
             self.path[series].astype(int),
             self._kept,
@@ -108,32 +146,47 @@ class Detector:
         rank = 0
         while rank < slab.ranks:
             rank = climb(slab, rank)
-            self._settle(slab, series, rank)
+            self._settle(slab, series, rank, z, first)
             rank += 1
         slab.store(records)
         self._rows[series] = records.view(self._rows.dtype)
-        last = slab.z[-RING:]
-        slots = (records["seen"] - np.arange(last.shape[0], 0, -1)[:, None]) % RING
+        last = slab.z[-self._length :]
+        slots = (records["seen"] - np.arange(last.shape[0], 0, -1)[:, None]) % self._length
         self._ring[series, slots] = last
         return [slab.transition(series, *change) for change in slab.changes]
 
-    def _settle(self, slab: Slab, series: Int, rank: int) -> None:
+    def _settle(self, slab: Slab, series: Int, rank: int, z: Float, first: int) -> None:
         """Change states at ``rank``, after its bets: firing alerts are tested, others judged."""
         firing = slab.state == FIRING
         if firing.any():
             slab.test_reverse(rank, np.flatnonzero(firing))
         candidates = np.flatnonzero(~firing & (slab.total >= slab.patience))
         if candidates.size:
-            histories = [self._history(slab, series, rank, c) for c in candidates.tolist()]
+            histories = []
+            for column in candidates.tolist():
+                wanted = min(int(rank + 1 - slab.origin[column]), self._replays.pairs)
+                stop = int(slab.positions[rank, column]) + 1
+                # A ring knows what came before the rectangle, others what came before the batch.
+                known = rank + 1 + (0 if self._replays.earlier is None else first)
+                fresh = z[stop - min(wanted, known) : stop]
+                lacking = wanted - fresh.size
+                earlier = self._earlier(int(series[column]), lacking)
+                histories.append(np.concatenate([earlier, fresh]))
             replay(slab, rank, candidates, histories)
         slab.judge(rank, ~firing)
 
-    def _history(self, slab: Slab, series: Int, rank: int, column: int) -> Float:
-        """Return the z of one series that a replay at ``rank`` starts from M = 0 with."""
-        fresh = slab.z[max(0, slab.origin[column]) : rank + 1, column]
-        kept = max(0, -int(slab.origin[column]))
-        slots = (int(slab.seen[column]) - np.arange(kept, 0, -1)) % RING
-        return np.concatenate([self._ring[series[column], slots], fresh])[-RING:]
+    def _earlier(self, row: int, count: int) -> Float:
+        """Return the last z of one series before the batch, or as far as the ring knows them."""
+        if not count:
+            return np.zeros(0)
+        if self._replays.earlier is None:
+            return self._last(row, int(self._state["seen"][row]), count)
+        earlier = self._replays.earlier(row, count)
+        return earlier.astype(np.float32).astype(np.float64) if self._replays.is_single else earlier
+
+    def _last(self, row: int, seen: int, count: int) -> Float:
+        slots = (seen - np.arange(count, 0, -1)) % self._length
+        return self._ring[row, slots].astype(np.float64)
 
     def reset(self, series: Int) -> list[Transition]:
         """Begin a new epoch: no evidence, no history; what is known of autocorrelation stays."""
@@ -158,29 +211,41 @@ class Detector:
     def restore(self, series: Int, records: Records, starts: Int, z: Float) -> None:
         """Set states saved by :meth:`records`; ``z`` are the last pairs before each, ragged.
 
-        Of each series :func:`remembered` z are needed; more are ignored.
+        Of each series :meth:`remembered` z are needed; more are ignored.
         """
         stops = np.append(starts[1:], z.size)
         self._state[series] = records
         for row, record, start, stop in zip(series, records, starts, stops, strict=True):
-            needed = remembered(record)
+            needed = self.remembered(record)
             if stop - start < needed:
                 message = (
                     f"series {row}: {needed} pairs are needed to restore, {stop - start} given"
                 )
                 raise ValueError(message)
-            self._ring[row, _slots(record)] = z[stop - needed : stop]
+            slots = (int(record["seen"]) - np.arange(needed, 0, -1)) % self._length
+            self._ring[row, slots] = z[stop - needed : stop]
+
+    def remembered(self, record: np.void) -> int:
+        """Return how many of a series' last z are kept here: a replay's, and those at lag FAR."""
+        held = int(record["held"]) if self._replays.earlier is None else 0
+        return max(min(held, self._replays.pairs), min(int(record["seen"]), bets.FAR))
 
     def dump(self, series: int) -> bytes:
-        """Return one series' whole state: its record, then the z its ring holds."""
+        """Return one series' whole state: its record, then the z that are kept here."""
         record = self._state[series]
-        return bytes(record.tobytes() + self._ring[series, _slots(record)].tobytes())
+        z = self._last(series, int(record["seen"]), self.remembered(record))
+        return bytes(record.tobytes() + z.tobytes())
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""
         record = np.frombuffer(state, STATE, 1)
         z = np.frombuffer(state, np.float64, offset=STATE.itemsize)
         self.restore(np.array([series]), record, np.zeros(1, np.int64), z)
+
+    def forget(self, series: Int) -> None:
+        """Let go of series: as if none of their pairs had come."""
+        self._state[series] = np.zeros(1, STATE)
+        self.path[series] = bets.Z
 
     def evidence(self, series: Int) -> Float:
         """Return S of each series: it fires at its patience."""
@@ -220,16 +285,6 @@ class Detector:
         return bets.families_of(self._state["evidence"][series].T)
 
 
-def remembered(record: np.void) -> int:
-    """Return how many of a series' last z its state needs: a replay's, and those at lag FAR."""
-    return max(int(record["held"]), min(int(record["seen"]), bets.FAR))
-
-
-def _slots(record: np.void) -> Int:
-    slots: Int = (int(record["seen"]) - np.arange(remembered(record), 0, -1)) % RING
-    return slots
-
-
 def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
     """Yield (series, first rank, last rank) that tile series sorted by falling ``counts``."""
     first = 0
@@ -248,4 +303,14 @@ def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
         first = last
 
 
-__all__ = ["FIRING", "OK", "PENDING", "RING", "STATE", "STATES", "Detector", "Transition"]
+__all__ = [
+    "FIRING",
+    "OK",
+    "PENDING",
+    "RING",
+    "STATE",
+    "STATES",
+    "Detector",
+    "Replays",
+    "Transition",
+]

@@ -38,7 +38,7 @@ class Evaluation:
     def __init__(self, capacity: int) -> None:
         self._capacity: Final = capacity
         self._values: dict[str, Float] = {}
-        self._changed = np.zeros(capacity, dtype=np.bool_)
+        self._changed: Bool = np.zeros(capacity, dtype=np.bool_)
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""

@@ -28,13 +28,13 @@ from monitor.core.details import (
     origins,
     usual,
 )
-from monitor.core.detection import Detector
+from monitor.core.detection import RING, Detector, Replays
 from monitor.core.epochs import Epochs
 from monitor.core.facts import Arrivals
 from monitor.core.fleet import FleetRules
 from monitor.core.framing import Frames
 from monitor.core.judgements import Judgement
-from monitor.core.lanes import Lane
+from monitor.core.lanes import Lane, digest
 from monitor.core.model import (
     Collocation,
     Event,
@@ -66,7 +66,9 @@ class Plan(NamedTuple):
     """The settings of a network: rules for each series, and the limits.
 
     ``concerns_of(sensor)`` names the references that concern a sensor besides its own. A journal
-    may know more series (``known_series``) than the limits now let in.
+    may know more series (``known_series``) than the limits now let in. A replay of the evidence
+    looks back on ``replay_pairs``, those in the windows where they hold so many and
+    ``replay_in_windows``.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -75,6 +77,8 @@ class Plan(NamedTuple):
     limits: Limits = Limits()
     window_pairs_max: int = 500
     window_precision: Precision = "double"
+    replay_pairs: int = RING
+    replay_in_windows: bool = True
     max_wait_seconds: float = 72 * 3600.0
     max_pending: int = 500_000
     known_series: int = 0
@@ -113,8 +117,9 @@ class Network:
         self.epochs: Final = Epochs()
         self.registry: Final = Registry(plan.limits, self._on_new)
         self._collocations: dict[str, list[Concern]] = {}
+        self._shared_rules: dict[SeriesRules, SeriesRules] = {}
         self.pairing: Final = Pairing(
-            lambda sensor, quantity: plan.rules_of(sensor, quantity).pairing,
+            lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             plan.match_on,
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
             past,
@@ -123,7 +128,16 @@ class Network:
         self.windows: Final = Windows(
             capacity, plan.window_pairs_max, past.history, plan.window_precision
         )
-        self.detector: Final = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon)
+        # Where the windows hold all that a replay may look back on, nothing else keeps it.
+        in_windows = plan.replay_in_windows and plan.replay_pairs <= self.windows.length
+        replays = Replays(
+            plan.replay_pairs,
+            plan.window_precision == "single",
+            self._earlier if in_windows else None,
+        )
+        self.detector: Final = Detector(
+            np.full(capacity, 1000.0), horizon=plan.fleet.horizon, replays=replays
+        )
         self.rules: list[SeriesRules] = []
         self._frames: Final = Frames(self.windows, self.detector, self.rules)
         self.watch: Final = Watch(
@@ -228,21 +242,28 @@ class Network:
     def apply(self, pairs: Records) -> None:
         """Take changes of pairs that are durable now."""
         if pairs.size:
-            self._follow(self.windows.apply(pairs))
+            self._follow(self.windows.apply(pairs, self._step))
+
+    def _step(self, newer: Records) -> None:
+        """Let the evidence of series that only grow have their new pairs, before the windows do."""
+        if self.watch.disturbed:
+            rows = list(self.watch.disturbed)
+            newer = some_rows(newer, np.flatnonzero(~np.isin(newer["series"], rows)))
+        self._transitions += self.watch.step(newer)
+
+    def _earlier(self, row: int, count: int) -> Float:
+        """Return the last z of a series before the pairs that its evidence is given now."""
+        return self.watch.earlier(row, count)
 
     def _follow(self, applied: Applied) -> None:
-        """Let the evidence follow what the windows took."""
-        series, since, newer = applied
+        """Note what the windows took."""
+        series, since, _ = applied
         disturbed = since < np.inf
         if self.watch.disturbed:
             disturbed |= np.isin(series, list(self.watch.disturbed))
-        if disturbed.any():
-            rows = series[disturbed]
-            for row, time in zip(rows.tolist(), since[disturbed].tolist(), strict=True):
-                self.watch.disturb(row, time)
-                self._derived.forget(row, time)
-            newer = some_rows(newer, np.flatnonzero(~np.isin(newer["series"], rows)))
-        self._transitions += self.watch.step(newer)
+        for row, time in zip(series[disturbed].tolist(), since[disturbed].tolist(), strict=True):
+            self.watch.disturb(row, time)
+            self._derived.forget(row, time)
         self._derived.mark(series)
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:
@@ -262,7 +283,7 @@ class Network:
         """Take the pairs that a journal kept, all that stand, in event order."""
         self.pairing.recall(pairs, self.registry.keys)
         if pairs.size:
-            self._follow(self.windows.recall(pairs))
+            self._follow(self.windows.recall(pairs, self._step))
 
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""
@@ -410,12 +431,18 @@ class Network:
         if pairing.readings + len(pairing.references) > self.plan.max_pending:
             pairing.expire(math.nextafter(pairing.oldest(0.1), math.inf))
 
+    def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
+        """Return the rules of a series: one object for all that have the same."""
+        rules = self.plan.rules_of(sensor, quantity)
+        return self._shared_rules.setdefault(rules, rules)
+
     def _on_new(self, row: int, key: SeriesKey) -> None:
-        rules = self.plan.rules_of(key.sensor, key.quantity)
+        rules = self._rules_of(*key)
         self.rules.append(rules)
         self._unnamed.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
         self.detector.patience[row] = rules.patience
         self._told.add(row)
+        self.windows.names[row] = digest(key.sensor)
         self.windows.begin_epoch(row, self.epochs.start_of(key))
 
     def _take_told(self) -> list[KnownSeries]:

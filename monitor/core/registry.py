@@ -31,8 +31,8 @@ class Registry:
 
     def __init__(self, limits: Limits, on_new: Callable[[int, SeriesKey], None]) -> None:
         self.keys: list[SeriesKey] = []
-        self.units: list[str] = []
         self._rows: dict[tuple[str, str], int] = {}
+        self._quantities: dict[str, str] = {}  # each word once
         self._limits: Final = limits
         self._on_new: Final = on_new
         self._permits = float(limits.new_per_minute)
@@ -59,10 +59,9 @@ class Registry:
     def add(self, sensor: str, quantity: str) -> int:
         """Give a series its row, limits aside (a journal may hold more than new settings allow)."""
         row = len(self.keys)
-        key = SeriesKey(sensor, quantity)
+        key = SeriesKey(sensor, self._quantities.setdefault(quantity, quantity))
         self._rows[key] = row
         self.keys.append(key)
-        self.units.append("")
         self._on_new(row, key)
         return row
 

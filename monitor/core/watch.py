@@ -2,29 +2,30 @@
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
 epochs, whatever way they came. A replay starts from a checkpoint before the change if there is
-one, else from the first pair in the journal; only series whose past changes have checkpoints.
+one, else from the first pair in the journal; only series whose past changes have checkpoints. It
+runs in a detector of its own: the other one may lean on windows, which hold the present.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.bets import COVERAGE, coverage_code
+from monitor.core.bets import COVERAGE, Z, coverage_code
 from monitor.core.columns import Columns
 from monitor.core.detection import STATE, Detector
 from monitor.core.lifecycle import STATES, Transition
-from monitor.core.model import Event, Float, Int, Records
+from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.windows import History, Windows, grouped, portions
 
 FIRING: Final = "firing"
 # A checkpoint is taken when so many pairs came since the last one.
 CHECKPOINT_PAIRS: Final = 64
-_NONE: Final = np.zeros(1, dtype=np.int64)
+_ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
+_FRESH: Final = np.zeros(1, STATE).tobytes()
 
 
 class Change(NamedTuple):
@@ -57,13 +58,14 @@ class Watch:
         events_of: Callable[[int], list[Event]],
     ) -> None:
         self._detector: Final = detector
+        self._alone: Final = detector.alone()
         self._windows: Final = windows
         self._history: Final = history
         self._complete: Final = complete
         self._events_of: Final = events_of
         self._checkpoints: dict[int, list[Checkpoint]] = {}
         self._roots: dict[int, Checkpoint] = {}
-        self._known: set[int] = set()
+        self._known: Bool = np.zeros(detector.path.size, dtype=np.bool_)
         self.disturbed: dict[int, float] = {}
         self.taken_back: set[int] = set()
 
@@ -76,7 +78,7 @@ class Watch:
 
         ``root`` is the state before the first pair that the history still has.
         """
-        self._known.add(row)
+        self._known[row] = True
         self._detector.path[row] = path
         self._detector.load(row, state)
         if root is not None:
@@ -92,18 +94,30 @@ class Watch:
         The series must be settled.
         """
         history = self._history(row)[:pairs]
-        now, kept = self._detector.dump(row), self._checkpoints.pop(row, None)
+        kept = self._checkpoints.pop(row, None)
         last = history[-1]
         self._start(row, history)
         self._run_epochs(row, history, float(last["time"]))
-        root = Checkpoint(float(last["time"]), int(last["id"]), self._detector.dump(row))
-        self._detector.load(row, now)
+        root = Checkpoint(float(last["time"]), int(last["id"]), self._alone.dump(0))
         self._roots[row] = root
         if kept:
             self._checkpoints[row] = kept
         else:
             self._checkpoints.pop(row, None)
         return root
+
+    def earlier(self, row: int, count: int) -> Float:
+        """Return the last ``count`` z of a series, from the pairs in its window."""
+        return self._bet_on(np.array([row]), _ONE, self._windows.rows(row)[-count:])
+
+    def forget(self, row: int) -> None:
+        """Let go of a series: what comes under its row is another's."""
+        self._known[row] = False
+        self.disturbed.pop(row, None)
+        self.taken_back.discard(row)
+        self._checkpoints.pop(row, None)
+        self._roots.pop(row, None)
+        self._detector.forget(np.array([row]))
 
     def step(self, pairs: Records) -> list[Change]:
         """Take pairs newer than all before of their series, ordered (series, time, id)."""
@@ -116,7 +130,7 @@ class Watch:
             for each in portions(changes)
         ]
         found = self._detector.advance(series, starts, np.concatenate(bet_on))
-        return [_change(transition, pairs["time"]) for transition in found]
+        return [_change(each.series, each, pairs["time"]) for each in found]
 
     def settle(self, rows: Iterable[int]) -> list[Change]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
@@ -145,10 +159,9 @@ class Watch:
 
         ``u`` is what each series' first pair here states, NaN for an interval only.
         """
-        for row, stated in zip(series.tolist(), u.tolist(), strict=True):
-            if row not in self._known:
-                self._known.add(row)
-                self._detector.path[row] = COVERAGE if math.isnan(stated) else 0
+        is_new = ~self._known[series]
+        self._known[series] = True
+        self._detector.path[series[is_new]] = np.where(np.isnan(u[is_new]), COVERAGE, Z)
 
     def _bet_on(self, series: Int, starts: Int, rows: Records) -> Float:
         """Return what is bet on: z, or where the reference fell of a series with intervals only."""
@@ -160,16 +173,27 @@ class Watch:
         return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
     def _replay(self, row: int, since: float) -> list[Change]:
+        seen = self._replay_since(row, since)
+        self._detector.load(row, self._alone.dump(0))
+        return seen
+
+    def _replay_since(self, row: int, since: float) -> list[Change]:
         kept = self._checkpoints.setdefault(row, [])
         while kept and not kept[-1].time < since:
             kept.pop()
         if kept:
             rows = self._windows.after(row, kept[-1].time, kept[-1].id)
             if rows is not None:
-                self._detector.load(row, kept[-1].state)
+                self._take_up(row, kept[-1].state)
                 return self._run(row, rows)
         kept.clear()
         return self._replay_all(row)
+
+    def _take_up(self, row: int, state: bytes) -> None:
+        """Let the detector of replays be in a state of a series."""
+        self._alone.patience[0] = self._detector.patience[row]
+        self._alone.path[0] = self._detector.path[row]
+        self._alone.load(0, state)
 
     def _replay_all(self, row: int) -> list[Change]:
         history = self._history(row)
@@ -180,11 +204,11 @@ class Watch:
         """Set the state of one series to what it was before the first pair of its history."""
         root = self._roots.get(row)
         if root is not None:
-            self._detector.load(row, root.state)
+            self._take_up(row, root.state)
             return
-        self._known.discard(row)
+        self._known[row] = False
         self._learn_form(np.array([row])[: history.size], history["u"][:1])
-        self._detector.restore(np.array([row]), np.zeros(1, STATE), _NONE, np.zeros(0))
+        self._take_up(row, _FRESH)
 
     def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:
         """Step one series through its history, anew at each epoch that the start does not know."""
@@ -196,29 +220,29 @@ class Watch:
         seen: list[Change] = []
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
-                self._detector.reset(np.array([row]))
+                self._alone.reset(_ONE)
             seen += self._run(row, self._windows.as_kept(history[first:last]))
         return seen
 
     def _run(self, row: int, rows: Records) -> list[Change]:
         """Step one series through ``rows``, leaving checkpoints behind."""
-        one = np.array([row])
         seen: list[Change] = []
         for first in range(0, rows.size, CHECKPOINT_PAIRS):
             piece = rows[first : first + CHECKPOINT_PAIRS]
-            found = self._detector.advance(one, _NONE, self._bet_on(one, _NONE, piece))
-            seen += [_change(transition, piece["time"]) for transition in found]
+            z = self._bet_on(np.array([row]), _ONE, piece)
+            found = self._alone.advance(_ONE, _ONE, z)
+            seen += [_change(row, transition, piece["time"]) for transition in found]
             if piece.size == CHECKPOINT_PAIRS:
                 self._keep(row, piece[-1])
         return seen
 
     def _keep(self, row: int, last: np.void) -> None:
         kept = self._checkpoints.setdefault(row, [])
-        state = self._detector.dump(row)
+        state = self._alone.dump(0)
         kept.append(Checkpoint(float(last["time"]), int(last["id"]), state))
         del kept[:-2]
 
 
-def _change(transition: Transition, times: Float) -> Change:
+def _change(row: int, transition: Transition, times: Float) -> Change:
     time = float(times[transition.position])
-    return Change(transition.series, time, transition.before, transition.after, transition.family)
+    return Change(row, time, transition.before, transition.after, transition.family)

@@ -1,7 +1,7 @@
 """The last pairs of every series: the ground from which all that is shown is recomputed.
 
 Rules of this file: a window is a function of the set of a series' pairs, in the order (time, id);
-no running sums; memory is reserved for all series at once and touched only where pairs are.
+no running sums; a series has a ring from its first pair on, the first that nobody has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order, 
 from monitor.core.rings import WINDOW, Precision, Rings, window_rows
 
 __all__ = [
-    "SPARE",
     "WINDOW",
     "History",
     "Precision",
@@ -24,11 +23,13 @@ __all__ = [
     "in_event_order",
     "no_history",
     "portions",
+    "spare_of",
     "window_rows",
 ]
 
-# Pairs kept beyond the window, so that a removed pair is replaced without asking the journal.
-SPARE: Final = 16
+# Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
+# thirty-second of it, sixteen at most.
+_SPARE_MAX: Final = 16
 _PORTION_PAIRS: Final = 16_384
 
 History = Callable[[int], Records]
@@ -55,11 +56,21 @@ class Changes(NamedTuple):
     rows: Records
 
 
+def spare_of(size: int) -> int:
+    """Return how many pairs a ring keeps beyond a window of ``size``."""
+    return min(_SPARE_MAX, size // 32)
+
+
+def _nothing(newer: Records) -> None:
+    del newer
+
+
 class Windows:
     """Rings of the last ``size`` pairs of up to ``capacity`` series.
 
     ``history(series)`` returns all standing pairs of one series in event order; it is asked only
     when a removed pair uncovers one that has left the ring. ``precision`` is that of the rings.
+    ``names`` are the digests of the series' sensors, 0 where nobody said.
     """
 
     def __init__(
@@ -67,31 +78,46 @@ class Windows:
     ) -> None:
         self.capacity = capacity
         self.size = size
-        self._length: Final = size + SPARE
-        self._rings: Final = Rings(capacity, self._length, precision)
+        self.length: Final = size + spare_of(size)
+        self._rings: Final = Rings(capacity, self.length, precision)
+        self._slot: Int = np.full(capacity, -1, dtype=np.int64)
+        self._free: Final[list[int]] = []
+        self._slots_used = 0
+        self.names: Final = np.zeros(capacity, dtype=np.uint64)
         self._next: Int = np.zeros(capacity, dtype=np.int64)
         self._count: Int = np.zeros(capacity, dtype=np.int64)
         self._truncated: Bool = np.zeros(capacity, dtype=np.bool_)
         self._epoch = np.full(capacity, -np.inf)
         self._history = history
 
-    def apply(self, pairs: Records) -> Applied:
-        """Take changes of pairs (``PAIR``, in the order they were made)."""
-        changes = _sorted(pairs)
-        return self._take(pairs, changes, self._only_newer(changes))
+    def apply(self, pairs: Records, before: Callable[[Records], None] = _nothing) -> Applied:
+        """Take changes of pairs (``PAIR``, in the order they were made).
 
-    def recall(self, pairs: Records) -> Applied:
+        ``before`` is given the pairs of the series that only grow, before their windows have them.
+        """
+        changes = _sorted(pairs)
+        return self._take(pairs, changes, self._only_newer(changes), before)
+
+    def recall(self, pairs: Records, before: Callable[[Records], None] = _nothing) -> Applied:
         """Take all pairs that stand (``PAIR``), in event order, while no window holds any."""
         changes = grouped(pairs)
         first = pairs["time"][changes.starts]
-        return self._take(pairs, changes, first >= self._epoch[changes.series])
+        return self._take(pairs, changes, first >= self._epoch[changes.series], before)
 
-    def _take(self, pairs: Records, changes: Changes, only_newer: Bool) -> Applied:
+    def _take(
+        self,
+        pairs: Records,
+        changes: Changes,
+        only_newer: Bool,
+        before: Callable[[Records], None],
+    ) -> Applied:
         """Take the changes of some series by appending pairs, of the others by merging them."""
         series, starts, ordered = changes
         if not only_newer.all():
             fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
             changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
+        before(changes.rows)
+        self._take_slots(series)
         for portion in portions(changes):
             self._append(portion)
         since = np.full(series.size, np.inf)
@@ -102,6 +128,15 @@ class Windows:
     def as_kept(self, pairs: Records) -> Records:
         """Return ``pairs`` (``PAIR``) as rows of a window, as exact as the rings keep them."""
         return self._rings.as_kept(window_rows(pairs))
+
+    def forget(self, series: int) -> None:
+        """Let go of one series: its ring is another's from now on."""
+        if self._slot[series] >= 0:
+            self._free.append(int(self._slot[series]))
+        self._slot[series] = -1
+        self._next[series] = self._count[series] = 0
+        self._truncated[series] = False
+        self._epoch[series] = -np.inf
 
     def begin_epoch(self, series: int, time: float) -> None:
         """Cut the window of a series: only pairs from ``time`` on belong to it."""
@@ -123,7 +158,7 @@ class Windows:
 
     def newest(self, series: Int) -> Float:
         """Event time of the newest pair in the window of each of ``series``, NaN if it is empty."""
-        times = self._rings.times(series, (self._next[series] - 1) % self._length)
+        times = self._rings.times(self._slot[series], (self._next[series] - 1) % self.length)
         return np.where(self._count[series] > 0, times, np.nan)
 
     def counts(self, series: Int) -> Int:
@@ -133,8 +168,9 @@ class Windows:
     def rows(self, series: int) -> Records:
         """All rows the ring of one series holds, in event order."""
         count = int(self._count[series])
-        places = (self._next[series] - count + np.arange(count)) % self._length
-        return self._rings.read(np.broadcast_to(np.int64(series), places.shape), places)
+        places = (self._next[series] - count + np.arange(count)) % self.length
+        one = np.array([series])
+        return self._rings.read(self._slot[one], places, self.names[one])
 
     def gather(self, series: Int, sizes: Int, ages: Float) -> tuple[Int, Records]:
         """Lay the windows of ``series`` end to end: (start of each, rows).
@@ -146,8 +182,9 @@ class Windows:
         starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         within = np.arange(int(counts.sum())) - np.repeat(starts, counts)
         first = self._next[series] - counts
-        places = (np.repeat(first, counts) + within) % self._length
-        rows = self._rings.read(np.repeat(series, counts), places)
+        places = (np.repeat(first, counts) + within) % self.length
+        slots, names = self._slot[series], self.names[series]
+        rows = self._rings.read(np.repeat(slots, counts), places, np.repeat(names, counts))
         if np.isfinite(ages).any():
             newest = rows["time"][starts + counts - 1]
             young = rows["time"] >= np.repeat(newest - ages, counts)
@@ -173,21 +210,33 @@ class Windows:
             disturbing |= np.isin(ordered["id"], twice)
         return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
 
+    def _take_slots(self, series: Int) -> None:
+        """Give those of ``series`` that have no ring yet one: one let go of, or the next."""
+        fresh = series[self._slot[series] < 0]
+        if not fresh.size:
+            return
+        again = [self._free.pop() for _ in range(min(fresh.size, len(self._free)))]
+        more = fresh.size - len(again)
+        new = np.arange(self._slots_used, self._slots_used + more)
+        self._slots_used += more
+        self._slot[fresh] = np.concatenate([np.array(again, dtype=np.int64), new])
+
     def _append(self, changes: Changes) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, pairs = changes
         counts = np.diff(starts, append=pairs.size)
-        kept = np.minimum(counts, self._length)
+        kept = np.minimum(counts, self.length)
         first = self._next[series] + counts - kept
         rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
         if kept.size and (kept < counts).any():
             last = np.repeat(starts + counts - kept, kept) + rank
             pairs = some_rows(pairs, last)
-        places = (np.repeat(first, kept) + rank) % self._length
-        self._rings.write_pairs(np.repeat(series, kept), places, pairs)
-        self._next[series] = (self._next[series] + counts) % self._length
-        self._truncated[series] |= self._count[series] + counts > self._length
-        self._count[series] = np.minimum(self._count[series] + counts, self._length)
+        places = (np.repeat(first, kept) + rank) % self.length
+        slots, names = self._slot[series], self.names[series]
+        self._rings.write_pairs(np.repeat(slots, kept), places, np.repeat(names, kept), pairs)
+        self._next[series] = (self._next[series] + counts) % self.length
+        self._truncated[series] |= self._count[series] + counts > self.length
+        self._count[series] = np.minimum(self._count[series] + counts, self.length)
 
     def _merge(self, series: int, changes: Records) -> float:
         """Apply changes that touch older pairs: late, revised, removed; return since when."""
@@ -208,18 +257,20 @@ class Windows:
         if self._truncated[series] and rows.size < self.size:
             history = self._history(series)
             history = history[history["time"] >= self._epoch[series]]
-            self._truncated[series] = history.size > self._length
+            self._truncated[series] = history.size > self.length
             rows = window_rows(history)
         self._write(series, rows)
         return float(since)
 
     def _write(self, series: int, rows: Records) -> None:
-        self._truncated[series] |= rows.size > self._length
-        rows = rows[-self._length :]
+        self._truncated[series] |= rows.size > self.length
+        rows = rows[-self.length :]
         places = np.arange(rows.size)
-        self._rings.write(np.broadcast_to(np.int64(series), places.shape), places, rows)
+        if rows.size:
+            one = np.array([series])
+            self._rings.write(self._slot[one], places, self.names[one], rows)
         self._count[series] = rows.size
-        self._next[series] = rows.size % self._length
+        self._next[series] = rows.size % self.length
 
 
 def _sorted(pairs: Records) -> Changes:

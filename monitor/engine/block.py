@@ -116,7 +116,10 @@ class Block:
         self._recipe: Final = recipe
         loaded = None if state is None else _loaded(state)
         self._keeping: Final = Keeping(None if loaded is None else loaded.kept)
-        plan = recipe.plan._replace(known_series=len(self._keeping.series()))
+        # A block may keep fewer pairs than a replay looks back on.
+        plan = recipe.plan._replace(
+            known_series=len(self._keeping.series()), replay_in_windows=False
+        )
         self.network: Final = Network(plan, self._keeping)
         self._expired = -math.inf if loaded is None else loaded.expired
         self._too_late = 0 if loaded is None else loaded.too_late

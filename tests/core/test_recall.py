@@ -10,10 +10,10 @@ from monitor.core.network import KnownSeries, Network, Plan
 from monitor.core.past import Memory
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
-from monitor.core.windows import SPARE
+from monitor.core.windows import spare_of
 
 WINDOW = 60
-COUNTS = (1, 7, WINDOW, WINDOW + SPARE + 1, 900, 20_000)
+COUNTS = (1, 7, WINDOW, WINDOW + spare_of(WINDOW) + 1, 900, 20_000)
 
 
 def made(series: int, count: int, rng: np.random.Generator) -> np.ndarray:

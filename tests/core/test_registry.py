@@ -56,7 +56,7 @@ def test_series_beyond_the_maximum_are_refused_and_leave_nothing_behind():
 
     assert refused == {"series_limit"}
     assert registry.admit("b", "x", 0.0) == 1
-    assert len(registry) == len(told) == len(registry.units) == len(registry._rows) == 2
+    assert len(registry) == len(told) == len(registry._rows) == 2
 
 
 def test_so_many_new_series_a_minute_come_in_at_once_and_the_rest_as_time_passes():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.rings import WINDOW, Rings
+from monitor.core.lanes import combine, digest
+from monitor.core.rings import WINDOW, Rings, combined
 
 NUMBERS = st.floats(-1e15, 1e15)
 STATED = st.floats(1e-12, 1e15)
@@ -31,12 +32,13 @@ ROWS = st.builds(
     STATED | st.just(math.nan),
 )
 ONE = np.zeros(1, np.int64)
+NAMES = np.full(1, digest("cart-03"), np.uint64)
 
 
 def through(rows, precision):
     rings = Rings(3, 4, precision)
-    rings.write(ONE + 2, ONE + 3, rows)
-    return rings.read(ONE + 2, ONE + 3), rings
+    rings.write(ONE + 2, ONE + 3, NAMES, rows)
+    return rings.read(ONE + 2, ONE + 3, NAMES), rings
 
 
 @given(rows=ROWS)
@@ -74,19 +76,46 @@ def test_in_single_precision_the_error_is_exact_to_a_part_of_itself(error, value
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_a_row_that_states_nothing_rare_leaves_nothing_of_the_one_before(precision):
     rings = Rings(1, 1, precision)
-    rings.write(ONE, ONE, row(interval=(500.0, 530.0, 0.9), crps=3.0))
-    rings.write(ONE, ONE, row())
-    read = rings.read(ONE, ONE)
+    rings.write(ONE, ONE, NAMES, row(interval=(500.0, 530.0, 0.9), crps=3.0))
+    rings.write(ONE, ONE, NAMES, row())
+    read = rings.read(ONE, ONE, NAMES)
 
     assert all(np.isnan(read[name]).all() for name in ("lower", "upper", "p", "crps"))
 
 
 def test_intervals_take_memory_only_once_somebody_states_one():
     rings = Rings(1000, 100, "double")
-    rings.write(ONE, ONE, row())
+    rings.write(ONE, ONE, NAMES, row())
 
     assert rings._rare is None
-    rings.write(ONE + 1, ONE, row(interval=(500.0, 530.0, 0.9)))
-    assert np.isnan(rings.read(ONE, ONE)["lower"]).all()
-    assert rings.read(ONE + 1, ONE)["p"].tolist() == [0.9]
-    assert (rings.pair_bytes, Rings(1, 1, "single").pair_bytes) == (56, 40)
+    rings.write(ONE + 1, ONE, NAMES, row(interval=(500.0, 530.0, 0.9)))
+    assert np.isnan(rings.read(ONE, ONE, NAMES)["lower"]).all()
+    assert rings.read(ONE + 1, ONE, NAMES)["p"].tolist() == [0.9]
+    assert (rings.pair_bytes, Rings(1, 1, "single").pair_bytes) == (48, 32)
+
+
+@given(references=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
+def test_the_identity_of_a_pair_is_made_again_from_its_sensor_and_its_reference(references):
+    name = digest("cart-03")
+    made = combined(np.array([name], np.uint64), np.array(references, np.uint64))
+
+    assert made.tolist() == [combine(name, each) for each in references]
+
+
+def test_an_identity_that_follows_from_the_reference_takes_no_memory_and_another_comes_back():
+    rings, follows = Rings(2, 4, "single"), row()
+    follows["id"] = combine(int(NAMES[0]), 7)
+    rings.write(ONE, ONE, NAMES, follows)
+
+    assert rings._ids is None
+    rings.write(ONE + 1, ONE + 3, NAMES, row())
+    assert rings.read(ONE, ONE, NAMES)["id"] == follows["id"]
+    assert rings.read(ONE + 1, ONE + 3, NAMES)["id"] == row()["id"]
+
+
+def test_more_may_be_reserved_than_the_machine_has():
+    rings = Rings(2**33, 128, "double")  # 48 TiB
+    far = ONE + 2**33 - 1
+    rings.write(far, ONE, NAMES, row())
+
+    assert rings.read(far, ONE, NAMES).tobytes() == row().tobytes()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records
-from monitor.core.windows import SPARE, Windows, in_event_order, no_history
+from monitor.core.windows import Windows, in_event_order, no_history, spare_of
 
 SIZE = 4
 
@@ -131,12 +131,28 @@ def test_a_ring_keeps_a_few_pairs_more_than_its_window():
         asked.append(series)
         return records()
 
-    windows = Windows(1, SIZE, history)
-    windows.apply(records(*(pair(0, n, float(n)) for n in range(SIZE + SPARE + 5))))
-    windows.apply(records(*(pair(0, SIZE + SPARE + n, 0.0, removed=True) for n in range(5))))
+    size = 320
+    windows, length = Windows(1, size, history), size + spare_of(size)
+    windows.apply(records(*(pair(0, n, float(n)) for n in range(length + 5))))
+    windows.apply(records(*(pair(0, length + n, 0.0, removed=True) for n in range(5))))
 
     assert asked == []
-    assert len(content(windows, 0)) == SIZE
+    assert windows.counts(np.array([0])).tolist() == [size]
+    assert [spare_of(each) for each in (4, 100, 500, 10_000)] == [0, 3, 15, 16]
+
+
+def test_a_series_without_pairs_has_no_ring_and_one_let_go_of_leaves_its_own_to_another():
+    windows = Windows(1000, SIZE, no_history)
+    windows.apply(records(*(pair(row, row, 1.0) for row in (7, 900, 3))))
+    windows.forget(900)
+
+    assert windows._slots_used == 3
+    assert content(windows, 900) == []
+    windows.apply(records(pair(5, 1, 2.0), pair(900, 2, 0.5)))
+    assert windows._slots_used == 4
+    assert content(windows, 5) == [(2.0, 1, 0.0)]
+    assert content(windows, 900) == [(0.5, 2, 0.0)]
+    assert content(windows, 7) == [(1.0, 7, 0.0)]
 
 
 def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
@@ -144,4 +160,4 @@ def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
     windows.apply(records(*(pair(n % 2, n, float(n)) for n in range(100))))
 
     assert [time for time, _, _ in content(windows, 1)] == [93.0, 95.0, 97.0, 99.0]
-    assert windows.rows(0)["id"].tolist() == list(range(60, 100, 2))
+    assert windows.rows(0)["id"].tolist() == list(range(92, 100, 2))
