@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, Final, Protocol, Self
 
-from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets
+from monitor.assembly import plan_of
+from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets, settings_hash
 from monitor.decode import DECODERS
 from monitor.engine import results
+from monitor.engine.fleet import Correction, Fleet
 from monitor.engine.log import Appender, MissingLibraryError, properties
-from monitor.engine.sink import Sink, Teller
+from monitor.engine.references import Name
+from monitor.engine.sink import NOTE, Sink
 from monitor.engine.telemetry import Served
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import Journal
@@ -30,10 +33,13 @@ _LOOK_SECONDS: Final = 0.5
 _FAILURE_SHOWN: Final = 2000
 
 Said = Sequence[tuple[int, results.Said]]
+Right = dict[Name, Correction]
 
 
 class Frame(Protocol):
     """What is asked of a batch, a frame of the engine's."""
+
+    sparkSession: Any  # noqa: N815 - Spark's name
 
     def persist(self) -> Self:
         """Keep it, so that it is made once."""
@@ -75,15 +81,17 @@ def run(options: argparse.Namespace) -> int:
     given = dict(each.split("=", 1) for each in options.spark)
     spark = job.session(settings, given)
     journal = Journal(Path(settings.journal.path), transitions_kept=settings.sinks.history)
-    teller = Teller(journal, outlets(settings, keys))
-    sink = Sink(teller, settings.cluster.job.worst)
+    plan = plan_of(settings)
+    noted = journal.note(NOTE)
+    fleet = Fleet(settings.cluster.job.worst, plan.fleet, plan.thresholds, noted)
+    sink = Sink(journal, fleet, outlets(settings, keys), settings_hash(settings))
     port = settings.cluster.job.metrics_port
     served = None if port is None else Served(port, sink.families, sink.page)
     if served is not None:
         _log.info("metrics on %s", served.url)
     text = Path(options.config).read_text(encoding="utf-8")
     hand = Hand()
-    query = job.start(spark, settings, text, _taking(settings, hand, job.write_table))
+    query = job.start(spark, settings, text, _taking(settings, hand, sink, job))
     _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
     kept_seconds = settings.cluster.job.results_hours * 3600.0
     try:
@@ -98,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if served is not None:
             served.close()
-        teller.close()
+        sink.close()
         journal.close()
         spark.stop()
     _log.info("stopped: what was read is in the checkpoint")
@@ -119,20 +127,28 @@ def _stopping() -> Callable[[], bool]:
 
 
 def _taking(
-    settings: Settings, hand: Hand, write: Callable[[Any, str, int], None]
+    settings: Settings, hand: Hand, sink: Sink, job: ModuleType
 ) -> Callable[[int, Any], None]:
-    """Return what is done with each batch: the table, then alerts and figures."""
-    folder = settings.cluster.job.results
+    """Return what is done with each batch: alerts and figures, then the tables."""
+    folder, letters_most = settings.cluster.job.results, settings.journal.dead_letters
 
     def take(batch: int, frame: Frame) -> None:
         began = time.time()
         frame = frame.persist()
         try:
-            write(frame, folder, batch)
             said = [(row["block"], results.load(bytes(row["body"]))) for row in frame.collect()]
+            right = hand.over(batch, said)
+            job.write_table(frame, folder, batch, right)
+            letters = [
+                {"block": block, **letter._asdict()}
+                for block, each in said
+                for letter in each.dead_letters
+            ]
+            spark = frame.sparkSession
+            job.write_beside(spark, folder, "deadletters", batch, letters[:letters_most])
+            job.write_beside(spark, folder, "references", batch, sink.suspects())
         finally:
             frame.unpersist()
-        hand.over(batch, said)
         _log.info("batch %d: %d blocks in %.1f s", batch, len(said), time.time() - began)
 
     return take
@@ -145,8 +161,8 @@ class Hand:
         self._waiting: Queue[_Batch] = Queue()
         self._closed = Event()
 
-    def over(self, batch: int, said: Said) -> None:
-        """Return once a batch was taken; raises what taking it raised."""
+    def over(self, batch: int, said: Said) -> Right:
+        """Return what taking a batch returned; raises what it raised."""
         given = _Batch(batch, said)
         self._waiting.put(given)
         while not given.done.wait(_LOOK_SECONDS):
@@ -154,15 +170,16 @@ class Hand:
                 raise JobError("the driver stops; the batch comes again")
         if given.error is not None:
             raise given.error
+        return given.right
 
-    def work(self, take: Callable[[int, Said], None], seconds: float) -> None:
+    def work(self, take: Callable[[int, Said], Right], seconds: float) -> None:
         """Take the batch that is handed over within so many seconds, if there is one."""
         try:
             given = self._waiting.get(timeout=seconds)
         except Empty:
             return
         try:
-            take(given.batch, given.said)
+            given.right = take(given.batch, given.said)
         except MonitorError as error:
             given.error = error
         given.done.set()
@@ -178,3 +195,4 @@ class _Batch:
     said: Said
     done: Event = field(default_factory=Event)
     error: MonitorError | None = None
+    right: Right = field(default_factory=dict)

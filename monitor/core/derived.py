@@ -24,9 +24,10 @@ from monitor.core.judgements import Judgement, Judgements
 from monitor.core.model import Float, Int
 from monitor.core.overview import Known, Overview
 from monitor.core.pairing import Pairing
+from monitor.core.registry import SeriesKey
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.core.stations import Gathered, IsShared, Station, Stations, gathered, shared
+from monitor.core.stations import Gathered, IsShared, Station, Stations, Told, gathered, shared
 from monitor.core.statistics import compute, live_statistics
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.thresholds import Threshold, Thresholds
@@ -46,6 +47,7 @@ class Ground(NamedTuple):
     detector: Detector
     pairing: Pairing
     rules: Sequence[SeriesRules]
+    keys: Sequence[SeriesKey]
     frames: Frames
     history: History
     fleet: FleetRules
@@ -98,9 +100,9 @@ class Derived:
             for station in shared(ground.pairing.buckets, is_shared)
         ]
 
-    def _told(self, row: int) -> tuple[str, float]:
-        rules = self._ground.rules[row]
-        return rules.unit, rules.patience
+    def _told(self, row: int) -> Told:
+        rules, key = self._ground.rules[row], self._ground.keys[row]
+        return Told((key.sensor, key.quantity), rules.unit, rules.patience)
 
     @property
     def thresholds(self) -> Thresholds:

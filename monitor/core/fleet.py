@@ -29,16 +29,19 @@ class FleetRules(NamedTuple):
     procedure: Procedure = "e-bh"
 
 
-def listed(discounted: Float, eligible: Bool, counted: Bool, rules: FleetRules) -> Bool:
+def listed(
+    discounted: Float, eligible: Bool, counted: Bool, rules: FleetRules, others: int = 0
+) -> Bool:
     """Return which series to call a person for.
 
     ``discounted`` is the evidence D of each; only ``eligible`` ones may be listed (the others count
-    as having none), among all that are ``counted``. With ``e-bh`` the list has, at any time fixed
-    beforehand, a mean share of honest sensors of at most ``q``, however the sensors depend on each
-    other; with ``bh`` if they are nearly independent and P(D > d) <= 5 / d.
+    as having none), among all that are ``counted`` and so many ``others`` that are not eligible.
+    With ``e-bh`` the list has, at any time fixed beforehand, a mean share of honest sensors of at
+    most ``q``, however the sensors depend on each other; with ``bh`` if they are nearly independent
+    and P(D > d) <= 5 / d.
     """
     own = np.where(eligible & counted, discounted, 0.0)
-    total = int(counted.sum())
+    total = int(counted.sum()) + others
     chosen = _by_e_values(own / rules.horizon, total, rules.q)
     if rules.procedure == "bh":
         p = np.where(own > _TAIL_FROM, _TAIL / np.maximum(own, _TAIL), 1.0)

@@ -160,6 +160,7 @@ class Network:
                 self.detector,
                 self.pairing,
                 self.rules,
+                self.registry.keys,
                 self._frames,
                 past.history,
                 plan.fleet,
@@ -263,7 +264,9 @@ class Network:
             disturbed |= np.isin(series, list(self.watch.disturbed))
         for row, time in zip(series[disturbed].tolist(), since[disturbed].tolist(), strict=True):
             self.watch.disturb(row, time)
-            self._derived.forget(row, time)
+            root = self.watch.root(row)
+            began = -math.inf if root is None else math.nextafter(root.time, math.inf)
+            self._derived.forget(row, max(time, began))
         self._derived.mark(series)
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:

@@ -256,6 +256,15 @@ class Pairing:
         for name, made in rows.items():
             self._give_back(*held[name], made)
 
+    def oldest_readings(self) -> dict[int, float]:
+        """Return the event time, s UTC, of the oldest reading that is held of each series."""
+        found: dict[int, float] = {}
+        for lane in self.lanes.values():
+            if lane.readings:
+                time = lane.readings[0].time
+                found[lane.series] = min(time, found.get(lane.series, time))
+        return found
+
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
         return oldest_arrival(self._arrivals + Counter(self.references.arrivals()), share)

@@ -48,16 +48,22 @@ class Station(NamedTuple):
     by_id: bool = False
 
 
+class Told(NamedTuple):
+    """What is to be known of a series: its (sensor, quantity) and settings."""
+
+    name: tuple[str, str]
+    unit: str
+    patience: float
+
+
 class Gathered(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
-    Series are in the order of their numbers, the pairs of each in event order; ``unit`` and
-    ``patience`` are those of the first series.
+    Pairs are in event order, series by series; ``first`` is told of the first of them by name.
     """
 
     pairs: Records
-    unit: str
-    patience: float
+    first: Told
 
 
 def _of_many(subject: str, series: Collection[int]) -> bool:
@@ -147,7 +153,8 @@ def _stations(
                 by_subject.setdefault(subject or reference.subject, []).append(name)
     named = any(bucket.named for bucket in buckets)
     by_subject = {name: its for name, its in by_subject.items() if its or not named}
-    alone = np.array([referred.get(row, 0) <= 1 and not named for row in rows.tolist()])
+    own = int(bool(buckets[0].scope.times))
+    alone = np.array([referred.get(row, 0) <= own and not named for row in rows.tolist()])
     return [
         Station(
             name,
@@ -176,9 +183,9 @@ class Stations:
         buckets: Buckets,
         gather: Gather,
         complete: Complete,
-        told: Callable[[int], tuple[str, float]],
+        told: Callable[[int], Told],
     ) -> Steps[None]:
-        """Look again at the references of ``changed`` series; ``told`` gives (unit, patience)."""
+        """Look again at the references of ``changed`` series, of which ``told`` tells."""
         if not changed.size:
             return
         stations = yield from _sharing(buckets, _of_many)
@@ -203,7 +210,7 @@ def gathered(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], tuple[str, float]],
+    told: Callable[[int], Told],
 ) -> Gathered | None:
     """Return what the series of one reference tell of it, None if they have no pairs of it."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
@@ -221,7 +228,7 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, *told(int(present[0])))
+    return Gathered(pairs, min(map(told, present.tolist())))
 
 
 def examined(
@@ -229,7 +236,8 @@ def examined(
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
 
-    ``pairs`` (``MEETING``) are in order of (series, time).
+    ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
+    comes at one instant is read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
@@ -244,15 +252,22 @@ def _examine(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], tuple[str, float]],
+    told: Callable[[int], Told],
 ) -> Suspect | None:
     known = gathered(station, gather, complete, told)
-    found = None if known is None else examined(known.pairs, known.patience, by_id=station.by_id)
-    if known is None or found is None:
+    if known is None:
         return None
-    return Suspect(
-        station.reference, station.quantity, known.unit, *found, tuple(station.rows.tolist())
-    )
+    pairs = known.pairs
+    present = np.unique(pairs["series"])
+    names = [told(row).name for row in present.tolist()]
+    ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
+    pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
+    pairs = pairs[np.argsort(pairs["series"], kind="stable")]
+    found = examined(pairs, known.first.patience, by_id=station.by_id)
+    if found is None:
+        return None
+    rows = tuple(station.rows.tolist())
+    return Suspect(station.reference, station.quantity, known.first.unit, *found, rows)
 
 
 def _rounds(pairs: Records) -> Int:

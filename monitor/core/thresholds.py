@@ -115,6 +115,10 @@ class Thresholds:
                 since, who = float(state.since[row]), self._names[row]
                 at = None if np.isnan(since) else since
                 found.append((name, who.sensor, who.quantity, at, bool(state.active[row])))
+        for (name, sensor, quantity), (since, active) in self._recalled.items():
+            if name in self._states:
+                at = None if np.isnan(since) else since
+                found.append((name, sensor, quantity, at, active))
         return found
 
     def recall(self, crossings: Crossings) -> None:

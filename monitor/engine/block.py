@@ -5,13 +5,15 @@ into the daemon's own network, so that a block gives what the daemon gives, bit 
 the order, the repetition and the cut of the batches, and whether the block was kept in memory or
 written and read between them. The bytes of a state say their version; older ones are upgraded.
 
-What is too late for the pairs that a block keeps changes nothing and is counted.
+What is too late for the pairs that a block keeps changes nothing and is counted. What takes more
+sensors than a block's own (lists over the fleet, medians, references that sensors of several blocks
+meet) is judged by the driver: a block says what is needed for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -19,9 +21,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core.model import Int, Records
+from monitor.core.judgements import Judgement
+from monitor.core.lifecycle import FIRING
+from monitor.core.model import Bool, Float, Int, Records
 from monitor.core.network import Network, Plan
 from monitor.core.snapshot import Snapshot
+from monitor.core.stations import Gathered, Station
+from monitor.core.thresholds import Bases, Crossings
 from monitor.core.watch import Checkpoint
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
@@ -30,10 +36,13 @@ from monitor.engine.records import Message
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.intake import BIRTHS, Intake, recover
 from monitor.journal.batch import DeadLetter
-from monitor.sinks.ledger import Ledger, View
-from monitor.transition import Transition
+from monitor.transition import PENDING
 
-VERSION: Final = 2
+VERSION: Final = 3
+DEAD_LETTERS_A_BATCH: Final = 100
+# Totals besides those of the intake: what a daemon counts since it began, a block for its life.
+EXPIRED: Final = "expired_unpaired"
+CORRECTIONS: Final = "corrections"
 _EXPIRE_EVERY_SECONDS: Final = 60.0
 # What came within so many seconds is taken as if it came with the last of it: large batches cost
 # less, and a time of arrival only decides what is too far in the future and how long it is held.
@@ -51,19 +60,39 @@ class Recipe(NamedTuple):
 
     ``history_pairs`` are kept of each series at least; twice as many at most, and what a batch
     brings. ``router_of(births, block)`` makes what decodes, with the births that the block knows.
+    ``shared_subjects`` are those of references that concern sensors of other names. ``medians`` are
+    the statistics that are held against their median over the fleet.
     """
 
     plan: Plan
     router_of: Callable[[Births, int | None], Router]
     history_pairs: int = 1000
+    shared_subjects: frozenset[str] = frozenset()
+    medians: tuple[str, ...] = ()
 
 
 class Results(NamedTuple):
-    """What a batch came to: ``rows`` of the snapshot are those that were heard or changed."""
+    """What a batch came to: ``rows`` of the snapshot are those that were heard or changed.
+
+    ``noted`` are the rows that are not calm, or were not after the batch before, and all of
+    ``rows`` if there are ``medians``, as of :class:`Recipe`; of all rows
+    ``discounted`` is the evidence that a fleet's list goes by and ``rejected`` the share of a
+    sensor's messages. ``changed_at`` has the event time of the last change of an alert by row.
+    ``references`` are those that may have sensors elsewhere, with what was gathered of them if one
+    of ``rows`` meets them.
+    """
 
     snapshot: Snapshot
     rows: Int
-    transitions: list[Transition]
+    noted: list[int]
+    medians: tuple[str, ...]
+    judgement_of: Callable[[int], Judgement | None]
+    firing: Bool
+    discounted: Float
+    rejected: Float
+    changed_at: dict[int, float]
+    taken_back: frozenset[int]
+    references: list[tuple[Station, Gathered | None]]
     dead_letters: list[DeadLetter]
     totals: dict[str, int]
     too_late: int
@@ -81,16 +110,18 @@ class _Row(msgspec.Struct, array_like=True):
 
 
 class _State(msgspec.Struct, array_like=True):
-    """A block as bytes know it. Version 1 had no ``refusals``."""
+    """A block as bytes know it; :data:`_UPGRADES` says what earlier versions had."""
 
     version: int
     expired: float
     too_late: int
     kept: Kept
     rows: list[_Row]
-    standing: list[Transition]
-    told: int
+    noted: list[int]
     refusals: tuple[list[int], dict[str, int], dict[str, tuple[float, float, int]]]
+    crossings: Crossings
+    bases: Bases
+    losses: tuple[int, int]
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -98,10 +129,22 @@ _decode: Final = msgspec.msgpack.Decoder(_State).decode
 
 
 def _with_refusals(old: list[Any]) -> list[Any]:
+    """Version 1 did not know what was refused."""
     return [2, *old[1:], [[], {}, {}]]
 
 
-_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {1: _with_refusals}
+def _with_thresholds(old: list[Any]) -> list[Any]:
+    """Version 2 had the transitions that were told, and nothing of thresholds and losses."""
+    _, expired, too_late, kept, rows, standing, _, refusals = old
+    told = {(each["sensor"], each["quantity"]) for each in standing}
+    noted = [row for row, sensor, quantity, *_ in kept[0] if (sensor, quantity) in told]
+    return [3, expired, too_late, kept, rows, noted, refusals, [], [], [0, 0]]
+
+
+_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
+    1: _with_refusals,
+    2: _with_thresholds,
+}
 
 
 class Block:
@@ -126,10 +169,10 @@ class Block:
         births = Births()
         if noted := self._keeping.note(BIRTHS):
             births.load(noted)
+        self._noted: list[int] = []
+        self._losses = (0, 0)
         if loaded is not None:
             self._resume(loaded)
-        standing, told = ([], 0) if loaded is None else (loaded.standing, loaded.told)
-        self._ledger: Final = Ledger(standing, told)
         journal: Any = self._keeping  # answers as a journal does
         self._intake: Final = Intake(
             recipe.router_of(births, number), self.network, journal, births
@@ -155,31 +198,46 @@ class Block:
         now = float(ordered[-1].received) if ordered else self._expired
         self._expire(now)
         snapshot = network.evaluate(now)
-        told = self._tell(snapshot)
-        self._trim()
-        letters, self._keeping.dead_letters = self._keeping.dead_letters, []
-        return Results(
+        rows = np.unique(np.concatenate([touched, *changed]))
+        before_now, self._noted = self._noted, _not_calm(snapshot)
+        every, medians = np.arange(len(snapshot.names)), self._recipe.medians
+        results = Results(
             snapshot=snapshot,
-            rows=np.unique(np.concatenate([touched, *changed])),
-            transitions=told,
-            dead_letters=letters,
-            totals=self._keeping.totals(),
+            rows=rows,
+            noted=sorted({*before_now, *self._noted, *(rows.tolist() if medians else ())}),
+            medians=medians,
+            judgement_of=network.judgement,
+            firing=network.detector.states(every) == FIRING,
+            discounted=network.detector.discounted(every),
+            rejected=network.refusals.shares(network.registry.keys),
+            changed_at={each.series: each.time for each in network.take_transitions()},
+            taken_back=frozenset(network.watch.taken_back),
+            references=network.shared_references(rows, self._is_shared),
+            dead_letters=self._keeping.dead_letters[-DEAD_LETTERS_A_BATCH:],
+            totals=self._totals(),
             too_late=self._too_late,
             pairs=pairs,
         )
+        self._keeping.dead_letters.clear()
+        self._trim()
+        return results
 
     def dump(self) -> bytes:
-        """Return the whole state as bytes."""
+        """Return the whole state as bytes; in single precision if the windows are."""
+        is_single = self._recipe.plan.window_precision == "single"
+        held = self._held_from() if is_single else None
         return _encode(
             _State(
                 version=VERSION,
                 expired=self._expired,
                 too_late=self._too_late,
-                kept=self._keeping.dump(),
+                kept=self._keeping.dump(held),
                 rows=[self._row(row) for row in range(len(self.network.registry))],
-                standing=self._ledger.standing(),
-                told=self._ledger.last,
+                noted=self._noted,
                 refusals=self.network.refusals.dump(len(self.network.registry)),
+                crossings=self.network.thresholds.crossings(),
+                bases=self.network.thresholds.bases(),
+                losses=self._lost(),
             )
         )
 
@@ -198,6 +256,29 @@ class Block:
             network.watch.resume(row, each.path, each.state, root)
             network.last_reading[row], network.heard[row] = each.last_reading, each.heard
         network.refusals.load(*loaded.refusals)
+        network.thresholds.recall(loaded.crossings)
+        network.thresholds.recall_bases(loaded.bases)
+        self._noted, pairing = loaded.noted, network.pairing
+        expired, corrections = loaded.losses
+        self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections
+
+    def _lost(self) -> tuple[int, int]:
+        """Return how many readings expired unpaired, and corrections, since the block began."""
+        expired, corrections = self._losses
+        pairing = self.network.pairing
+        return expired + pairing.expired_unpaired, corrections + pairing.corrections
+
+    def _totals(self) -> dict[str, int]:
+        expired, corrections = self._lost()
+        return {**self._keeping.totals(), EXPIRED: expired, CORRECTIONS: corrections}
+
+    def _is_shared(self, subject: str, series: Collection[int]) -> bool:
+        """Whether a reference may have sensors in other blocks: it is not of one of its own."""
+        keys = self.network.registry.keys
+        return bool(series) and (
+            subject in self._recipe.shared_subjects
+            or any(keys[row].sensor != subject for row in series)
+        )
 
     def _row(self, row: int) -> _Row:
         network = self.network
@@ -226,29 +307,43 @@ class Block:
             self.network.expire(now)
             self._keeping.forget(now - self._recipe.plan.max_wait_seconds)
 
-    def _tell(self, snapshot: Snapshot) -> list[Transition]:
-        network = self.network
-        found = self._ledger.differences(
-            View(
-                snapshot,
-                network.judgement,
-                network.take_transitions(),
-                frozenset(network.watch.taken_back),
-            )
-        )
-        self._ledger.take(found)
-        return found
-
     def _trim(self) -> None:
-        """Keep the newest pairs of series that have more than twice what is to be kept."""
+        """Keep the newest pairs of series that have more than twice what is to be kept.
+
+        Pairs whose reading or reference is held are kept: what is to come may be about them.
+        """
         if not self._keeping.is_grown():
             return
-        kept = self._recipe.history_pairs
-        counts = self._keeping.compact()
-        first = {row: count - kept for row, count in counts.items() if count > 2 * kept}
+        kept, counts = self._recipe.history_pairs, self._keeping.compact()
+        held = self._held_from()
+        first: dict[int, int] = {}
+        for row, count in counts.items():
+            if count > 2 * kept:
+                times = self._keeping.history(row)["time"]
+                older = np.searchsorted(times, held.get(row, math.inf))
+                first[row] = min(count - kept, int(older))
+        first = {row: count for row, count in first.items() if count > kept}
         for row, count in first.items():
             self.network.watch.move_root(row, count)
         self._keeping.drop(first)
+
+    def _held_from(self) -> dict[int, float]:
+        """Return for each series the event time from which on readings and references are held."""
+        pairing, pairs = self.network.pairing, self._keeping.pairs()
+        found = pairing.oldest_readings()
+        names = [name for bucket in pairing.buckets.values() for name in bucket.digests]
+        theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]
+        for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
+            found[row] = min(time, found.get(row, time))
+        return found
+
+
+def _not_calm(snapshot: Snapshot) -> list[int]:
+    """Return the rows with an alert, or with one that may come."""
+    found = np.array([state == PENDING for state in snapshot.states], dtype=np.bool_)
+    for active in snapshot.alerts.values():
+        found |= active
+    return np.flatnonzero(found).tolist()
 
 
 def _loaded(state: bytes) -> _State:

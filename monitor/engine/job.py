@@ -12,7 +12,7 @@ import sys
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Final
@@ -30,8 +30,10 @@ from monitor.config import Settings, parse
 from monitor.decode import DECODERS
 from monitor.engine import results
 from monitor.engine.block import Block, Recipe
+from monitor.engine.fleet import Correction
 from monitor.engine.recipes import recipe_of
 from monitor.engine.records import unpack
+from monitor.engine.references import Name
 from monitor.engine.results import STATISTICS
 from monitor.engine.source import LogSource
 
@@ -53,9 +55,33 @@ _TABLE: Final = pa.schema(
         ("last_reading", pa.float64()),
         ("last_pair", pa.float64()),
         ("withdrawn", pa.bool_()),
+        ("page", pa.bool_()),
         *((name, pa.float64()) for name in STATISTICS),
     ]
 )
+_OF_A_LINE: Final = tuple(
+    name for name in results.Line.__struct_fields__ if name not in ("statistics", "alerts")
+)
+# Tables beside that of the series, in folders of their own.
+BESIDE: Final = {
+    "deadletters": pa.schema(
+        [
+            ("block", pa.int32()),
+            ("received", pa.float64()),
+            *((name, pa.string()) for name in ("topic", "reason", "detail")),
+            ("payload", pa.binary()),
+        ]
+    ),
+    "references": pa.schema(
+        [
+            ("time", pa.float64()),
+            *((name, pa.string()) for name in ("reference", "quantity", "unit", "sentence")),
+            *((name, pa.float64()) for name in ("bias", "lower", "upper", "since")),
+            ("sensors", pa.int64()),
+            ("agree", pa.int64()),
+        ]
+    ),
+}
 _OPTIONS: Final = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -156,22 +182,40 @@ def start(
     )
 
 
-def write_table(frame: DataFrame, folder: str, batch: int) -> None:
-    """Write the series that a batch changed, in place of what it wrote before."""
+def write_table(
+    frame: DataFrame, folder: str, batch: int, right: Mapping[Name, Correction]
+) -> None:
+    """Write the series that a batch changed, in place of what it wrote before.
+
+    ``right`` is what is so of some of them, by (sensor, quantity), where blocks could not know.
+    """
     columns = ", ".join(f"`{field.name}` {_sql(field.type)}" for field in _TABLE)
-    rows = frame.mapInArrow(_rows, columns)
+    plain = {name: (each.alerts, each.sentence, each.page) for name, each in right.items()}
+    rows = frame.mapInArrow(lambda parts: _rows(parts, plain), columns)
     rows.write.mode("overwrite").parquet(f"{folder}/batch={batch}")
+
+
+def write_beside(
+    spark: SparkSession, folder: str, table: str, batch: int, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write rows of one of :data:`BESIDE`, where readers of the folder's own table do not look."""
+    if rows:
+        frame = spark.createDataFrame(pa.Table.from_pylist([*rows], BESIDE[table]))
+        frame.coalesce(1).write.mode("overwrite").parquet(f"{folder}/_{table}/batch={batch}")
 
 
 def forget_tables(folder: str, seconds: float, now: float | None = None) -> None:
     """Drop tables of a local folder that were written so long ago."""
     before = (time.time() if now is None else now) - seconds
-    for each in Path(folder).glob("batch=*"):
-        if each.stat().st_mtime < before:
-            rmtree(each, ignore_errors=True)
+    for pattern in ("batch=*", *(f"_{table}/batch=*" for table in BESIDE)):
+        for each in Path(folder).glob(pattern):
+            if each.stat().st_mtime < before:
+                rmtree(each, ignore_errors=True)
 
 
-def _rows(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _rows(
+    parts: Iterator[pa.RecordBatch], right: Mapping[Name, tuple[list[str], str, bool]]
+) -> Iterator[pa.RecordBatch]:
     """Unpack what blocks said into the rows of the table."""
     for part in parts:
         for block, body in zip(*(part.column(at).to_pylist() for at in (0, 1)), strict=True):
@@ -180,12 +224,21 @@ def _rows(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 {
                     "block": block,
                     "time": said.time,
-                    **{name: getattr(line, name) for name in _TABLE.names[2:14]},
+                    **{name: getattr(line, name) for name in _OF_A_LINE},
+                    **_righted(line, right),
                     **dict(zip(STATISTICS, line.statistics, strict=True)),
                 }
                 for line in said.lines
             ]
             yield pa.RecordBatch.from_pylist(rows, _TABLE)
+
+
+def _righted(
+    line: results.Line, right: Mapping[Name, tuple[list[str], str, bool]]
+) -> dict[str, Any]:
+    """Return what takes the whole fleet to say of a series."""
+    known = right.get((line.sensor, line.quantity), (line.alerts, line.sentence, False))
+    return dict(zip(("alerts", "sentence", "page"), known, strict=True))
 
 
 def _sql(kind: pa.DataType) -> str:

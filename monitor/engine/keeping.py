@@ -31,6 +31,16 @@ from monitor.journal.batch import Batch, DeadLetter
 REVISIONS_MAX: Final = 100_000
 _COMPACT_FIRST: Final = 256
 
+# A standing pair in single precision; ``u_ref`` has the uncertainty of the pairing in it.
+_SINGLE: Final = np.dtype(
+    [
+        ("series", np.int32),
+        *(("id", np.uint64), ("time", np.float64), ("reference_id", np.uint64)),
+        *((name, np.float32) for name in ("value", "error", "u", "u_ref")),
+        *((name, np.float32) for name in ("below", "above", "p", "crps")),
+    ]
+)
+
 _encode: Final = msgspec.msgpack.Encoder().encode
 _observations: Final = msgspec.msgpack.Decoder(list[Reading | Distribution | Reference]).decode
 
@@ -47,6 +57,8 @@ class Kept(msgspec.Struct, array_like=True):
     named: dict[str, list[tuple[str, str]]]
     totals: dict[str, int]
     notes: dict[str, bytes]
+    compact_at: int = 0
+    single: tuple[int, dict[str, bytes]] = (0, {})
 
 
 class Keeping(Memory):
@@ -136,14 +148,25 @@ class Keeping(Memory):
 
     # -- as bytes ---------------------------------------------------------------------------
 
-    def dump(self) -> Kept:
-        """Return all there is."""
+    def dump(self, held: Mapping[int, float] | None = None) -> Kept:
+        """Return all there is.
+
+        With ``held``, the event time of the oldest reading that is held of each series, pairs of
+        older readings are kept in single precision, as windows in single precision have them.
+        """
+        pairs = self.pairs()
+        settled = np.zeros(pairs.size, dtype=np.bool_)
+        if held is not None:
+            pairs = in_event_order(pairs)
+            series, number = np.unique(pairs["series"], return_inverse=True)
+            oldest = np.array([held.get(row, np.inf) for row in series.tolist()])
+            settled = pairs["time"] < oldest[number] if pairs.size else settled[:0]
         return Kept(
             series=[
                 (each.row, each.sensor, each.quantity, each.unit, each.since)
                 for each in self._series.values()
             ],
-            pairs=_pack(self.pairs()),
+            pairs=_pack(pairs[~settled]),
             observations=self._observations,
             events=self._events,
             collocations=self._collocations,
@@ -151,12 +174,14 @@ class Keeping(Memory):
             named={name: sorted(known) for name, known in self._named.items()},
             totals=self._totals,
             notes=self._notes,
+            compact_at=self._compact_at,
+            single=_pack(_as_single(pairs[settled])) if settled.any() else (0, {}),
         )
 
     def _load(self, kept: Kept) -> None:
         self._series = {each[0]: KnownSeries(*each) for each in kept.series}
-        self._made = [_unpack(*kept.pairs)]
-        self._compact_at = max(_COMPACT_FIRST, self._made[0].size + self._made[0].size // 4)
+        self._made = [_as_double(_unpack(*kept.single, _SINGLE)), _unpack(*kept.pairs, PAIR)]
+        self._compact_at = max(_COMPACT_FIRST, kept.compact_at)
         self._observations, self._events = kept.observations, kept.events
         self._collocations = kept.collocations
         self._revisions = kept.revisions
@@ -164,10 +189,33 @@ class Keeping(Memory):
         self._totals, self._notes = kept.totals, kept.notes
 
 
+def _as_single(pairs: Records) -> Records:
+    """Return standing pairs as windows in single precision keep them."""
+    found = np.zeros(pairs.size, dtype=_SINGLE)
+    for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps"):
+        found[name] = pairs[name]
+    found["error"] = pairs["value"] - pairs["reference"]
+    found["below"] = pairs["value"] - pairs["lower"]
+    found["above"] = pairs["upper"] - pairs["value"]
+    found["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
+    return found
+
+
+def _as_double(single: Records) -> Records:
+    """Return pairs that windows in single precision keep as what :func:`_as_single` was given."""
+    pairs = np.zeros(single.size, dtype=PAIR)
+    for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps", "u_ref"):
+        pairs[name] = single[name]
+    pairs["reference"] = pairs["value"] - single["error"]
+    pairs["lower"] = pairs["value"] - single["below"]
+    pairs["upper"] = pairs["value"] + single["above"]
+    return pairs
+
+
 def _pack(pairs: Records) -> tuple[int, dict[str, bytes]]:
     """Return how many pairs, and their columns: one number where all are the same bits."""
     columns = {}
-    for name in PAIR.names or ():
+    for name in pairs.dtype.names or ():
         column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
         bits = column.view(np.dtype((np.void, column.itemsize)))
         same = pairs.size > 0 and bool((bits == bits[0]).all())
@@ -175,12 +223,12 @@ def _pack(pairs: Records) -> tuple[int, dict[str, bytes]]:
     return pairs.size, columns
 
 
-def _unpack(count: int, columns: Mapping[str, bytes]) -> Records:
+def _unpack(count: int, columns: Mapping[str, bytes], kind: np.dtype[Any]) -> Records:
     """Return the pairs; a column that was unknown when they were written is NaN, or 0."""
-    pairs = np.zeros(count, dtype=PAIR)
-    for name in PAIR.names or ():
+    pairs = np.zeros(count, dtype=kind)
+    for name in kind.names or ():
         if name in columns:
-            pairs[name] = np.frombuffer(columns[name], PAIR[name])
-        elif PAIR[name].kind == "f":
+            pairs[name] = np.frombuffer(columns[name], kind[name])
+        elif kind[name].kind == "f":
             pairs[name] = np.nan
     return pairs

@@ -2,17 +2,20 @@
 
 Rules of this file: limits of the whole become limits of a block with room to spare, since a hash
 spreads sensors unevenly; the limit on new series a minute hangs on the order of arrival, so a block
-has none: its greatest number of series bounds what invented sensors cost.
+has none: its greatest number of series bounds what invented sensors cost. What takes the whole
+fleet is not a block's: it says of its series what the driver needs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Final
 
 from monitor.assembly import plan_of, router_of
 from monitor.config import Settings
 from monitor.core.network import Plan
+from monitor.core.thresholds import Threshold
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
 from monitor.engine.block import Recipe
@@ -39,7 +42,20 @@ def recipe_of(settings: Settings) -> Recipe:
             return made
         return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)
 
-    return Recipe(block_plan(settings), router, settings.cluster.history_pairs)
+    thresholds = plan_of(settings).thresholds
+    first_pairs = (each.baseline_pairs for each in thresholds if each.against == "baseline")
+    return Recipe(
+        block_plan(settings),
+        router,
+        max(settings.cluster.history_pairs, *first_pairs, 0),
+        frozenset(area.subject for area in settings.areas),
+        tuple(sorted({each.statistic for each in over_fleet(thresholds)})),
+    )
+
+
+def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
+    """Return the thresholds that take the whole fleet."""
+    return tuple(each for each in thresholds if each.against == "fleet_median")
 
 
 def block_plan(settings: Settings) -> Plan:
@@ -48,8 +64,14 @@ def block_plan(settings: Settings) -> Plan:
     series = share(plan.limits.maximum, blocks, _SERIES_MIN)
     return plan._replace(
         limits=plan.limits._replace(maximum=series, new_per_minute=series),
+        thresholds=tuple(_within(each) for each in plan.thresholds),
         max_pending=share(plan.max_pending, blocks, _PENDING_MIN),
     )
+
+
+def _within(threshold: Threshold) -> Threshold:
+    """Return a threshold as a block judges it: of nobody, where it takes the whole fleet."""
+    return threshold._replace(sensors=()) if over_fleet([threshold]) else threshold
 
 
 def share(whole: int, blocks: int, least: int) -> int:

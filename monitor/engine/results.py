@@ -1,4 +1,4 @@
-"""What a block says of a batch, as one value: rows of the table, alerts, a summary.
+"""What a block says of a batch, as one value: rows of the table, what the driver needs, counters.
 
 Rules of this file: plain values in msgpack; no number is None, one that is undefined is NaN. The
 summary is of the whole block, so that the newest of each block together are the fleet.
@@ -7,20 +7,20 @@ summary is of the whole block, so that the newest of each block together are the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 
-from monitor.core.model import Bool
-from monitor.core.snapshot import SeriesName, Snapshot
+from monitor.core.judgements import Judgement
+from monitor.core.snapshot import Snapshot
+from monitor.core.stations import Gathered, Station, Told
 from monitor.engine.block import Results
 from monitor.exposition import METRICS
-from monitor.transition import Transition
+from monitor.journal.batch import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
-ALERTING_MAX: Final = 1000  # series of one block that a summary names
 
 
 class Line(msgspec.Struct, array_like=True):
@@ -42,8 +42,45 @@ class Line(msgspec.Struct, array_like=True):
     statistics: list[float]
 
 
+class Stand(msgspec.Struct, array_like=True):
+    """A series that is not calm, or was not a batch ago, as the driver needs it to judge the fleet.
+
+    ``rejected`` and ``uncompared_seconds`` as :class:`monitor.core.sentences.Circumstances` has
+    them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
+    """
+
+    line: Line
+    judgement: Judgement | None
+    firing: bool
+    discounted: float
+    rejected: float
+    uncompared_seconds: float
+    changed_at: float
+    taken_back: bool
+    medians: list[float]
+
+
+class Part(msgspec.Struct, array_like=True):
+    """What the sensors of one block tell of a reference; ``pairs`` are of dtype MEETING.
+
+    Their ``series`` is the place in ``series``, the (sensor, quantity) of all that have it;
+    ``first`` is told of the first of those with pairs.
+    """
+
+    quantity: str
+    reference: str
+    by_id: bool
+    series: list[tuple[str, str]]
+    first: Told
+    pairs: bytes
+
+
 class Summary(msgspec.Struct, array_like=True):
-    """The whole block: series by state and by alert, counters since it began, who stands out."""
+    """The whole block: series by state and by alert, counters for its life, who stands out.
+
+    ``counted`` are the series among which a fleet's list is made; ``references`` are those that
+    have sensors here and maybe elsewhere, by (quantity, name, whether it is a name of its own).
+    """
 
     time: float
     states: dict[str, int]
@@ -51,19 +88,23 @@ class Summary(msgspec.Struct, array_like=True):
     totals: dict[str, int]
     too_late: int
     state_bytes: int
-    shown: list[Line]
+    counted: int
+    references: list[tuple[str, str, bool]]
+    worst: list[Line]
 
 
 class Said(msgspec.Struct, array_like=True):
-    """What a block says of one batch."""
+    """What a block says of one batch; ``parts`` are of the references that were met in it."""
 
     time: float
     lines: list[Line]
-    transitions: list[Transition]
+    stands: list[Stand]
+    parts: list[Part]
+    dead_letters: list[DeadLetter]
     summary: Summary
 
 
-dump: Final = msgspec.msgpack.Encoder().encode
+dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
 _load: Final = msgspec.msgpack.Decoder(Said).decode
 
 
@@ -73,14 +114,13 @@ def load(body: bytes) -> Said:
 
 
 def said(results: Results, worst: int, state_bytes: int) -> Said:
-    """Return what is to be said of a batch; the summary shows the ``worst`` and what alerts."""
+    """Return what is to be said of a batch; the summary shows the ``worst`` of the calm series."""
     snapshot = results.snapshot
-    count = len(snapshot.names)
-    alerting = np.zeros(count, dtype=np.bool_)
-    for active in snapshot.alerts.values():
-        alerting |= active
-    order = np.lexsort((-snapshot.evidence[:count], ~alerting))
-    shown = order[: min(int(alerting.sum()), ALERTING_MAX) + worst]
+    states = np.array(snapshot.states, dtype=object)
+    silent = snapshot.withdrawn & (states == "stale")
+    calm = np.ones(states.size, dtype=np.bool_)
+    calm[results.noted] = False
+    order = np.argsort(-snapshot.evidence, kind="stable")
     summary = Summary(
         time=snapshot.time,
         states=dict(Counter(snapshot.states)),
@@ -88,10 +128,18 @@ def said(results: Results, worst: int, state_bytes: int) -> Said:
         totals=results.totals,
         too_late=results.too_late,
         state_bytes=state_bytes,
-        shown=lines(snapshot, shown.tolist()),
+        counted=int((~silent & (snapshot.window_pairs > 0)).sum()),
+        references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],
+        worst=lines(snapshot, order[calm[order]][:worst].tolist()),
     )
-    changed = lines(snapshot, results.rows.tolist())
-    return Said(snapshot.time, changed, results.transitions, summary)
+    return Said(
+        snapshot.time,
+        lines(snapshot, results.rows.tolist()),
+        _stands(results),
+        [_part(snapshot, at, known) for at, known in results.references if known is not None],
+        results.dead_letters,
+        summary,
+    )
 
 
 def lines(snapshot: Snapshot, rows: Sequence[int]) -> list[Line]:
@@ -120,62 +168,37 @@ def lines(snapshot: Snapshot, rows: Sequence[int]) -> list[Line]:
     ]
 
 
-class Fleet:
-    """State: the newest summary of each block that has said something since the driver began."""
-
-    def __init__(self, worst: int) -> None:
-        self._worst: Final = worst
-        self._blocks: dict[int, Summary] = {}
-
-    def take(self, block: int, summary: Summary) -> None:
-        """Take the summary of a block in place of the one before."""
-        self._blocks[block] = summary
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def counted(self, name: str) -> Counter[str]:
-        """Return the sum over blocks of ``states``, ``alerts`` or ``totals``."""
-        found: Counter[str] = Counter()
-        for summary in self._blocks.values():
-            found.update(getattr(summary, name))
-        return found
-
-    def total(self, name: str) -> int:
-        """Return the sum over blocks of ``too_late`` or ``state_bytes``."""
-        return sum(getattr(summary, name) for summary in self._blocks.values())
-
-    def snapshot(self) -> Snapshot | None:
-        """Return the series that alert and the worst of the others, None if there is no series."""
-        every = [line for summary in self._blocks.values() for line in summary.shown]
-        if not every:
-            return None
-        every.sort(key=lambda line: (not line.alerts, -line.evidence, line.sensor, line.quantity))
-        alerting = sum(1 for line in every if line.alerts)
-        time = max(summary.time for summary in self._blocks.values())
-        names = {name for summary in self._blocks.values() for name in summary.alerts}
-        return snapshot_of(time, every[: alerting + self._worst], sorted(names))
+def _stands(results: Results) -> list[Stand]:
+    snapshot = results.snapshot
+    none = np.full(len(snapshot.names), np.nan)
+    medians = [snapshot.statistics.get(name, none) for name in results.medians]
+    return [
+        Stand(
+            line=line,
+            judgement=results.judgement_of(row),
+            firing=bool(results.firing[row]),
+            discounted=float(results.discounted[row]),
+            rejected=float(results.rejected[row]) if "rejected_share" in line.alerts else 0.0,
+            uncompared_seconds=(
+                line.last_reading - line.last_pair if "reference_stale" in line.alerts else 0.0
+            ),
+            changed_at=results.changed_at.get(row, float("nan")),
+            taken_back=row in results.taken_back,
+            medians=[float(values[row]) for values in medians],
+        )
+        for row, line in zip(results.noted, lines(snapshot, results.noted), strict=True)
+    ]
 
 
-def snapshot_of(time: float, shown: Sequence[Line], alerts: Iterable[str]) -> Snapshot:
-    """Return lines as a snapshot, for :class:`monitor.exposition.Exposition`."""
-    table = np.array([line.statistics for line in shown], dtype=np.float64).T
-    active: Mapping[str, Bool] = {
-        name: np.array([name in line.alerts for line in shown], dtype=np.bool_) for name in alerts
-    }
-    return Snapshot(
-        time=time,
-        names=tuple(
-            SeriesName(each.sensor, each.quantity, each.unit, each.group) for each in shown
-        ),
-        statistics=dict(zip(STATISTICS, table, strict=True)),
-        states=tuple(line.state for line in shown),
-        alerts=active,
-        evidence=np.array([line.evidence for line in shown]),
-        sentences=tuple(line.sentence for line in shown),
-        advice=tuple(line.advice for line in shown),
-        window_pairs=np.array([line.window_pairs for line in shown], dtype=np.int64),
-        last_reading=np.array([line.last_reading for line in shown]),
-        last_pair=np.array([line.last_pair for line in shown]),
-        withdrawn=np.array([line.withdrawn for line in shown], dtype=np.bool_),
+def _part(snapshot: Snapshot, station: Station, known: Gathered) -> Part:
+    pairs = known.pairs.copy()
+    pairs["series"] = np.searchsorted(station.rows, pairs["series"])
+    names = (snapshot.names[row] for row in station.rows.tolist())
+    return Part(
+        station.quantity,
+        station.reference,
+        station.by_id,
+        [(name.sensor, name.quantity) for name in names],
+        known.first,
+        pairs.tobytes(),
     )

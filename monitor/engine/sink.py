@@ -1,57 +1,47 @@
 """What becomes of a batch's results on the driver: alerts told once, figures for Prometheus.
 
-Rules of this file: an alert is in the driver's journal, with the number of its batch, before a sink
-has it; a batch that comes again tells nothing again. The fleet's figures are those of the blocks
-that have said something since the driver began.
+Rules of this file: what is known of the fleet is held against what was told, which is in the
+driver's journal; so a batch that comes again tells nothing again. An alert is in the journal before
+a sink has it. The fleet's figures are those of the blocks that have said something since the driver
+began. Names of figures are the daemon's, where a daemon has them.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-import msgspec
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+import numpy as np
+from prometheus_client.core import GaugeMetricFamily, Metric
 
-from monitor.engine.results import Fleet, Said
+from monitor.core.model import PAIR
+from monitor.engine.block import CORRECTIONS, EXPIRED
+from monitor.engine.fleet import Correction, Fleet
+from monitor.engine.references import Name
+from monitor.engine.results import Said
 from monitor.engine.telemetry import counter, gauge
 from monitor.exposition import Exposition
-from monitor.journal import Journal
+from monitor.journal import Batch, Journal, JournalFullError
 from monitor.sinks.dispatch import Dispatch
 from monitor.sinks.outlet import Outlet
-from monitor.transition import Transition
+from monitor.telemetry import Figures, Telemetry
 
-BATCH: Final = "batch"  # its place among the deliveries of the journal
+_log: Final = logging.getLogger("monitor.cluster")
 
-
-class Teller(Dispatch):
-    """Tells ``outlets`` what blocks found; its memory is in ``journal``."""
-
-    def __init__(self, journal: Journal, outlets: Sequence[Outlet] = ()) -> None:
-        super().__init__(journal, outlets)
-
-    def pass_on(self, batch: int, found: Iterable[Transition]) -> int:
-        """Make durable what a batch found, let the sinks have it; return how many were new.
-
-        Raises JournalError; then the batch comes again.
-        """
-        new = list(found) if batch > self._done.get(BATCH, -1) else []
-        last = self._ledger.last
-        numbered = [
-            msgspec.structs.replace(each, seq=last + at) for at, each in enumerate(new, start=1)
-        ]
-        done = max(batch, self._done.get(BATCH, -1))
-        self._log.write(self._told(numbered), {BATCH: done})
-        self._done[BATCH] = done
-        self._ledger.take(numbered)
-        for each in numbered:
-            self.transitions[each.alert, each.after] += 1
-        for outlet in self._outlets:
-            self._fill(outlet)
-        self._write([])
-        return len(numbered)
+NOTE: Final = "cluster_fleet"
+# Families of the daemon that mean the same here.
+_DAEMONS: Final = frozenset(
+    f"monitor_{name}"
+    for name in (
+        *("messages_received", "messages_committed", "messages_duplicate", "messages_rejected"),
+        *("records_rejected", "readings_unpaired_expired", "corrections", "series"),
+        *("alert_transitions", "sink_delivered", "sink_failed", "sink_dropped"),
+        *("sink_queue_length", "build_info"),
+    )
+)
 
 
 @dataclass
@@ -65,53 +55,132 @@ class Done:
 
 
 class Sink:
-    """Takes what blocks said of a batch."""
+    """Takes what blocks said of a batch; ``fleet`` went on from the note :data:`NOTE`."""
 
-    def __init__(self, teller: Teller, worst: int) -> None:
-        self._teller: Final = teller
+    def __init__(
+        self,
+        journal: Journal,
+        fleet: Fleet,
+        outlets: Sequence[Outlet] = (),
+        settings_hash: str = "",
+    ) -> None:
+        self._journal: Final = journal
+        self._dispatch: Final = Dispatch(journal, outlets)
         self._exposition: Final = Exposition()
-        self.fleet: Final = Fleet(worst)
+        self._noted = journal.note(NOTE)
+        self._settings_hash: Final = settings_hash
+        self.fleet: Final = fleet
         self.done: Final = Done()
+        self._shown: tuple[list[Metric], bytes] = ([], b"")
+        self._show()
 
-    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> None:
-        """Tell what a batch found and learn how its blocks are."""
+    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> dict[Name, Correction]:
+        """Tell what a batch found; return what is so of its series where blocks could not know.
+
+        Raises JournalError; then the batch comes again.
+        """
+        told = sum(self._dispatch.transitions.values())
         ordered = sorted(said, key=lambda each: each[0])
-        found = [transition for _, each in ordered for transition in each.transitions]
-        self.done.told += self._teller.pass_on(batch, found)
-        for block, each in ordered:
-            self.fleet.take(block, each.summary)
+        self._dispatch.tell(self.fleet.take(ordered))
+        self._keep_note()
+        self.done.told += sum(self._dispatch.transitions.values()) - told
         self.done.batches += 1
         self.done.last_batch = batch
         self.done.finished = time.time()
+        self._show()
+        return self.fleet.corrections([line for _, each in ordered for line in each.lines])
+
+    def suspects(self) -> list[dict[str, Any]]:
+        """Return the references that look wrong as rows of their table."""
+        return [
+            {
+                "time": self.done.finished,
+                "reference": each.reference,
+                "quantity": each.quantity,
+                "unit": each.unit,
+                "sentence": each.sentence,
+                "bias": each.estimate.value,
+                "lower": each.estimate.lower,
+                "upper": each.estimate.upper,
+                "since": each.since,
+                "sensors": each.sensors,
+                "agree": each.agree,
+            }
+            for each in self.fleet.suspects()
+        ]
+
+    def close(self) -> None:
+        """Give the sinks a moment to deliver what waits."""
+        self._dispatch.close()
 
     def page(self) -> bytes:
         """Return the series that alert and the worst of the others, with the daemon's names."""
-        snapshot = self.fleet.snapshot()
-        return b"" if snapshot is None else self._exposition.render(snapshot)
+        return self._shown[1]
 
-    def families(self) -> Iterator[Metric]:
-        """Yield the fleet's figures and the job's own."""
+    def families(self) -> list[Metric]:
+        """Return the fleet's figures and the job's own."""
+        return self._shown[0]
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Make what is shown from now on: whoever reads it does so in another thread."""
+        snapshot = self.fleet.shown()
+        page = b"" if snapshot is None else self._exposition.render(snapshot)
+        self._shown = [*self._measured()], page
+
+    def _measured(self) -> Iterator[Metric]:
         fleet, done = self.fleet, self.done
+        yield from (each for each in Telemetry(self._figures).collect() if each.name in _DAEMONS)
         yield _by("cluster_series", "Series by state.", "state", fleet.counted("states"))
         yield _by("cluster_alerts", "Series by alert that fires.", "alert", fleet.counted("alerts"))
-        totals = fleet.counted("totals")
-        for name in ("received", "committed", "duplicate"):
-            words = f"Messages {name} by blocks; one that concerns several counts in each."
-            yield counter(f"messages_{name}", words, totals[name])
-        rejected = CounterMetricFamily(
-            "monitor_messages_rejected", "Messages that could not be used.", labels=["reason"]
-        )
-        for name, count in sorted(totals.items()):
-            if name.startswith("rejected."):
-                rejected.add_metric([name.removeprefix("rejected.")], count)
-        yield rejected
         late = "Changes of pairs older than all that a block keeps."
         yield counter("cluster_too_late", late, fleet.total("too_late"))
+        left_out = "What blocks said of references that are more than the driver keeps."
+        yield counter("cluster_references_left_out", left_out, fleet.references.left_out)
         yield gauge("cluster_state_bytes", "State of all blocks.", fleet.total("state_bytes"))
         yield gauge("cluster_blocks", "Blocks heard since the driver began.", len(fleet))
         yield counter("cluster_batches", "Batches done.", done.batches)
         yield gauge("cluster_last_batch_timestamp_seconds", "When one was done.", done.finished)
         yield counter("cluster_alerts_told", "Transitions of alerts told.", done.told)
+
+    def _keep_note(self) -> None:
+        """Make durable what the fleet is judged from, where it changed."""
+        note = self.fleet.note()
+        if note == self._noted:
+            return
+        batch = Batch(time.time(), [], np.zeros(0, dtype=PAIR), [], [], {}, notes={NOTE: note})
+        try:
+            self._journal.commit(batch)
+        except JournalFullError as error:
+            _log.error("%s", error)
+        else:
+            self._noted = note
+
+    def _figures(self) -> Figures:
+        """Return what a daemon would count of the same messages."""
+        totals = self.fleet.counted("totals")
+
+        def of(kind: str) -> dict[str, int]:
+            return {
+                name.removeprefix(kind): count
+                for name, count in sorted(totals.items())
+                if name.startswith(kind)
+            }
+
+        return Figures(
+            received=totals["received"],
+            committed=totals["committed"],
+            duplicate=totals["duplicate"],
+            rejected=of("rejected."),
+            records_rejected=of("records_rejected."),
+            expired_unpaired=totals[EXPIRED],
+            corrections=totals[CORRECTIONS],
+            series=sum(self.fleet.counted("states").values()),
+            transitions=self._dispatch.transitions,
+            sinks=self._dispatch.figures(),
+            settings_hash=self._settings_hash,
+        )
 
 
 def _by(name: str, words: str, label: str, counts: dict[str, int]) -> Metric:

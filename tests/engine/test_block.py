@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
-from fleet_messages import stream
+from fleet_messages import START, reading, reference, stream
 
 from monitor.assembly import assemble
 from monitor.config import parse
@@ -34,9 +37,8 @@ def settings_of(text: str = SETTINGS, folder: Path | None = None):
 def daemon_facts(messages: list[Message], folder: Path, text: str = SETTINGS) -> dict:
     """Return what the daemon's own parts, with a journal on disk, say in the end."""
     parts = assemble(settings_of(text, folder), 0.0)
-    for message in messages:
-        batch = parts.intake.prepare([message], float(message.received))
-        parts.intake.commit(batch)
+    for came, those in groupby(messages, key=attrgetter("received")):
+        parts.intake.commit(parts.intake.prepare(list(those), float(came)))
     snapshot = parts.network.evaluate(float(messages[-1].received))
     parts.journal.close()
     return facts(snapshot, parts.network)
@@ -63,22 +65,22 @@ def facts(snapshot, network) -> dict:
 
 
 def run(block_of, messages: list[Message], size: int, *, reload: bool) -> tuple[dict, list, Block]:
-    """Put messages through a block in batches; return what it says in the end, and told."""
-    block, told = block_of(None), []
+    """Put messages through a block in batches; return what it says in the end, and said."""
+    block, said = block_of(None), []
     for at in range(0, len(messages), size):
         results = block.apply(messages[at : at + size])
-        told += results.transitions
+        said.append(results)
         if reload:
             block = block_of(block.dump())
     snapshot = block.network.evaluate(float(max(each.received for each in messages)))
-    return facts(snapshot, block.network), told, block
+    return facts(snapshot, block.network), said, block
 
 
 def block_of(state: bytes | None) -> Block:
     return Block(recipe_of(settings_of()), state)
 
 
-MESSAGES = stream(SENSORS, 300)
+MESSAGES = stream(SENSORS, 400)
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +89,12 @@ def expected(tmp_path_factory):
 
 
 def test_a_block_in_memory_equals_the_daemon(expected):
-    found, told, block = run(block_of, MESSAGES, 50, reload=False)
+    found, said, block = run(block_of, MESSAGES, 50, reload=False)
+    row = block.network.registry.get("cart-1", "mass")
 
     assert found == expected
-    assert any(each.fires and each.sensor == "cart-1" for each in told)
+    assert said[-1].snapshot.alerts["offset"][row]
+    assert row in said[-1].noted
     assert block.network.watch.root(0) is not None  # pairs were let go of
 
 
@@ -135,7 +139,7 @@ def test_messages_of_one_batch_twice_count_as_duplicates():
     assert again.totals["committed"] == first.totals["committed"]
     assert again.totals["received"] == 2 * first.totals["received"]
     assert again.pairs == 0
-    assert not again.transitions
+    assert not again.changed_at
 
 
 def test_what_is_older_than_all_that_is_kept_changes_nothing_and_is_counted():
@@ -160,20 +164,92 @@ def test_what_is_older_than_all_that_is_kept_changes_nothing_and_is_counted():
     assert after["cart-1"]["evidence"] == before["cart-1"]["evidence"]
 
 
-def test_a_state_of_the_first_version_is_upgraded_and_a_newer_one_refused():
-    _, _, block = run(block_of, MESSAGES[:300], 100, reload=False)
+def test_states_of_earlier_versions_are_upgraded_and_a_newer_one_is_refused():
+    """The file is what version 2 wrote of these messages, in batches of fifty."""
+    messages = stream(["cart-1", "cart-2"], 60)
+    second = gzip.decompress((Path(__file__).parent / "states" / "version-2.gz").read_bytes())
+    first = msgspec.msgpack.encode([1, *msgspec.msgpack.decode(second)[1:-1]])
+    same, said, block = run(block_of, messages, 50, reload=False)
+    later = [reading("cart-1", 60, 503.0, START + 1802), reference("cart-1", 60, 500.0, START)]
+    results = block.apply(later)
+
+    for old in (first, second):
+        upgraded = block_of(old)
+        assert facts(upgraded.network.evaluate(0.0), upgraded.network) == same
+        assert upgraded.apply(later).noted == results.noted == said[-1].noted
     now = msgspec.msgpack.decode(block.dump())
-    old = msgspec.msgpack.encode([1, *now[1:-1]])
-    newer = msgspec.msgpack.encode([99, *now[1:]])
-    same = facts(block.network.evaluate(0.0), block.network)
-
-    upgraded = block_of(old)
-
-    assert facts(upgraded.network.evaluate(0.0), upgraded.network) == same
     with pytest.raises(StateError, match="version 99, newer"):
-        block_of(newer)
+        block_of(msgspec.msgpack.encode([99, *now[1:]]))
     with pytest.raises(StateError, match="damaged"):
         block_of(b"\x00nothing")
+
+
+LIMITS = """
+thresholds:
+  - {name: long, statistic: score_crps_mean, above: 0.5, for_hours: 1, pairs_min: 20}
+  - {name: worse, statistic: calibration_zms, against: baseline, above: 1.5, baseline_pairs: 30}
+"""
+
+
+def test_thresholds_go_on_from_the_state_and_know_first_pairs_that_are_gone(tmp_path):
+    """The fault begins at a third; by the end the first pairs are gone."""
+    text = SETTINGS + LIMITS
+    messages = stream(["cart-1", "cart-2"], 500)
+    parts = assemble(settings_of(text, tmp_path), 0.0)
+    block, told = Block(recipe_of(settings_of(text))), []
+    for at in range(0, len(messages), 40):
+        some = messages[at : at + 40]
+        for came, those in groupby(some, key=attrgetter("received")):
+            parts.intake.commit(parts.intake.prepare(list(those), float(came)))
+        wanted = parts.network.evaluate(float(some[-1].received))
+        results = block.apply(some)
+        block = Block(recipe_of(settings_of(text)), block.dump())
+        for name in ("long", "worse"):
+            assert results.snapshot.alerts[name].tolist() == wanted.alerts[name].tolist()
+            told.append((name, *results.snapshot.alerts[name].tolist()))
+    parts.journal.close()
+
+    assert block.network.watch.root(0) is not None
+    assert {("long", True, True), ("worse", True, False), ("worse", False, False)} <= set(told)
+
+
+def test_what_is_lost_is_counted_as_the_daemon_counts_it(tmp_path):
+    alone = [reading("cart-1", 10_000 + at, 1.0, START + at) for at in range(7)]
+    wait = max(each.received for each in MESSAGES) + 2 * 3600
+    messages = [*alone, *MESSAGES, reading("cart-2", 20_000, 1.0, wait)]
+    parts = assemble(settings_of(folder=tmp_path), 0.0)
+    block = block_of(None)
+    for at in range(0, len(messages), 100):
+        some = messages[at : at + 100]
+        for came, those in groupby(some, key=attrgetter("received")):
+            parts.intake.commit(parts.intake.prepare(list(those), float(came)))
+        results = block.apply(some)
+        block = block_of(block.dump())
+    parts.network.expire(float(wait))
+    counts, pairing = parts.intake.counts, parts.network.pairing
+    parts.journal.close()
+
+    assert results.totals == {
+        **counts.totals(),
+        "expired_unpaired": pairing.expired_unpaired,
+        "corrections": pairing.corrections,
+    }
+    assert pairing.expired_unpaired >= 7
+    assert pairing.corrections > 0
+
+
+def test_state_in_single_precision_is_smaller_and_equals_the_daemon(tmp_path):
+    text = SETTINGS.replace("pairs: 40", "pairs: 40, precision: single")
+    messages = stream(["cart-1", "cart-2"], 250)
+    recipes = [recipe_of(settings_of(each)) for each in (text, text.replace("single", "double"))]
+    single, double = (
+        run(lambda state, recipe=recipe: Block(recipe, state), messages, 50, reload=True)
+        for recipe in recipes
+    )
+
+    assert single[0] == daemon_facts(messages, tmp_path, text)
+    assert single[0] != double[0]
+    assert len(single[2].dump()) < len(double[2].dump())
 
 
 def test_refused_messages_are_counted_kept_and_told_of_after_a_round_trip():
@@ -191,12 +267,13 @@ def test_refused_messages_are_counted_kept_and_told_of_after_a_round_trip():
     assert again.snapshot.alerts["rejected_share"][row]
 
 
-def test_alerts_are_told_once_though_the_state_is_written_and_read():
+def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_read():
     _, kept, _ = run(block_of, MESSAGES, 50, reload=False)
     _, reloaded, _ = run(block_of, MESSAGES, 50, reload=True)
 
-    assert [each.id for each in reloaded] == [each.id for each in kept]
-    assert len({each.id for each in kept}) == len(kept)
+    assert [each.noted for each in reloaded] == [each.noted for each in kept]
+    assert [each.changed_at for each in reloaded] == [each.changed_at for each in kept]
+    assert any(each.changed_at for each in kept)
 
 
 def test_messages_of_a_block_are_packed_and_unpacked():

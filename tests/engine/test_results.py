@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import urllib.request
+from collections import defaultdict
 
 import numpy as np
 import pytest
 from fleet_messages import stream
+from prometheus_client.parser import text_string_to_metric_families
 from test_block import block_of, settings_of
 
 from monitor.engine import results
-from monitor.engine.results import STATISTICS, Fleet
-from monitor.engine.sink import Sink, Teller
+from monitor.engine.fleet import Fleet
+from monitor.engine.results import STATISTICS
+from monitor.engine.sink import NOTE, Sink
 from monitor.engine.telemetry import Served
+from monitor.exposition import METRICS, OTHERS
 from monitor.journal import Journal
 
 MESSAGES = stream(["cart-1", "cart-2", "cart-3"], 200)
@@ -50,6 +55,23 @@ class Heard:
         del seconds
 
 
+def sink_of(journal, *outlets, worst=10):
+    return Sink(journal, Fleet(worst, noted=journal.note(NOTE)), outlets)
+
+
+def families(sink):
+    """Return the samples of a scrape, by name of their family, as Prometheus reads them."""
+    served = Served(0, sink.families, sink.page)
+    with urllib.request.urlopen(served.url) as answer:
+        page = answer.read().decode()
+    served.close()
+    found = defaultdict(list)
+    for family in text_string_to_metric_families(page):
+        assert family.name not in found, "a family comes twice"
+        found[family.name] += family.samples
+    return found
+
+
 def test_lines_are_the_rows_of_the_snapshot_bit_for_bit(batches):
     came, said = batches[-1]
     for line, row in zip(said.lines, came.rows.tolist(), strict=True):
@@ -63,12 +85,12 @@ def test_lines_are_the_rows_of_the_snapshot_bit_for_bit(batches):
 
 def test_the_fleet_shows_what_alerts_and_the_worst_of_the_others(batches):
     fleet = Fleet(worst=1)
-    fleet.take(4, batches[-1][1].summary)
-    shown = fleet.snapshot()
+    fleet.take([(4, batches[-1][1])])
+    shown = fleet.shown()
 
     assert shown is not None
-    assert len(shown.names) == 2
     assert shown.names[0].sensor == "cart-1"
+    assert len(shown.names) == 2
     assert shown.alerts["offset"].tolist() == [True, False]
     assert sum(fleet.counted("states").values()) == 3
     assert fleet.counted("alerts")["offset"] == 1
@@ -76,36 +98,56 @@ def test_the_fleet_shows_what_alerts_and_the_worst_of_the_others(batches):
 
 def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(tmp_path, batches):
     said = [each for _, each in batches]
-    found = [transition.id for each in said for transition in each.transitions]
     got = []
     for _ in range(2):
         journal = Journal(tmp_path / "driver.sqlite")
         heard = Heard()
-        sink = Sink(Teller(journal, [heard]), 10)
-        for number, each in enumerate(said):
+        sink = sink_of(journal, heard)
+        for number, each in enumerate(said if not got else said[-1:]):
             sink.take(number, [(0, each)])
             sink.take(number, [(0, each)])
-        got += [each.id for each in heard.got if each is not None]
+        got.append([each for each in heard.got if each is not None])
+        sink.close()
         journal.close()
 
-    assert found
-    assert got == found
+    first, again = got
+    fired = [(each.sensor, each.alert) for each in first if each.fires]
+    assert fired.count(("cart-1", "offset")) == 1
+    assert len({each.id for each in first}) == len(first)
+    assert not [each for each in again if each.id not in {told.id for told in first}]
 
 
-def test_the_page_has_the_fleets_figures_and_the_daemons_names(tmp_path, batches):
+def test_prometheus_reads_the_page_and_its_names_are_the_daemons(tmp_path, batches):
     journal = Journal(tmp_path / "driver.sqlite")
-    sink = Sink(Teller(journal), 10)
+    sink = sink_of(journal, Heard(), worst=2)
     for number, (_, each) in enumerate(batches):
         sink.take(number, [(0, each)])
-    served = Served(0, sink.families, sink.page)
-    import urllib.request
-
-    with urllib.request.urlopen(served.url) as answer:
-        page = answer.read().decode()
-    served.close()
+    found = families(sink)
     journal.close()
 
-    assert 'monitor_cluster_alerts{alert="offset"} 1.0' in page
-    assert 'monitor_alert_active{sensor="cart-1",quantity="mass",alert="offset"} 1' in page
-    assert "monitor_cluster_batches_total 3.0" in page
+    def value(family, **labels):
+        (only,) = [each.value for each in found[family] if each.labels == labels]
+        return only
+
+    one = {"sensor": "cart-1", "quantity": "mass"}
+    assert value("monitor_cluster_alerts", alert="offset") == 1.0
+    assert value("monitor_alert_active", **one, alert="offset") == 1.0
+    assert value("monitor_alert_page", **one) in (0.0, 1.0)
+    assert value("monitor_series") == 3.0
+    received = value("monitor_messages_received")
+    assert received == len(MESSAGES)
+    assert received == (
+        value("monitor_messages_committed")
+        + value("monitor_messages_duplicate")
+        + sum(each.value for each in found["monitor_messages_rejected"])
+    )
+    assert value("monitor_cluster_batches") == 3.0
+    own = {name for name in found if name.startswith("monitor_cluster_")}
+    known = set(METRICS) | set(OTHERS)
+    counted = {name for name in found if name.startswith(("monitor_messages", "monitor_sink"))}
+    others = {name for name in found if name.startswith("monitor_")} - own - known - counted
+    assert others == {
+        *("monitor_alert_transitions", "monitor_build_info", "monitor_corrections"),
+        *("monitor_readings_unpaired_expired", "monitor_records_rejected", "monitor_series"),
+    }
     assert settings_of().cluster.blocks == 1024

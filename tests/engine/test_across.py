@@ -1,0 +1,243 @@
+"""What takes sensors of several blocks: the driver says of it what one daemon says."""
+
+from __future__ import annotations
+
+import random
+from itertools import groupby
+from operator import attrgetter
+
+import msgspec
+import numpy as np
+import pytest
+from fleet_messages import START, reading, reference
+from test_results import Heard
+
+from monitor.assembly import assemble, plan_of
+from monitor.config import parse
+from monitor.engine import results
+from monitor.engine.block import Block
+from monitor.engine.fleet import Fleet
+from monitor.engine.placing import Placing, block_of
+from monitor.engine.recipes import recipe_of
+from monitor.engine.records import Message
+from monitor.engine.sink import NOTE, Sink
+from monitor.journal import Journal
+from monitor.sinks.dispatch import Dispatch
+from monitor.sinks.ledger import View
+
+BLOCKS = 6
+SENSORS = [f"near-{at}" for at in range(12)]
+TEXT = """
+series: {max_new_per_minute: 100000}
+windows: {pairs: 60}
+pairing: {tolerance_seconds: 5, max_wait_hours: 1}
+fleet: {horizon: 100}
+cluster: {blocks: 6, history_pairs: 64, log: {partitions: 2}}
+areas: [{subject: station, sensors: ["near-*"]}]
+thresholds:
+  - {name: odd, statistic: score_crps_mean, against: fleet_median, above: 2, pairs_min: 20}
+"""
+
+
+def met_by_many(rounds: int, seed: int = 3) -> list[Message]:
+    """Return readings of one station by twelve sensors: it is off from a third on, one more so."""
+    chance, made = random.Random(seed), []
+    for at in range(rounds):
+        truth = chance.uniform(400.0, 600.0)
+        off = 2.5 if at > rounds // 3 else 0.0
+        came = START + at * 30 + 2
+        for sensor in SENSORS:
+            own = 9.0 if sensor == "near-7" and at > rounds // 2 else 0.0
+            made.append(reading(sensor, at, truth + own + chance.gauss(0.0, 1.0), came))
+        named = {"identity": f"station-{at}"}
+        made.append(reference("station", at, truth + off, came + 1, **named))
+    return made
+
+
+def told_of_many(rounds: int) -> list[Message]:
+    """Return the same, the measurement told of under each sensor's own subject, by its name."""
+    made = []
+    for message in met_by_many(rounds):
+        if "/station/" not in message.topic:
+            made.append(message)
+            continue
+        body = msgspec.json.decode(message.payload) | {"reference_id": "S1"}
+        for sensor in SENSORS:
+            body["identity"] = f"{sensor}-{body['time']}"
+            topic = message.topic.replace("station", sensor)
+            made.append(Message(message.received, topic, msgspec.json.encode(body)))
+    return made
+
+
+class Cluster:
+    """Blocks as bytes and a driver, in one process."""
+
+    def __init__(self, text: str, folder) -> None:
+        self._settings = parse(text.encode(), "t")
+        self._recipe, self._placing = recipe_of(self._settings), Placing(self._settings)
+        self._states: dict[int, bytes] = {}
+        self._folder = folder
+        self.heard: list = []
+        self.batch = 0
+        self.start()
+
+    def start(self) -> None:
+        plan = plan_of(self._settings)
+        self.journal = Journal(self._folder / "driver.sqlite")
+        noted = self.journal.note(NOTE)
+        self._outlet = Heard()
+        self.sink = Sink(
+            self.journal, Fleet(10, plan.fleet, plan.thresholds, noted), [self._outlet]
+        )
+
+    def stop(self) -> None:
+        self.heard += [each for each in self._outlet.got if each is not None]
+        self.sink.close()
+        self.journal.close()
+
+    def apply(self, messages: list[Message], *, twice: bool = False) -> dict:
+        waiting: dict[int, list[Message]] = {}
+        for message in messages:
+            (blocks,) = self._placing.places(
+                [message.topic], [message.payload], float(message.received)
+            )
+            for number in blocks or range(BLOCKS):
+                waiting.setdefault(number, []).append(message)
+        said = []
+        for number, those in waiting.items():
+            block = Block(self._recipe, self._states.get(number), number)
+            body = results.dump(results.said(block.apply(those), 5, 0))
+            self._states[number] = block.dump()
+            said.append((number, results.load(body)))
+        right = self.sink.take(self.batch, said)
+        if twice:
+            assert self.sink.take(self.batch, said) == right
+        self.batch += 1
+        rows = {}
+        for _, each in said:
+            for line in each.lines:
+                known = right.get((line.sensor, line.quantity))
+                rows[line.sensor] = known or (line.alerts, line.sentence, False)
+        return rows
+
+
+class One:
+    """One daemon's own parts, and what it tells."""
+
+    def __init__(self, text: str, folder) -> None:
+        journal = f"journal: {{path: {folder}/one.sqlite}}\n"
+        self.parts = assemble(parse((text + journal).encode(), "t"), 0.0)
+        self._outlet = Heard()
+        self._dispatch = Dispatch(self.parts.journal, [self._outlet])
+
+    def apply(self, messages: list[Message]):
+        for came, those in groupby(messages, key=attrgetter("received")):
+            self.parts.intake.commit(self.parts.intake.prepare(list(those), float(came)))
+        network = self.parts.network
+        snapshot = network.evaluate(float(messages[-1].received))
+        taken_back = frozenset(network.watch.taken_back)
+        self._dispatch.tell(
+            View(snapshot, network.judgement, network.take_transitions(), taken_back)
+        )
+        return snapshot
+
+    def stop(self) -> list:
+        self._dispatch.close()
+        self.parts.journal.close()
+        return [each for each in self._outlet.got if each is not None]
+
+
+def rows_of(snapshot) -> dict:
+    return {
+        name.sensor: (
+            [alert for alert, active in snapshot.alerts.items() if active[row]],
+            snapshot.sentences[row],
+            bool(snapshot.paged[row]),
+        )
+        for row, name in enumerate(snapshot.names)
+    }
+
+
+def story(told) -> set:
+    """Return what was told, but for numbers that count how much was told before."""
+    return {
+        (each.sensor, each.alert, each.before, each.after, each.time, each.sentence)
+        for each in told
+    }
+
+
+@pytest.mark.parametrize("messages", [met_by_many(160), told_of_many(160)], ids=["area", "name"])
+def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(messages, tmp_path):
+    assert len({block_of(each, BLOCKS) for each in SENSORS}) >= 4
+    text = (
+        TEXT
+        if "/station/" in messages[12].topic
+        else TEXT.replace("subject: station", "subject: other")
+    )
+    one, cluster = One(text, tmp_path), Cluster(text, tmp_path)
+    seen = set()
+    for at in range(0, len(messages), 260):
+        some = messages[at : at + 260]
+        snapshot = one.apply(some)
+        rows = cluster.apply(some, twice=True)
+        assert {name: (*each,) for name, each in rows.items()} == rows_of(snapshot)
+        found = cluster.sink.fleet.suspects()
+        assert [each.reference for each in found] == [each.reference for each in snapshot.suspects]
+        for mine, theirs in zip(found, snapshot.suspects, strict=True):
+            assert mine.estimate == pytest.approx(theirs.estimate, rel=1e-12)
+            assert (mine.since, mine.sensors, mine.agree) == (
+                theirs.since,
+                theirs.sensors,
+                theirs.agree,
+            )
+        for alert, active in snapshot.alerts.items():
+            assert cluster.sink.fleet.counted("alerts")[alert] == active.sum(), alert
+        seen |= {alert for alerts, _, _ in rows.values() for alert in alerts}
+        seen |= {"page" for _, _, page in rows.values() if page}
+    cluster.stop()
+
+    assert seen >= {"reference_suspect", "offset", "odd", "page"}
+    assert story(cluster.heard) == story(one.stop())
+    assert len(cluster.heard) == len(story(cluster.heard))
+
+
+def test_a_driver_that_starts_anew_tells_nothing_again_and_forgets_no_suspect(tmp_path):
+    messages = met_by_many(200)
+    one, cluster = One(TEXT, tmp_path), Cluster(TEXT, tmp_path)
+    for at in range(0, len(messages), 260):
+        some = messages[at : at + 260]
+        one.apply(some)
+        cluster.apply(some)
+        cluster.stop()
+        cluster.start()
+        suspects = one.parts.network.evaluate(float(some[-1].received)).suspects
+        kept = cluster.sink.fleet.references.suspects()
+        assert [each.key[1] for each in kept] == [each.reference for each in suspects]
+    alone = [each for each in messages[-260:] if "near-3/" in each.topic][-1:]
+    cluster.apply(alone)  # one block speaks: nobody else's references are over
+    cluster.stop()
+
+    assert suspects
+    assert story(cluster.heard) == story(one.stop())
+    assert len(cluster.heard) == len(story(cluster.heard))
+
+
+def test_what_blocks_know_is_small_and_a_calm_fleet_costs_the_driver_nothing(tmp_path):
+    text = TEXT.split("thresholds:", maxsplit=1)[0].replace("near-*", "none-*")
+    cluster = Cluster(text, tmp_path)
+    messages = []
+    chance = random.Random(1)
+    for at in range(40):
+        for sensor in SENSORS:
+            truth, came = chance.uniform(0, 1), START + 30 * at
+            messages.append(reading(sensor, at, truth + chance.gauss(0.0, 1.0), came))
+            messages.append(reference(sensor, at, truth, came))
+    cluster.apply(messages)
+    shown = cluster.sink.fleet.shown()
+    cluster.stop()
+
+    assert shown is not None
+    assert len(shown.names) == 10  # the worst
+    assert not np.any([active.any() for active in shown.alerts.values()])
+    assert cluster.sink.fleet.references.suspects() == []
+    assert cluster.heard == []
