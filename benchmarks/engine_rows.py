@@ -1,4 +1,4 @@
-"""Rows of the table about the engine alone: windows and detector, memory, start, imports.
+"""Rows of the table about the engine alone: windows and detector, growth, memory.
 
 Pairs are handed to the daemon's own network as it gets them from the journal's commit.
 """
@@ -6,12 +6,7 @@ Pairs are handed to the daemon's own network as it gets them from the journal's 
 from __future__ import annotations
 
 import os
-import resource
-import sqlite3
-import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,18 +14,17 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rows import Goal, Line, line, ratio
+from rows import Goal, Line, line
 from subscribers import peers_python, resident_bytes
 
-from monitor.assembly import assemble, plan_of
+from monitor.assembly import plan_of
 from monitor.config import Settings
 from monitor.core.lanes import digest
-from monitor.core.model import PAIR, Reading, Records, in_event_order
+from monitor.core.model import PAIR, Reading, Records
 from monitor.core.network import KnownSeries, Network
 from monitor.core.past import Memory
 from monitor.core.rings import combined
 from monitor.core.windows import Windows, no_history
-from monitor.journal import Batch, Journal
 
 START = 1_767_225_600.0
 BATCH = 1000
@@ -269,90 +263,3 @@ def apart(work: Callable[[], float]) -> float:
         found = answer.read()
     os.waitpid(child, 0)
     return float(found)
-
-
-def start() -> list[Line]:
-    """A journal of 10^6 pairs of 1000 series: read back, and the whole recovery."""
-    series, rounds = 1000, 3
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _fill(folder / "journal.sqlite", series)
-        rows = _rows(folder / "rows.sqlite", folder / "journal.sqlite")
-        settings = Settings.model_validate({"journal": {"path": str(folder / "journal.sqlite")}})
-        journal = Journal(folder / "journal.sqlite")
-        read, whole, theirs = [], [], []
-        for _ in range(rounds):
-            began = time.process_time()
-            assert in_event_order(journal.pairs()).size == MILLION
-            read.append(time.process_time() - began)
-            began = time.process_time()
-            made = np.array(rows.execute("select * from pairs").fetchall(), dtype=PAIR)
-            assert made.size == MILLION
-            theirs.append(time.process_time() - began)
-        journal.close()
-        for _ in range(rounds):
-            began = time.process_time()
-            parts = assemble(settings, START)
-            whole.append(time.process_time() - began)
-            parts.journal.close()
-        rows.close()
-    peer = "SQLite, a row a pair, read only"
-    return [
-        line(Goal("10^6 pairs read from the journal, checked and ordered", peer, 10, 20,
-                  "ordering by series, time, id"), read, theirs, "s"),
-        line(Goal("10^6 pairs recovered: windows, evidence, indices", peer,
-                  limit="the detector steps through all pairs"), whole, theirs, "s"),
-    ]  # fmt: skip
-
-
-def _fill(path: Path, series: int) -> None:
-    source, journal = Source(series), Journal(path)
-    known = [KnownSeries(row, f"s{row}", "mass", "kg", START) for row in range(series)]
-    for at in range(0, MILLION, 5000):
-        pairs = source.batch(5000)
-        journal.commit(Batch(START, [], pairs, known if at == 0 else [], [], {}))
-    journal.close()
-
-
-def _rows(path: Path, journal: Path) -> sqlite3.Connection:
-    """Return a database with the same pairs, a row each."""
-    opened = Journal(journal)
-    pairs = opened.pairs()
-    opened.close()
-    database = sqlite3.connect(path)
-    database.execute(f"create table pairs ({', '.join(PAIR.names or ())})")
-    places = ", ".join("?" * len(PAIR.names or ()))
-    rows = (tuple(map(_signed, row)) for row in pairs.tolist())
-    database.executemany(f"insert into pairs values ({places})", rows)  # noqa: S608
-    database.commit()
-    return database
-
-
-def _signed(number: float) -> float:
-    return number - (1 << 64) if isinstance(number, int) and number >> 63 else number
-
-
-def imports() -> list[Line]:
-    """What is imported before `monitor run` does anything, beside numpy alone."""
-    run = "import monitor.cli, monitor.commands.run, sys; assert 'scipy.stats' not in sys.modules"
-    works = {"run": run, "numpy": "import numpy", "nothing": "pass"}
-    costs: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(7):
-        for name, code in works.items():
-            before = _children()
-            subprocess.run([sys.executable, "-c", code], check=True)
-            costs[name].append(_children() - before)
-    bare = statistics.median(costs["nothing"])
-    ours = [each - bare for each in costs["run"]]
-    theirs = [each - bare for each in costs["numpy"]]
-    goal = Goal(
-        "imports of `monitor run`, scipy.stats never", "import numpy",
-        limit="pydantic, scipy.special, paho, uvicorn's share comes later",
-    )  # fmt: skip
-    mine, other = (f"{1e3 * statistics.median(each):.0f} ms" for each in (ours, theirs))
-    return [Line(goal, mine, other, ratio(ours, theirs))]
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

@@ -39,14 +39,15 @@ ROWS: dict[str, tuple[str, str, int]] = {
     "engine": ("engine_rows", "engine", 20),
     "growth": ("engine_rows", "growth", 60),
     "memory": ("engine_rows", "memory", 110),
-    "start": ("engine_rows", "start", 80),
-    "import": ("engine_rows", "imports", 20),
+    "start": ("start_rows", "start", 80),
+    "import": ("start_rows", "imports", 20),
     "scores": ("statistics_rows", "scores", 5),
     "interval": ("statistics_rows", "interval", 10),
     "curve": ("statistics_rows", "curve", 5),
     "exposition": ("publishing_rows", "exposition", 80),
     "scrape": ("publishing_rows", "scrape", 110),
     "stall": ("publishing_rows", "stall", 100),
+    "limits": ("limits_rows", "limits", 10),
 }
 
 

@@ -47,6 +47,7 @@ class Section(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
+        defer_build=True,  # most parts are used within the whole alone
     )
 
     def contradictions(self) -> Iterable[Contradiction]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from monitor.core import remedies
 from monitor.core.bins import BINS, bin_starts, binned_zms, order_by_u
@@ -178,7 +178,7 @@ def quantile_interval(
     error = float(beyond.std() / (total.mean() * np.sqrt(n_eff)))
     order = np.argsort(rows)[::-1]
     shares = np.cumsum(weight[order]) / total.sum()
-    half = float(ndtri(0.5 + 0.5 * LEVEL)) * error
+    half = float(scipy.special.ndtri(0.5 + 0.5 * LEVEL)) * error
     lower, upper = (_beyond(rows[order], shares, share + side * half) for side in (1.0, -1.0))
     return Estimate(estimate, min(lower, estimate), upper)
 

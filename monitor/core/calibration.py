@@ -12,7 +12,7 @@ import math
 from typing import Final
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from monitor.core.columns import Columns, ratio
 from monitor.core.model import Float, Int
@@ -166,8 +166,8 @@ def miss_rate(c: Columns) -> Float:
 def binomial_interval(hits: Float, n: Int, level: float = 0.95) -> tuple[Float, Float]:
     """Exact (Clopper-Pearson) interval of a share of ``hits`` in ``n``."""
     tail = 0.5 * (1.0 - level)
-    lower = betaincinv(np.maximum(hits, 0.5), n - hits + 1.0, tail)
-    upper = betaincinv(hits + 1.0, np.maximum(n - hits, 0.5), 1.0 - tail)
+    lower = scipy.special.betaincinv(np.maximum(hits, 0.5), n - hits + 1.0, tail)
+    upper = scipy.special.betaincinv(hits + 1.0, np.maximum(n - hits, 0.5), 1.0 - tail)
     return np.where(hits > 0, lower, 0.0), np.where(hits < n, upper, 1.0)
 
 
@@ -193,7 +193,7 @@ def harrell_davis_median(ordered: Float) -> Float:
     """
     n = ordered.shape[-1]
     edges = np.linspace(0.0, 1.0, n + 1)
-    weights = np.diff(betainc(0.5 * (n + 1), 0.5 * (n + 1), edges))
+    weights = np.diff(scipy.special.betainc(0.5 * (n + 1), 0.5 * (n + 1), edges))
     return np.asarray(np.sum(ordered * weights, axis=-1))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+import scipy
 
 from monitor.core.model import Bool, Float, Int
 
@@ -221,7 +221,7 @@ def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
 
 def coverage_factor(p: Float) -> Float:
     """Return k such that a normal lies within mean -+ k u with probability ``p``."""
-    return by_runs(lambda q: np.asarray(ndtri(0.5 + 0.5 * q)), p)
+    return by_runs(lambda q: np.asarray(scipy.special.ndtri(0.5 + 0.5 * q)), p)
 
 
 def ratio(above: Float, below: Float | Int) -> Float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from monitor.core.bins import BINS, bin_starts, ence_in_bins, order_by_u, order_within
 from monitor.core.columns import Columns
@@ -145,7 +145,7 @@ def zms_by(
     p_value = abc_p_value(zms, spread, a, 1.0)
     adjusted = holm(p_value)
     # Beyond 1 where the corrected p-value is below 1 - LEVEL, as zeta is.
-    distance = ndtri(0.5 * adjusted) / ndtri(0.5 - 0.5 * LEVEL)
+    distance = scipy.special.ndtri(0.5 * adjusted) / scipy.special.ndtri(0.5 - 0.5 * LEVEL)
     verdicts = tuple(verdict(float(each)) for each in distance)
     ascending = covariate[order]
     return BinnedZms(

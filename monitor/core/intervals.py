@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from monitor.core.calibration import (
     mean_square_error,
@@ -96,7 +96,7 @@ def _central(c: Columns, rows: Float) -> tuple[Float, Float, Float]:
 
 def _stretch(z0: Float, acceleration: Float, tail: float) -> Float:
     """Return BCa's w/(1 - a w) with w = z0 + z(tail): the normal quantile of an end, less z0."""
-    w = z0 + float(ndtri(tail))
+    w = z0 + float(scipy.special.ndtri(tail))
     return w / (1.0 - acceleration * w)
 
 
@@ -116,7 +116,8 @@ def abc_ends(estimate: Float, spread: Float, a: Float) -> tuple[Float, Float]:
     For a mean the ABC bias and curvature terms vanish and z0 equals the acceleration.
     """
     lower, upper = (
-        estimate + spread * _stretch(a, a, tail) / (1.0 - a * (a + float(ndtri(tail))))
+        estimate
+        + spread * _stretch(a, a, tail) / (1.0 - a * (a + float(scipy.special.ndtri(tail))))
         for tail in _tails()
     )
     return lower, upper
@@ -132,7 +133,7 @@ def abc_p_value(estimate: Float, spread: Float, a: Float, target: float) -> Floa
     reached = np.maximum(4.0 * a * off, -1.0)
     off = np.where(reached > 4.0 * a * off, -0.25 / np.where(a == 0.0, 1.0, a), off)
     w = 2.0 * off / (1.0 + 0.5 * reached + np.sqrt(1.0 + reached))
-    return np.asarray(2.0 * ndtr(-np.abs(w - a)))
+    return np.asarray(2.0 * scipy.special.ndtr(-np.abs(w - a)))
 
 
 def abc_zms(c: Columns) -> Interval:
@@ -162,10 +163,10 @@ def abc_rce(c: Columns) -> Interval:
     along_b = -ratio(c.sum(slope * beta), n * n * spread)
     bent = 0.5 * (along_b**2 - along_a**2) + 0.25 * (along_a - along_b) ** 2
     gamma = ratio(-curve, 2.0 * n * n * spread) + ratio(0.5 * bent, spread)
-    z0 = ndtri(2.0 * ndtr(a) * ndtr(-gamma))
+    z0 = scipy.special.ndtri(2.0 * scipy.special.ndtr(a) * scipy.special.ndtr(-gamma))
     ends = []
     for tail in _tails():
-        step = _stretch(z0, a, tail) / (1.0 - a * (z0 + float(ndtri(tail))))
+        step = _stretch(z0, a, tail) / (1.0 - a * (z0 + float(scipy.special.ndtri(tail))))
         moved = ratio(1.0 + step * along_a, 1.0 + step * along_b)
         ends.append(1.0 - np.sqrt(above / below) * np.sqrt(np.maximum(moved, 0.0)))
     return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
@@ -248,7 +249,7 @@ def _saddlepoint_ends(scaled: _Rows, a: Float, fourth: Float) -> Float:
     and the next of Newton's method; series where that is not near either (a few pairs rule their
     mean) are searched with a bracket. Each series goes its own way, whatever the others do.
     """
-    w = a + ndtri(np.array(_tails()))[:, None]
+    w = a + scipy.special.ndtri(np.array(_tails()))[:, None]
     target = a + w / (1.0 - a * w)
     tilt = _first_tilt(a, fourth, target)
     one = _tilted(scaled, tilt)

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from scipy.special import ndtri
+import scipy
 
 from monitor.core.ensembles import crps_packed
 from monitor.core.lanes import Bucket, Lane, Link, Row, combine, nearest, reading_digest
@@ -222,7 +222,7 @@ def _standard(reading: Reading) -> float:
     if not math.isnan(reading.u):
         return reading.u
     p = 0.9 if math.isnan(reading.p) else reading.p
-    return (reading.upper - reading.lower) / (2.0 * float(ndtri(0.5 + 0.5 * p)))
+    return (reading.upper - reading.lower) / (2.0 * float(scipy.special.ndtri(0.5 + 0.5 * p)))
 
 
 def _interpolated(place: Place) -> list[Row]:

@@ -8,10 +8,11 @@ is given up for speed.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from monitor.core.model import Float
 
@@ -20,7 +21,13 @@ SQRT_2PI: Final = math.sqrt(2.0 * math.pi)
 POINTS: Final = 512
 # From here on the tail is below 1e-23 and the density does not count beside it.
 LAST: Final = 10.0
-_TAIL: Final = ndtr(-np.arange(int(LAST) * POINTS + 1) / POINTS)
+
+
+@cache
+def _tails() -> Float:
+    """Return the table: P(N > t) at t = 0, 1/POINTS, ... LAST."""
+    tails: Float = scipy.special.ndtr(-np.arange(int(LAST) * POINTS + 1) / POINTS)
+    return tails
 
 
 def density(z: Float) -> Float:
@@ -58,6 +65,6 @@ def upper_tail(t: Float, density: Float) -> Float:
     curve += 1.0
     curve *= step
     curve *= density
-    tail = _TAIL.take(place, mode="clip")
+    tail = _tails().take(place, mode="clip")
     tail -= curve
     return tail

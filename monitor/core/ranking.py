@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
+import scipy
 
 from monitor.core.calibration import z_lag1
 from monitor.core.characteristics import auucc_gain
@@ -308,7 +308,7 @@ def correlation(x: Float, y: Float) -> Correlation:
     return Correlation(
         pearson,
         spearman,
-        float(2.0 * stdtr(x.size - 2, -abs(t))),
+        float(2.0 * scipy.special.stdtr(x.size - 2, -abs(t))),
         slope,
         float(y.mean()) - slope * float(x.mean()),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit
+import scipy
 
 from monitor.core.model import Float
 from monitor.core.segments import share_for_product, share_independent
@@ -41,7 +41,7 @@ def offset(error: Float, u: Float, rho: float) -> Estimate:
     if error.size < 2 or n_eff <= 1.0:
         return Estimate(value, np.nan, np.nan)
     spread = float((weight * (error - value) ** 2).sum() / weight.sum()) / (1.0 - 1.0 / n_eff)
-    half = float(stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(spread / n_eff)
+    half = float(scipy.special.stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(spread / n_eff)
     return Estimate(value, value - half, value + half)
 
 
@@ -60,7 +60,9 @@ def spread_factor(z: Float, rho: float) -> Estimate:
         return Estimate(0.0, 0.0, 0.0)
     kurtosis = max(float((centred**4).mean()) / variance**2, 1.5)
     factor = float(np.sqrt(variance * z.size / (z.size - 1)))
-    half = float(stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt((kurtosis - 1.0) / (4 * n_eff))
+    half = float(scipy.special.stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(
+        (kurtosis - 1.0) / (4 * n_eff)
+    )
     return Estimate(factor, factor * float(np.exp(-half)), factor * float(np.exp(half)))
 
 
@@ -69,8 +71,8 @@ def share(hits: int, n: int) -> Estimate:
     if n == 0:
         return UNKNOWN
     tail = 0.5 - 0.5 * LEVEL
-    lower = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    upper = float(betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
+    lower = float(scipy.special.betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    upper = float(scipy.special.betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
     return Estimate(hits / n, lower, upper)
 
 
@@ -90,7 +92,9 @@ def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     slope = (float((centred * error).mean()) + own) / signal
     left = error - error.mean() - slope * centred
     n_eff = error.size * share_for_product(reference, error)
-    half = float(ndtri(0.5 + 0.5 * LEVEL)) * float(left.std()) / np.sqrt(n_eff * signal)
+    half = (
+        float(scipy.special.ndtri(0.5 + 0.5 * LEVEL)) * float(left.std()) / np.sqrt(n_eff * signal)
+    )
     return Estimate(1.0 + slope, 1.0 + slope - half, 1.0 + slope + half)
 
 

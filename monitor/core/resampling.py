@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from monitor.core.calibration import z_lag1, z_square
 from monitor.core.columns import Columns
@@ -56,10 +56,10 @@ def acceleration(influence: Float) -> float:
 def bca_ends(replicas: Float, estimate: float, a: float) -> tuple[float, float]:
     """Return the BCa interval's ends from replicates of the statistic (Efron 1987 eq. 2.3)."""
     below = (np.sum(replicas < estimate) + 0.5 * np.sum(replicas == estimate)) / replicas.size
-    z0 = ndtri(np.clip(below, 0.5 / replicas.size, 1.0 - 0.5 / replicas.size))
+    z0 = scipy.special.ndtri(np.clip(below, 0.5 / replicas.size, 1.0 - 0.5 / replicas.size))
     tails = np.array([0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)])
-    w = z0 + ndtri(tails)
-    lower, upper = np.quantile(replicas, ndtr(z0 + w / (1.0 - a * w)))
+    w = z0 + scipy.special.ndtri(tails)
+    lower, upper = np.quantile(replicas, scipy.special.ndtr(z0 + w / (1.0 - a * w)))
     return float(lower), float(upper)
 
 

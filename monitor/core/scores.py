@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
@@ -201,7 +201,7 @@ def interval(c: Columns) -> Float:
 
 def _exact_reference_factor(p: Float) -> Float:
     """E interval score over the width, for an exact reference: 2 phi(k) / (alpha k)."""
-    k = ndtri(0.5 + 0.5 * p)
+    k = scipy.special.ndtri(0.5 + 0.5 * p)
     return np.asarray(2.0 * np.exp(-0.5 * k * k) / (SQRT_2PI * (1.0 - p) * k))
 
 

@@ -14,7 +14,7 @@ import math
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import gammainc, gammaincinv
+import scipy
 
 from monitor.core.bins import order_within
 from monitor.core.calibration import z_square
@@ -155,5 +155,5 @@ def _flip(ascending: Float, zeta: Float) -> int | None:
 
 def _trimmed_normal(share: Float) -> Float:
     """Return the mean square of the ``share`` of smallest |z| of a standard normal."""
-    largest_half_square = gammaincinv(0.5, share)
-    return np.asarray(gammainc(1.5, largest_half_square) / share)
+    largest_half_square = scipy.special.gammaincinv(0.5, share)
+    return np.asarray(scipy.special.gammainc(1.5, largest_half_square) / share)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from monitor.core.bets import CLIP, FAMILIES, whitening
 from monitor.core.detection import Detector
@@ -191,7 +191,7 @@ def _middle(means: Float) -> Estimate:
     """Return the median of the sensors' mean errors; the interval is by their median deviation."""
     centre = float(np.median(means))
     spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
-    half = float(stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
+    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
     half /= float(np.sqrt(means.size))
     return Estimate(centre, centre - half, centre + half)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, Self
 
-from scipy.special import ndtri
+import scipy
 
 from monitor.core.model import NAN, Collocation, Reading
 
@@ -159,7 +159,7 @@ def expanded_to_standard(expanded: float, factor: float | None, p: float | None)
     if factor is not None:
         return expanded / check_u("k", factor)
     if p is not None:
-        return expanded / float(ndtri(0.5 + 0.5 * check_p(p)))
+        return expanded / float(scipy.special.ndtri(0.5 + 0.5 * check_p(p)))
     return expanded / 2.0
 
 

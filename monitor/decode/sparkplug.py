@@ -16,7 +16,6 @@ from monitor.decode.checks import Rejected
 from monitor.decode.reading import of_many
 from monitor.decode.route import Route
 from monitor.decode.sparkplug_births import Births
-from monitor.decode.sparkplug_payload import read_payload
 
 FIELDS: Final = ("group", "message", "edge")
 _BIRTHS: Final = ("NBIRTH", "DBIRTH")
@@ -41,6 +40,8 @@ def parse(
     message = fields["message"]
     if message not in _SAYING:
         return ()
+    from monitor.decode.sparkplug_payload import read_payload  # noqa: PLC0415 - loads protobuf
+
     content = read_payload(payload)
     node = f"{fields['group']}/{fields['edge']}"
     device = fields.get("device", fields["sensor"]) if message[0] == "D" else ""

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrik, ndtr, ndtri
+import scipy
 
 from monitor.core.calibration import zms
 from monitor.core.columns import Columns, in_blocks
@@ -99,7 +99,7 @@ def coverage_by_level(c: Columns) -> str:
 
     The intervals are those of the normal with u_eff; the dot is the interval that was stated.
     """
-    reach = ndtri(0.5 + 0.5 * LEVELS)
+    reach = scipy.special.ndtri(0.5 + 0.5 * LEVELS)
     seen = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
     axis = svg.numbers(0.0, 1.0, margin=0.0)
     chart = Chart(
@@ -108,7 +108,7 @@ def coverage_by_level(c: Columns) -> str:
         axis._replace(label="share inside"),
         260.0,
     )
-    low, high = (bdtrik(tail, c.z.size, LEVELS) / c.z.size for tail in _TAILS)
+    low, high = (scipy.special.bdtrik(tail, c.z.size, LEVELS) / c.z.size for tail in _TAILS)
     chart.area(LEVELS, low, np.minimum(high, 1.0), "chance")
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "expected")
     chart.line(LEVELS, seen, "seen")
@@ -216,8 +216,8 @@ def pit(c: Columns) -> str:
         return empty(f"Needs {PAIRS_A_BIN} pairs; there are {n}.")
     bins = BINS_MAX if n >= 5 * BINS_MAX else BINS_MAX // 2
     edges = np.linspace(0.0, 1.0, bins + 1)
-    shares = np.histogram(ndtr(-c.z), edges)[0] / n
-    low, high = (float(bdtrik(tail, n, 1.0 / bins)) / n for tail in _TAILS)
+    shares = np.histogram(scipy.special.ndtr(-c.z), edges)[0] / n
+    low, high = (float(scipy.special.bdtrik(tail, n, 1.0 / bins)) / n for tail in _TAILS)
     x = svg.numbers(0.0, 1.0, "place of the reference in the stated distribution", margin=0.0)
     y = svg.numbers(0.0, max(float(shares.max()), high), "share of pairs")
     chart = Chart("where references fell in the stated distribution", x, y._replace(low=0.0))

@@ -5,7 +5,6 @@ Rules of this file: it reads one immutable page and touches nothing else of the 
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 import time
@@ -113,7 +112,9 @@ class Service:
             self._socket.close()
 
     def _serve(self, listener: socket.socket) -> None:
-        import uvicorn  # noqa: PLC0415 - it would delay the start of the data's thread
+        import asyncio  # noqa: PLC0415 - these would delay the start of the data's thread
+
+        import uvicorn  # noqa: PLC0415
 
         from monitor.web.application import application  # noqa: PLC0415
         from monitor.web.authentication import Authenticated  # noqa: PLC0415

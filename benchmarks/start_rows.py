@@ -1,0 +1,124 @@
+"""Rows of the table about the start: what is imported, and what a journal is read back to."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from engine_rows import MILLION, START, Source
+from rows import Goal, Line, line, ratio
+
+from monitor.assembly import assemble
+from monitor.config import Settings
+from monitor.core.model import PAIR, in_event_order
+from monitor.core.network import KnownSeries
+from monitor.journal import Batch, Journal
+
+SERIES = 1000
+ROUNDS = 3
+
+
+def start() -> list[Line]:
+    """A journal of 10^6 pairs of 1000 series: read back, and the whole recovery."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _fill(folder / "journal.sqlite")
+        rows = _rows(folder / "rows.sqlite", folder / "journal.sqlite")
+        settings = Settings.model_validate({"journal": {"path": str(folder / "journal.sqlite")}})
+        read, whole, theirs = [], [], []
+        for _ in range(ROUNDS):
+            journal = Journal(folder / "journal.sqlite")
+            began = time.process_time()
+            ordered = in_event_order(journal.pairs())
+            read.append(time.process_time() - began)
+            assert ordered.size == MILLION
+            journal.close()
+            del ordered
+            began = time.process_time()
+            made = np.array(rows.execute("select * from pairs").fetchall(), dtype=PAIR)
+            theirs.append(time.process_time() - began)
+            assert made.size == MILLION
+            del made
+            began = time.process_time()
+            parts = assemble(settings, START)
+            whole.append(time.process_time() - began)
+            parts.journal.close()
+            del parts
+        rows.close()
+    peer = "SQLite, a row a pair, read only"
+    return [
+        line(Goal("10^6 pairs read from the journal, checked and ordered", peer, 10, 20,
+                  "105 MB out of SQLite, checksums, one copy in order"), read, theirs, "s"),
+        line(Goal("10^6 pairs recovered: windows, evidence, indices", peer,
+                  limit="the detector's steps through all pairs, more than half of it"),
+             whole, theirs, "s"),
+    ]  # fmt: skip
+
+
+def _fill(path: Path) -> None:
+    source, journal = Source(SERIES), Journal(path)
+    known = [KnownSeries(row, f"s{row}", "mass", "kg", START) for row in range(SERIES)]
+    for at in range(0, MILLION, 5000):
+        pairs = source.batch(5000)
+        journal.commit(Batch(START, [], pairs, known if at == 0 else [], [], {}))
+    journal.close()
+
+
+def _rows(path: Path, journal: Path) -> sqlite3.Connection:
+    """Return a database with the same pairs, a row each."""
+    opened = Journal(journal)
+    pairs = opened.pairs()
+    opened.close()
+    database = sqlite3.connect(path)
+    database.execute(f"create table pairs ({', '.join(PAIR.names or ())})")
+    places = ", ".join("?" * len(PAIR.names or ()))
+    rows = (tuple(map(_signed, row)) for row in pairs.tolist())
+    database.executemany(f"insert into pairs values ({places})", rows)  # noqa: S608
+    database.commit()
+    return database
+
+
+def _signed(number: float) -> float:
+    return number - (1 << 64) if isinstance(number, int) and number >> 63 else number
+
+
+def imports() -> list[Line]:
+    """What is imported before `monitor run` does anything, beside numpy alone.
+
+    With byte code at hand, as an installed program has it.
+    """
+    run = "import monitor.cli, monitor.commands.run, sys; assert 'scipy.special' not in sys.modules"
+    works = {"run": run, "numpy": "import numpy", "nothing": "pass"}
+    costs: dict[str, list[float]] = {name: [] for name in works}
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for turn in range(8):
+            for name, code in works.items():
+                before = _children()
+                subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+                if turn:  # the first one makes the byte code
+                    costs[name].append(_children() - before)
+    bare = statistics.median(costs["nothing"])
+    ours = [each - bare for each in costs["run"]]
+    theirs = [each - bare for each in costs["numpy"]]
+    goal = Goal(
+        "imports of `monitor run`", "import numpy",
+        limit="numpy, pydantic and its models, 250 modules; scipy.special (200 ms) with the first "
+        "pair, HTTP in a thread of its own",
+    )  # fmt: skip
+    mine, other = (f"{1e3 * statistics.median(each):.0f} ms" for each in (ours, theirs))
+    return [Line(goal, mine, other, ratio(ours, theirs))]
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
