@@ -47,7 +47,10 @@ def run(options: argparse.Namespace) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stopping(bridge))
         port = settings.cluster.bridge.metrics_port
-        served = None if port is None else Served(port, lambda: _families(bridge, source))
+        host = settings.cluster.metrics_host
+        served = (
+            None if port is None else Served(port, lambda: _families(bridge, source), host=host)
+        )
         if served is not None:
             _log.info("metrics on %s", served.url)
         try:

@@ -6,7 +6,7 @@ import argparse
 
 from monitor.areas import concerns_of
 from monitor.config import SettingsError, check, load
-from monitor.config.cluster import MEANINGS
+from monitor.config.cluster import MEANINGS, SAME
 from monitor.decode import DECODERS
 from monitor.errors import USAGE
 
@@ -31,7 +31,10 @@ def _say_both(config: str) -> None:
     """Print what settings mean in a daemon and in a cluster, where there is a section for it."""
     if "cluster" in load(config, decoders=DECODERS).model_fields_set:
         for key, daemon, cluster in MEANINGS:
-            print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
+            if cluster != SAME:
+                print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
+        same = ", ".join(each.key for each in MEANINGS if each.cluster == SAME)
+        print(f"the same in both, but for what is above: {same}")
 
 
 def _beside(config: str) -> list[str]:

@@ -86,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
     fleet = Fleet(settings.cluster.job.worst, plan.fleet, plan.thresholds, noted)
     sink = Sink(journal, fleet, outlets(settings, keys), settings_hash(settings))
     port = settings.cluster.job.metrics_port
-    served = None if port is None else Served(port, sink.families, sink.page)
+    host = settings.cluster.metrics_host
+    served = None if port is None else Served(port, sink.families, sink.page, host)
     if served is not None:
         _log.info("metrics on %s", served.url)
     text = Path(options.config).read_text(encoding="utf-8")

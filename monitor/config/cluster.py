@@ -3,25 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.kinds import Contradiction, File, Globs, Name, Section, setting
+from monitor.config.kinds import Contradiction, File, Globs, Host, Name, Section, setting
 
-# What settings mean to `monitor run`, and to `bridge` and `cluster`, where it is not the same.
+
+class Meaning(NamedTuple):
+    """What a setting, or a section, means to `monitor run`, and to `bridge` and `cluster`."""
+
+    key: str
+    run: str
+    cluster: str
+
+
+SAME: Final = "the same"
+NOTHING: Final = "nothing"
+# Every setting has one: that of the longest key it begins with.
 MEANINGS: Final = (
-    ("mqtt.client_id", "the daemon's session", "with -bridge- and its name, a bridge's session"),
-    ("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
-    ("series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"),
-    ("pairing.max_pending", "of the daemon", "of the whole; a block may hold four times its share"),
-    ("publish.interval_seconds", "between two rounds", "nothing; cluster.job.trigger_seconds"),
-    ("journal.path", "all that was accepted", "what was told of alerts, on the driver"),
-    ("journal.retention_days", "how long pairs are kept", "nothing; cluster.history_pairs"),
-    ("journal.dead_letters", "how many are kept", "nothing: they are counted"),
-    ("http", "page, interface and metrics", "nothing; cluster.job.metrics_port"),
-    ("fleet, thresholds against fleet_median", "over all series", "over the series of a block"),
+    Meaning("mqtt", "how to reach the broker", SAME),
+    Meaning(
+        "mqtt.client_id", "the daemon's session", "with -bridge- and its name, a bridge's session"
+    ),
+    Meaning("sources", "what is read, and how", "the bridge subscribes and places, blocks decode"),
+    Meaning("maintenance", "when readings do not count", SAME),
+    Meaning("areas", "which references concern which sensors", "and which blocks get a copy"),
+    Meaning("places", "where sensors are", SAME),
+    Meaning("places_file", "where sensors are", "the same; the file is on every node"),
+    Meaning("pairing", "who pairs with whom", SAME),
+    Meaning("pairing.max_wait_hours", "how long things are held", "the same; most of the state"),
+    Meaning(
+        "pairing.max_pending",
+        "of the daemon",
+        "of the whole; a block may hold four times its share",
+    ),
+    Meaning("windows", "the last pairs of each series", SAME),
+    Meaning(
+        "windows.precision", "of windows in memory", "the same, and of settled pairs in states"
+    ),
+    Meaning("scoring", "how scores are made", SAME),
+    Meaning("alerts", "when an alert begins", SAME),
+    Meaning("fleet", "over all series", "the same, on the driver, of the blocks heard so far"),
+    Meaning(
+        "thresholds",
+        "limits on statistics",
+        "the same; against fleet_median on the driver, of the blocks heard so far",
+    ),
+    Meaning("sinks", "where alerts go", "the same, from the driver"),
+    Meaning("series", "which series there are", SAME),
+    Meaning("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
+    Meaning(
+        "series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"
+    ),
+    Meaning(
+        "series.stale_after_seconds", "told at the next round", "told at the block's next message"
+    ),
+    Meaning(
+        "publish.interval_seconds", "between two rounds", "nothing; cluster.job.trigger_seconds"
+    ),
+    Meaning("journal.path", "all that was accepted", "what was told of alerts, on the driver"),
+    Meaning("journal.retention_days", "how long pairs are kept", "nothing; cluster.history_pairs"),
+    Meaning(
+        "journal.dead_letters",
+        "how many are kept",
+        "how many a batch may add to their table, a hundred of a block",
+    ),
+    Meaning("http", "page, interface and metrics", "nothing; the metrics' ports are in cluster"),
+    Meaning("log", "what it says of itself", SAME),
+    Meaning("groups", "settings of some series", SAME),
+    Meaning("overrides", "settings of one series", SAME),
+    Meaning("cluster", NOTHING, "the log, the bridges and the job"),
 )
+
+
+def meaning_of(path: str) -> Meaning:
+    """Return what the setting at ``path``, such as "series.max", means; raises KeyError."""
+    parts = path.split(".")
+    known = {each.key: each for each in MEANINGS}
+    for length in range(len(parts), 0, -1):
+        found = known.get(".".join(parts[:length]))
+        if found is not None:
+            return found
+    raise KeyError(path)
+
 
 Servers = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^\S+$")]
 
@@ -58,7 +123,7 @@ class ClusterBridge(Section):
     )
     metrics_port: int | None = setting(
         None,
-        "Port of its metrics on the loopback; null for none, 0 for a free one.",
+        "Port of its metrics; null for none, 0 for a free one.",
         ge=0,
         le=65535,
     )
@@ -85,7 +150,7 @@ class ClusterJob(Section):
     results_hours: float = setting(48.0, "How long results are kept.", gt=0, le=87_600)
     metrics_port: int | None = setting(
         9109,
-        "Port of its metrics on the loopback; null for none, 0 for a free one.",
+        "Port of its metrics; null for none, 0 for a free one.",
         ge=0,
         le=65535,
     )
@@ -121,6 +186,11 @@ class Cluster(Section):
         ("*",),
         "Patterns of the subjects that collocations may name; references to them go to all blocks, "
         "if there is a source of collocations.",
+    )
+    metrics_host: Host = setting(
+        "127.0.0.1",
+        "Address that the metrics of bridges and job are served at; with another than the loopback "
+        "other machines may read them, without encryption and password.",
     )
     log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
     bridge: ClusterBridge = setting(ClusterBridge(), "From the broker to the log.")

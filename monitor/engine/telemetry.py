@@ -1,4 +1,4 @@
-"""The bridge's and the job's own figures for Prometheus, on a port of the loopback."""
+"""The bridge's and the job's own figures for Prometheus, on a port: of the loopback if not told."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-HOST: Final = "127.0.0.1"
-
 
 class Served:
     """Metrics on a port until :meth:`close`; ``page`` are further lines in the text format."""
@@ -23,6 +21,7 @@ class Served:
         port: int,
         families: Callable[[], Iterable[Metric]],
         page: Callable[[], bytes] = bytes,
+        host: str = "127.0.0.1",
     ) -> None:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Families(families))
@@ -40,11 +39,11 @@ class Served:
             def log_message(self, *_: object) -> None:
                 """Say nothing: a scrape is no news."""
 
-        self._server = ThreadingHTTPServer((HOST, port), Answer)
+        self._server = ThreadingHTTPServer((host, port), Answer)
         self._server.daemon_threads = True
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
-        self.url: Final = f"http://{HOST}:{self._server.server_port}/metrics"
+        self.url: Final = f"http://{host}:{self._server.server_port}/metrics"
 
     def close(self) -> None:
         """Serve no more."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from harness.kafka import need_log
 from harness.programs import need
 
 from monitor.cli import main
+from monitor.config.cluster import MEANINGS, SAME, meaning_of
+from monitor.config.kinds import Section
+from monitor.config.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
 
@@ -69,13 +75,49 @@ def test_nothing_of_the_cluster_is_imported_by_the_daemon():
 
 def test_check_config_says_what_settings_mean_to_a_cluster_where_there_is_one(tmp_path, capsys):
     settings = tmp_path / "s.yaml"
-    for text, lines in (("cluster: {blocks: 64}\n", 10), ("journal: {path: j}\n", 0)):
+    differ = [each for each in MEANINGS if each.cluster != SAME]
+    for text, lines in (("cluster: {blocks: 64}\n", len(differ)), ("journal: {path: j}\n", 0)):
         settings.write_text(text)
         assert main(["check-config", str(settings)]) == 0
         said = capsys.readouterr().out.splitlines()
 
         assert said[0].endswith("no mistakes")
         assert sum("bridge and cluster:" in line for line in said[1:]) == lines
+
+
+def settings_below(model: type[Section], path: str = "") -> list[str]:
+    found = []
+    for key, field in model.model_fields.items():
+        kinds = [field.annotation, *get_args(field.annotation)]
+        sections = [each for each in kinds if isinstance(each, type) and issubclass(each, Section)]
+        found += [each for part in sections for each in settings_below(part, f"{path}{key}.")]
+        if not sections:
+            found.append(f"{path}{key}")
+    return found
+
+
+def test_every_setting_says_what_it_means_to_a_daemon_and_to_a_cluster():
+    """A new section has no meaning until it is given one; what is gone has none any more."""
+    known = {meaning_of(path).key for path in settings_below(Settings)}
+
+    assert known == {each.key for each in MEANINGS}
+    assert meaning_of("series.max").cluster.startswith("of the whole")
+    assert meaning_of("groups.windows.pairs").cluster == SAME
+    with pytest.raises(KeyError):
+        meaning_of("colour.of_the_page")
+
+
+def test_the_extra_alone_brings_the_clusters_libraries():
+    """What `pip install monitor` brings, and what the other extras do, has none of them."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    theirs = ("pyspark", "pandas", "confluent-kafka", "pyarrow", "noida-db")
+    extras = project["optional-dependencies"]
+
+    assert not [each for each in project["dependencies"] if each.startswith(theirs)]
+    assert {name for name, needed in extras.items() if str(needed).count("pyspark")} == {"cluster"}
+    assert {re.split(r"[\[<>=]", each)[0] for each in extras["cluster"]} == {
+        *("confluent-kafka", "pandas", "protobuf", "pyspark"),
+    }
 
 
 def test_more_partitions_than_blocks_are_a_mistake_with_its_place(tmp_path, capsys):
