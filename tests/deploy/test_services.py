@@ -44,7 +44,7 @@ def test_settings_have_no_mistakes_and_a_secret_only_by_its_file(file):
     assert settings.mqtt.username == "monitor"
     assert settings.mqtt.password_file
     assert Path(settings.journal.path).is_relative_to("/var/lib/monitor")
-    assert len(SETTINGS) == 3
+    assert len(SETTINGS) == 4
 
 
 # -- systemd --------------------------------------------------------------------------------------
