@@ -12,6 +12,7 @@ import msgspec
 from monitor.areas import concerns_of
 from monitor.config import Credentials, Settings, Source, for_series
 from monitor.config import thresholds as config
+from monitor.config.sections import Series
 from monitor.core.fleet import FleetRules
 from monitor.core.modes import PairUncertainty, Rules
 from monitor.core.network import Network, Plan
@@ -32,6 +33,7 @@ from monitor.topics import Template
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 _LEFT_MAX: Final = 100
 _SECONDS_A_DAY = 86_400.0
+_SPARE_MIN: Final = 100
 
 
 class Parts(NamedTuple):
@@ -88,11 +90,17 @@ def plan_of(settings: Settings) -> Plan:
         window_pairs_max=max(sizes),
         window_precision=settings.windows.precision,
         replay_pairs=settings.windows.replay_pairs,
+        rows_spare=_rows_spare(settings.series),
         max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
         max_pending=settings.pairing.max_pending,
         fleet=FleetRules(settings.fleet.q, settings.fleet.horizon, settings.fleet.fdr),
         thresholds=tuple(_threshold(each) for each in settings.thresholds),
     )
+
+
+def _rows_spare(series: Series) -> int:
+    """Return how many series more than there may be may come while others are let go of."""
+    return 0 if series.forget_after_days is None else max(_SPARE_MIN, series.max // 10)
 
 
 def _threshold(limit: config.Threshold) -> Threshold:

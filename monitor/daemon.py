@@ -129,6 +129,10 @@ class Daemon:
         now = self._clock()
         settings = self._parts.settings
         self._parts.network.expire(now)
+        if settings.series.forget_after_days is not None:
+            gone = self._parts.network.let_go(now, settings.series.forget_after_days)
+            if gone:
+                _log.info("let go of %d series that are silent; they stay in the journal", gone)
         try:
             self._parts.journal.forget(
                 observations_before=now - settings.pairing.max_wait_hours * 3600.0,

@@ -242,7 +242,10 @@ class Exposition:
                     yield from block.write(column.values, rows, self._labels)
         yield _references(snapshot)
         if self._infos:
-            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *self._infos]
+            infos = self._infos
+            if snapshot.gone:
+                infos = [info for row, info in enumerate(infos) if row not in snapshot.gone]
+            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
 
     def _learn(self, names: tuple[SeriesName, ...]) -> None:
         """Make the labels of series that are new, or of all if they are others than before."""
@@ -262,13 +265,13 @@ class Exposition:
 
 def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]]:
     """Yield name, help and columns of each metric; columns are made as they are asked for."""
-    shown, every = ~snapshot.withdrawn, np.ones(len(snapshot.names), dtype=np.bool_)
+    shown, every = ~snapshot.withdrawn, snapshot.present()
     for name, metric in METRICS.items():
         values = snapshot.statistics.get(metric.statistic)
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
     # A series that is not compared any more loses its numbers and keeps its alerts.
-    told, paged = shown | snapshot.alerts.get("reference_stale", ~every), snapshot.paged
+    told, paged = shown | snapshot.alerts.get("reference_stale", shown), snapshot.paged
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],

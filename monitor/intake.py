@@ -226,12 +226,14 @@ class Intake:
 def recover(network: Network, journal: Journal, now: float) -> None:
     """Rebuild ``network`` from ``journal``: series, pairs and what waits for its other side."""
     network.restore_series(journal.series())
+    remembering = Remembering(network)
+    remembering.recall(journal, early=True)
     network.restore(now, [*journal.events(), *journal.collocations()])
     for received, observations in journal.observations():
         network.restore(received, observations)
     network.recall(in_event_order(journal.pairs()))
     network.expire(now)
-    Remembering(network).recall(journal)
+    remembering.recall(journal)
 
 
 class _Sorted(NamedTuple):

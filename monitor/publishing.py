@@ -137,6 +137,7 @@ class Publisher:
             pending_readings=pairing.readings,
             pending_references=len(pairing.references),
             series=len(parts.network.registry),
+            series_forgotten=parts.network.silence.forgotten,
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,

@@ -13,9 +13,11 @@ import msgspec
 
 from monitor.core.network import Network
 from monitor.core.refusals import Summary
+from monitor.core.silence import Summary as Silent
 from monitor.core.thresholds import Crossings
 
 _EVERY_SECONDS: Final = 1.0
+_EARLY: Final = frozenset(("silence",))
 
 
 class _Notes(Protocol):
@@ -39,7 +41,7 @@ class Remembering:
     """State: which summaries of a network changed since they were noted, and when they were."""
 
     def __init__(self, network: Network) -> None:
-        refusals, thresholds = network.refusals, network.thresholds
+        refusals, thresholds, silence = network.refusals, network.thresholds, network.silence
         self._kept: Final = (
             _Kept("refusals", Summary, lambda: refusals.changed, refusals.summary, refusals.recall),
             _Kept(
@@ -49,6 +51,7 @@ class Remembering:
                 thresholds.crossings,
                 thresholds.recall,
             ),
+            _Kept("silence", Silent, lambda: silence.changed, silence.summary, silence.recall),
         )
         self._noted: Final = {each.name: each.changed() for each in self._kept}
         self._last = -_EVERY_SECONDS
@@ -62,9 +65,12 @@ class Remembering:
         self._noted.update({each.name: each.changed() for each in due})
         return {each.name: msgspec.json.encode(each.summary()) for each in due}
 
-    def recall(self, journal: _Notes) -> None:
-        """Take what was noted; the network knows its series again."""
+    def recall(self, journal: _Notes, *, early: bool = False) -> None:
+        """Take what was noted; the network knows its series again.
+
+        ``early`` is what must be known before their readings and pairs come, the rest is after it.
+        """
         for each in self._kept:
             noted = journal.note(each.name)
-            if noted:
+            if noted and early is (each.name in _EARLY):
                 each.recall(msgspec.json.decode(noted, type=each.form))

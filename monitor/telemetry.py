@@ -50,6 +50,7 @@ class Figures:
     pending_readings: int = 0
     pending_references: int = 0
     series: int = 0
+    series_forgotten: int = 0
     commit_seconds: float = 0.0
     commits: int = 0
     publish_seconds: float = 0.0
@@ -127,6 +128,11 @@ def _work(now: Figures) -> Iterator[Metric]:
     yield _gauge("pending_readings", "Readings held.", now.pending_readings)
     yield _gauge("pending_references", "References held.", now.pending_references)
     yield _gauge("series", "Series known.", now.series)
+    yield _counter(
+        "series_forgotten",
+        "Series that were let go of because they were silent.",
+        now.series_forgotten,
+    )
     yield _counter("commits", "Transactions of the journal.", now.commits)
     yield _counter("commit_seconds", "Time spent in them.", now.commit_seconds)
     yield _gauge(

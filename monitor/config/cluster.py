@@ -53,6 +53,7 @@ MEANINGS: Final = (
     Meaning("sinks", "where alerts go", "the same, from the driver"),
     Meaning("series", "which series there are", SAME),
     Meaning("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
+    Meaning("series.forget_after_days", "lets go of silent series", NOTHING),
     Meaning(
         "series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"
     ),

@@ -270,6 +270,12 @@ class Series(Section):
     stale_after_seconds: StaleAfterSeconds = setting(
         3600.0, "A series without a reading for so long is withdrawn from the metrics."
     )
+    forget_after_days: Annotated[float, Field(ge=1, le=36_525)] | None = setting(
+        90.0,
+        "A series without a reading for so long is let go of: it is no longer shown, takes no "
+        "memory and does not count in max. Its pairs stay in the journal, and it is itself again "
+        "when it is heard again. null for never.",
+    )
 
 
 class Publish(Section):

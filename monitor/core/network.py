@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import msgspec
@@ -52,6 +53,7 @@ from monitor.core.past import Past
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
 from monitor.core.rules import SeriesRules
+from monitor.core.silence import Silence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station
 from monitor.core.steps import Steps, finish
@@ -68,7 +70,7 @@ class Plan(NamedTuple):
     ``concerns_of(sensor)`` names the references that concern a sensor besides its own. A journal
     may know more series (``known_series``) than the limits now let in. A replay of the evidence
     looks back on ``replay_pairs``, those in the windows where they hold so many and
-    ``replay_in_windows``.
+    ``replay_in_windows``. ``rows_spare`` more series may come while others are let go of.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -79,6 +81,7 @@ class Plan(NamedTuple):
     window_precision: Precision = "double"
     replay_pairs: int = RING
     replay_in_windows: bool = True
+    rows_spare: int = 0
     max_wait_seconds: float = 72 * 3600.0
     max_pending: int = 500_000
     known_series: int = 0
@@ -115,7 +118,9 @@ class Network:
     def __init__(self, plan: Plan, past: Past) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
-        self.registry: Final = Registry(plan.limits, self._on_new)
+        capacity = max(plan.limits.maximum, plan.known_series) + plan.rows_spare
+        self.silence: Final = Silence(capacity)
+        self.registry: Final = Registry(plan.limits, self._on_new, capacity, self.silence.gone)
         self._collocations: dict[str, list[Concern]] = {}
         self._shared_rules: dict[SeriesRules, SeriesRules] = {}
         self.pairing: Final = Pairing(
@@ -124,7 +129,6 @@ class Network:
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
             past,
         )
-        capacity = max(plan.limits.maximum, plan.known_series)
         self.windows: Final = Windows(
             capacity, plan.window_pairs_max, past.history, plan.window_precision
         )
@@ -200,7 +204,9 @@ class Network:
             else:
                 refused.append((at, verdict))
             at = self.pairing.take_newest(observations, at + 1, received, taken)
-        self._hear(np.array(taken.rows, dtype=np.int64), np.array(taken.times), received)
+        rows = np.array(taken.rows, dtype=np.int64)
+        self._bring_back(rows, recalled=recalled)
+        self._hear(rows, np.array(taken.times), received)
         return taken.accepted, duplicates, refused
 
     def _take_one(
@@ -243,6 +249,7 @@ class Network:
     def apply(self, pairs: Records) -> None:
         """Take changes of pairs that are durable now."""
         if pairs.size:
+            self._bring_back(pairs["series"])
             self._follow(self.windows.apply(pairs, self._step))
 
     def _step(self, newer: Records) -> None:
@@ -285,6 +292,9 @@ class Network:
     def recall(self, pairs: Records) -> None:
         """Take the pairs that a journal kept, all that stand, in event order."""
         self.pairing.recall(pairs, self.registry.keys)
+        if self.silence.gone:
+            stays = ~np.isin(pairs["series"], list(self.silence.gone))
+            pairs = some_rows(pairs, np.flatnonzero(stays))
         if pairs.size:
             self._follow(self.windows.recall(pairs, self._step))
 
@@ -292,6 +302,17 @@ class Network:
         """Let go of what has waited too long, or is too much."""
         self.pairing.expire(now - self.plan.max_wait_seconds)
         self._make_room()
+
+    def let_go(self, now: float, after_days: float) -> int:
+        """Let go of the series that were silent for so long; return how many these are.
+
+        What is durable of them stays, under their rows: when one is heard again, its window and its
+        evidence are made of that.
+        """
+        rows = self.silence.silent(self.heard[: len(self.registry.keys)], now, after_days)
+        self._forget(rows)
+        self.silence.let_go(rows)
+        return len(rows)
 
     # -- what comes out ---------------------------------------------------------------------
 
@@ -310,7 +331,8 @@ class Network:
         """
         self.watch.taken_back = set()
         rejected = self.refusals.shares(self.registry.keys)
-        return (yield from self._derived.steps(now, self.names(), rejected, judged_most))
+        found = yield from self._derived.steps(now, self.names(), rejected, judged_most)
+        return replace(found, gone=frozenset(self.silence.gone))
 
     def take_transitions(self) -> list[Change]:
         """Return the changes of alerts that the last snapshot shows, in the order they were found.
@@ -427,6 +449,25 @@ class Network:
         """Make the evidence of ``rows`` that of their windows; what was found may be told."""
         self._transitions += self.watch.settle(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
+
+    def _forget(self, rows: Iterable[int]) -> None:
+        for row in rows:
+            self.windows.forget(row)
+            self.watch.forget(row)
+            self._derived.forget(row)
+            self._derived.mark(np.array([row]))
+            self.heard[row] = -np.inf
+
+    def _bring_back(self, rows: Int, *, recalled: bool = False) -> None:
+        """Know series again that memory let go of; where all is recalled, their pairs will come."""
+        if not self.silence.gone:
+            return
+        for row in sorted(self.silence.gone.intersection(rows.tolist())):
+            self.silence.came_back(row)
+            if not recalled:
+                self.windows.reload(row)
+                self.watch.disturb(row, -np.inf)
+                self._derived.mark(np.array([row]))
 
     def _make_room(self) -> None:
         """Let go of the tenth that came first, if more is held than may be."""

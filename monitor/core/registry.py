@@ -1,12 +1,14 @@
 """Which series there are, in which row each lives, and who may still come in.
 
 Rules of this file: a row is given once and never reused; a name is admitted by an allow-list and
-within two limits, so that invented sensors cost a counter and nothing else.
+within two limits, so that invented sensors cost a counter and nothing else. A series that memory
+let go of keeps its row and does not count; it comes back within the limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -27,19 +29,30 @@ class Limits(NamedTuple):
 
 
 class Registry:
-    """Rows of series by (sensor, quantity). ``on_new(row, key)`` is told of each new one."""
+    """Rows of series by (sensor, quantity). ``on_new(row, key)`` is told of each new one.
 
-    def __init__(self, limits: Limits, on_new: Callable[[int, SeriesKey], None]) -> None:
+    There are at most ``rows_max`` rows; ``gone`` are those that memory let go of.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        on_new: Callable[[int, SeriesKey], None],
+        rows_max: float = math.inf,
+        gone: Collection[int] = (),
+    ) -> None:
         self.keys: list[SeriesKey] = []
         self._rows: dict[tuple[str, str], int] = {}
         self._quantities: dict[str, str] = {}  # each word once
         self._limits: Final = limits
         self._on_new: Final = on_new
+        self._rows_max: Final = rows_max
+        self._gone: Final = gone
         self._permits = float(limits.new_per_minute)
         self._permits_time = -float("inf")
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.keys) - len(self._gone)
 
     def get(self, sensor: str, quantity: str) -> int | None:
         """Return the row of a series, None if it is unknown."""
@@ -48,13 +61,14 @@ class Registry:
     def admit(self, sensor: str, quantity: str, now: float) -> int | str:
         """Return the row of a series, new if need be, or the reason why it may not come in."""
         row = self._rows.get((sensor, quantity))
-        if row is not None:
+        if row is not None and row not in self._gone:
             return row
         if not any(fnmatchcase(sensor, pattern) for pattern in self._limits.allow):
             return "not_allowed"
-        if len(self.keys) >= self._limits.maximum or not self._permit(now):
+        is_full = row is None and len(self.keys) >= self._rows_max
+        if is_full or len(self) >= self._limits.maximum or not self._permit(now):
             return "series_limit"
-        return self.add(sensor, quantity)
+        return self.add(sensor, quantity) if row is None else row
 
     def add(self, sensor: str, quantity: str) -> int:
         """Give a series its row, limits aside (a journal may hold more than new settings allow)."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from monitor.core.model import Bool, Float, Int
 from monitor.core.ranking import Profile
 from monitor.core.suspects import Suspect
@@ -31,7 +33,8 @@ class Snapshot:
     no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
     longer shown. ``recent_z`` (series x a few) are the last z of each in event
     order, NaN where there are fewer; ``intervals_only`` marks series that state no u;
-    ``profiles`` say what counts, balanced where there are none.
+    ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of series
+    that memory let go of, of which nothing is shown.
     """
 
     time: float
@@ -52,3 +55,10 @@ class Snapshot:
     paged: Bool | None = None
     suspects: tuple[Suspect, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    gone: frozenset[int] = frozenset()
+
+    def present(self) -> Bool:
+        """Return which series there are: all but those that are gone."""
+        present = np.ones(len(self.names), dtype=np.bool_)
+        present[list(self.gone)] = False
+        return present

@@ -136,7 +136,14 @@ class Windows:
         self._slot[series] = -1
         self._next[series] = self._count[series] = 0
         self._truncated[series] = False
-        self._epoch[series] = -np.inf
+
+    def reload(self, series: int) -> None:
+        """Fill the window of one series from its history."""
+        history = self._history(series)
+        history = history[history["time"] >= self._epoch[series]]
+        if history.size:
+            self._take_slots(np.array([series]))
+            self._write(series, window_rows(history))
 
     def begin_epoch(self, series: int, time: float) -> None:
         """Cut the window of a series: only pairs from ``time`` on belong to it."""

@@ -47,11 +47,15 @@ class View(NamedTuple):
     taken_back: frozenset[int] = frozenset()
 
 
+GONE: Final = "gone"  # the state of a series that memory let go of
+
+
 class _Seen(NamedTuple):
     """States and alerts of the series at one look."""
 
     states: tuple[str, ...] = ()
     alerts: Mapping[str, Bool] = {}
+    gone: frozenset[int] = frozenset()
 
     def others(self, before: _Seen) -> Bool:
         """Return which series have another state, or other alerts, than before; new ones do."""
@@ -64,6 +68,7 @@ class _Seen(NamedTuple):
         for alert, active in self.alerts.items():
             was = before.alerts.get(alert)
             other[:known] |= active[:known] if was is None else active[:known] != was[:known]
+        other[list(self.gone ^ before.gone)] = True
         return other
 
 
@@ -89,7 +94,7 @@ class Ledger:
         if len(self._rows) != len(now.names):
             names = enumerate(now.names)
             self._rows = {SeriesKey(name.sensor, name.quantity): row for row, name in names}
-        self._looked_at = _Seen(now.states, now.alerts)
+        self._looked_at = _Seen(now.states, now.alerts, now.gone)
         others = self._looked_at.others(self._seen).nonzero()[0]
         active: dict[int, list[str]] = {}
         for alert, of in now.alerts.items():
@@ -145,9 +150,9 @@ class _Scribe:
     ) -> None:
         """Write down how one series differs from what was told of it.
 
-        Of a series that is silent nothing is known: what stands goes on.
+        Of a series that is silent nothing is known: what stands goes on, until it is let go of.
         """
-        state = self._view.snapshot.states[row]
+        state = self._state(row)
         firing = {alert: of for alert, of in told.items() if of.after == FIRING}
         gathering = next((of for of in told.values() if of.after == PENDING), None)
         for alert, of in firing.items():
@@ -194,6 +199,9 @@ class _Scribe:
                     sentence=each.sentence.removeprefix(f"reference {each.reference} "),
                 )
 
+    def _state(self, row: int) -> str:
+        return GONE if row in self._view.snapshot.gone else self._view.snapshot.states[row]
+
     def _begin(self, row: int, alert: str, before: str, after: str) -> None:
         now = self._view.snapshot
         name, judged = now.names[row], self._view.judgement_of(row)
@@ -217,10 +225,9 @@ class _Scribe:
         self._write(transition, self._time(row), before=before, after=after, sentence=sentence)
 
     def _end(self, row: int, of: Transition) -> None:
-        now = self._view.snapshot
-        state = now.states[row]
+        now, state = self._view.snapshot, self._state(row)
         corrected = of.after == FIRING and row in self._view.taken_back
-        over = "unknown" if state == "unknown" else "resolved"
+        over = "unknown" if state in ("unknown", GONE) else "resolved"
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
             of,
@@ -273,6 +280,8 @@ def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     """Return what is said when an alert ends."""
     if corrected:
         return f"had no {of.alert} after all: a late or revised reference changed the past"
+    if state == GONE:
+        return f"was silent for so long that it is let go of, with its {of.alert}"
     if after == "unknown":
         return f"begins anew after the {of.alert}: too few pairs to tell"
     if state == FIRING:

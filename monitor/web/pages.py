@@ -111,7 +111,7 @@ def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
             "here": "/",
             "live": "fleet" if page.snapshot.names else "page",
             "time": page.snapshot.time,
-            "total": len(page.snapshot.names),
+            "total": len(page.snapshot.names) - len(page.snapshot.gone),
             "not_ready": page.not_ready,
             "selection": shown.selection,
             "wish": wished,

@@ -70,7 +70,7 @@ def select(now: Snapshot, wish: Wish) -> Selection:
 
 def _mentioned(now: Snapshot, wish: Wish) -> Bool:
     """Whether each series is of the group and holds all words of the text."""
-    fits = np.ones(len(now.names), dtype=np.bool_)
+    fits = now.present()
     if wish.group is not None:
         fits &= np.array([name.group == wish.group for name in now.names], dtype=np.bool_)
     words = wish.text.casefold().split()
