@@ -21,7 +21,6 @@ from monitor.core.model import (
     Observation,
     Reading,
     Reference,
-    in_event_order,
 )
 from monitor.core.network import Network, Outcome
 from monitor.decode import REASONS, Decoded, Rejected, Router
@@ -231,7 +230,7 @@ def recover(network: Network, journal: Journal, now: float) -> None:
     network.restore(now, [*journal.events(), *journal.collocations()])
     for received, observations in journal.observations():
         network.restore(received, observations)
-    network.recall(in_event_order(journal.pairs()))
+    network.recall(journal.pairs())
     network.expire(now)
     remembering.recall(journal)
 

@@ -7,6 +7,7 @@ float; a number that was not stated is NaN, never None, so that a record is a ro
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -127,6 +128,9 @@ PAIR: Final = np.dtype(
 )
 
 
+_PORTION_PAIRS: Final = 16_384  # with all that is made of them they fit the cache
+
+
 def pair_records(rows: list[tuple[Any, ...]]) -> Records:
     """Return ``rows`` (tuples in the order of ``PAIR``) as one structured array."""
     return np.array(rows, dtype=PAIR)
@@ -135,8 +139,16 @@ def pair_records(rows: list[tuple[Any, ...]]) -> Records:
 def in_event_order(pairs: Records) -> Records:
     """Return the pairs that stand, once each, in the order (series, time, id).
 
-    ``pairs`` are changes in the order they were made; of rows with one id and time the last one
-    counts. Only the series whose rows do not come in the order of their times are sorted by them.
+    ``pairs`` are changes in the order they were made; of rows with one id the last one counts.
+    """
+    return some_rows(pairs, event_order(pairs))
+
+
+def event_order(pairs: Records) -> Int:
+    """Return the places of the pairs that :func:`in_event_order` returns, in its order.
+
+    Of rows with one id and time the last one counts: a pair is removed before it gets another time.
+    Only the series whose rows do not come in the order of their times are sorted by them.
     """
     series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
     order = _by_series(series)
@@ -151,7 +163,7 @@ def in_event_order(pairs: Records) -> Records:
         order[within] = some[by_time]
         stands = ~pairs["removed"][order]
         stands[within] &= _is_last(*(column[by_time] for column in columns))
-    return some_rows(pairs, order if stands.all() else order[stands])
+    return order if stands.all() else order[stands]
 
 
 def _by_series(series: Int) -> Int:
@@ -175,6 +187,18 @@ def _is_last(*columns: Int | Float) -> Bool:
     for column in columns:
         last[:-1] |= column[1:] != column[:-1]
     return last
+
+
+def in_portions(pairs: Records, order: Int) -> Iterator[Records]:
+    """Yield ``pairs`` in the :func:`event_order` in small portions of whole series."""
+    names = pairs["series"][order]
+    stops = np.append(np.flatnonzero(names[1:] != names[:-1]) + 1, order.size)
+    first = 0
+    while first < order.size:
+        within = np.searchsorted(stops, [first, first + _PORTION_PAIRS], side="right")
+        last = int(stops[max(within[0], within[1] - 1)])
+        yield some_rows(pairs, order[first:last])
+        first = last
 
 
 def some_rows(pairs: Records, which: Int) -> Records:

@@ -45,6 +45,8 @@ from monitor.core.model import (
     Reading,
     Records,
     Reference,
+    event_order,
+    in_portions,
     pair_records,
     some_rows,
 )
@@ -250,14 +252,17 @@ class Network:
         """Take changes of pairs that are durable now."""
         if pairs.size:
             self._bring_back(pairs["series"])
-            self._follow(self.windows.apply(pairs, self._step))
+            self._follow(self.windows.apply(pairs, lambda newer: self._step([newer])))
 
-    def _step(self, newer: Records) -> None:
+    def _step(self, portions: Iterable[Records]) -> None:
         """Let the evidence of series that only grow have their new pairs, before the windows do."""
-        if self.watch.disturbed:
-            rows = list(self.watch.disturbed)
-            newer = some_rows(newer, np.flatnonzero(~np.isin(newer["series"], rows)))
-        self._transitions += self.watch.step(newer)
+        self._transitions += self.watch.step(map(self._undisturbed, portions))
+
+    def _undisturbed(self, pairs: Records) -> Records:
+        if not self.watch.disturbed:
+            return pairs
+        rows = list(self.watch.disturbed)
+        return some_rows(pairs, np.flatnonzero(~np.isin(pairs["series"], rows)))
 
     def _earlier(self, row: int, count: int) -> Float:
         """Return the last z of a series before the pairs that its evidence is given now."""
@@ -290,13 +295,15 @@ class Network:
         self.pairing.take_changes()
 
     def recall(self, pairs: Records) -> None:
-        """Take the pairs that a journal kept, all that stand, in event order."""
-        self.pairing.recall(pairs, self.registry.keys)
+        """Take the pairs that a journal kept: all changes in the order they were made."""
+        standing = event_order(pairs)
+        self.pairing.recall(pairs, standing, self.registry.keys)
         if self.silence.gone:
-            stays = ~np.isin(pairs["series"], list(self.silence.gone))
-            pairs = some_rows(pairs, np.flatnonzero(stays))
-        if pairs.size:
-            self._follow(self.windows.recall(pairs, self._step))
+            series = pairs["series"][standing]
+            standing = standing[~np.isin(series, list(self.silence.gone))]
+        self._step(in_portions(pairs, standing))
+        for portion in in_portions(pairs, standing):
+            self._follow(self.windows.recall(portion))
 
     def expire(self, now: float) -> None:
         """Let go of what has waited too long, or is too much."""

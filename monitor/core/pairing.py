@@ -27,7 +27,7 @@ from monitor.core.lanes import (
     reference_identity,
 )
 from monitor.core.matching import Concern, LaneName, Matching, MatchKey
-from monitor.core.model import Reading, Records, Reference
+from monitor.core.model import Int, Reading, Records, Reference, some_rows
 from monitor.core.modes import Rules
 from monitor.core.past import Memory, Past, names_nobody
 from monitor.core.references import Held, References, is_in_place, rank
@@ -233,11 +233,12 @@ class Pairing:
             self._matching.touch(held.bucket)
         self._matching.drop_empty_buckets()
 
-    def recall(self, standing: Records, names: Sequence[tuple[str, str]]) -> None:
+    def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Give the references held the pairs they made, as a journal knows them, and no others.
 
-        ``standing`` are all pairs that stand, ``names`` the (sensor, quantity) of each series. To
-        pair anew would not do: readings and references that are gone had their part in it.
+        ``standing`` are the places among ``pairs`` of all that stand, in event order, ``names`` the
+        (sensor, quantity) of each series. To pair anew would not do: readings and references that
+        are gone had their part in it.
         """
         self._matching.names.update(enumerate(names))
         held: dict[int, tuple[Identity, Held]] = {}
@@ -249,9 +250,10 @@ class Pairing:
                 held[digest(*identity)] = identity, each
         for lane in self.lanes.values():
             lane.slots.clear()
-        theirs = np.isin(standing["reference_id"], np.array([*held], dtype=np.uint64))
+        made_by = pairs["reference_id"][standing]
+        theirs = standing[np.isin(made_by, np.array([*held], dtype=np.uint64))]
         rows: dict[int, list[Row]] = {}
-        for row in standing[theirs].tolist():
+        for row in some_rows(pairs, theirs).tolist():
             rows.setdefault(row[REFERENCE_ID], []).append(row)
         for name, made in rows.items():
             self._give_back(*held[name], made)

@@ -19,7 +19,7 @@ from monitor.core.columns import Columns
 from monitor.core.detection import STATE, Detector
 from monitor.core.lifecycle import STATES, Transition
 from monitor.core.model import Bool, Event, Float, Int, Records
-from monitor.core.windows import History, Windows, grouped, portions
+from monitor.core.windows import History, Windows, grouped
 
 FIRING: Final = "firing"
 # A checkpoint is taken when so many pairs came since the last one.
@@ -119,18 +119,18 @@ class Watch:
         self._roots.pop(row, None)
         self._detector.forget(np.array([row]))
 
-    def step(self, pairs: Records) -> list[Change]:
-        """Take pairs newer than all before of their series, ordered (series, time, id)."""
-        if not pairs.size:
+    def step(self, portions: Iterable[Records]) -> list[Change]:
+        """Take pairs newer than all before of their series, ordered (series, time, id).
+
+        They may come in several portions of whole series; the evidence steps through all at once.
+        """
+        taken = [self._taken(pairs) for pairs in portions if pairs.size]
+        if not taken:
             return []
-        series, starts, _ = changes = grouped(pairs)
-        self._learn_form(series, pairs["u"][starts])
-        bet_on = [
-            self._bet_on(each.series, each.starts, self._windows.as_kept(each.rows))
-            for each in portions(changes)
-        ]
-        found = self._detector.advance(series, starts, np.concatenate(bet_on))
-        return [_change(each.series, each, pairs["time"]) for each in found]
+        columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
+        series, counts, bet_on, times = columns
+        found = self._detector.advance(series, np.cumsum(counts) - counts, bet_on)
+        return [_change(each.series, each, times) for each in found]
 
     def settle(self, rows: Iterable[int]) -> list[Change]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
@@ -162,6 +162,13 @@ class Watch:
         is_new = ~self._known[series]
         self._known[series] = True
         self._detector.path[series[is_new]] = np.where(np.isnan(u[is_new]), COVERAGE, Z)
+
+    def _taken(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
+        """Return the series of pairs and how many each has, what is bet on, and the times."""
+        series, starts, _ = grouped(pairs)
+        self._learn_form(series, pairs["u"][starts])
+        bet_on = self._bet_on(series, starts, self._windows.as_kept(pairs))
+        return series, np.diff(starts, append=pairs.size), bet_on, pairs["time"].copy()
 
     def _bet_on(self, series: Int, starts: Int, rows: Records) -> Float:
         """Return what is bet on: z, or where the reference fell of a series with intervals only."""

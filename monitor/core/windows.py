@@ -6,7 +6,7 @@ no running sums; a series has a ring from its first pair on, the first that nobo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ __all__ = [
     "grouped",
     "in_event_order",
     "no_history",
-    "portions",
     "spare_of",
     "window_rows",
 ]
@@ -30,7 +29,6 @@ __all__ = [
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
 # thirty-second of it, sixteen at most.
 _SPARE_MAX: Final = 16
-_PORTION_PAIRS: Final = 16_384
 
 History = Callable[[int], Records]
 
@@ -98,11 +96,11 @@ class Windows:
         changes = _sorted(pairs)
         return self._take(pairs, changes, self._only_newer(changes), before)
 
-    def recall(self, pairs: Records, before: Callable[[Records], None] = _nothing) -> Applied:
-        """Take all pairs that stand (``PAIR``), in event order, while no window holds any."""
+    def recall(self, pairs: Records) -> Applied:
+        """Take all pairs that stand (``PAIR``) of series without any, in event order."""
         changes = grouped(pairs)
         first = pairs["time"][changes.starts]
-        return self._take(pairs, changes, first >= self._epoch[changes.series], before)
+        return self._take(pairs, changes, first >= self._epoch[changes.series], _nothing)
 
     def _take(
         self,
@@ -118,8 +116,7 @@ class Windows:
             changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
         before(changes.rows)
         self._take_slots(series)
-        for portion in portions(changes):
-            self._append(portion)
+        self._append(changes)
         since = np.full(series.size, np.inf)
         for at in np.flatnonzero(~only_newer):
             since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
@@ -293,18 +290,6 @@ def grouped(ordered: Records) -> Changes:
     np.not_equal(names[1:], names[:-1], out=first[1:])
     starts = np.flatnonzero(first)
     return Changes(names[starts], starts, ordered)
-
-
-def portions(changes: Changes) -> Iterator[Changes]:
-    """Yield changes in portions of whole series, small ones, so that temporaries stay cached."""
-    series, starts, rows = changes
-    stops, begin = np.append(starts, rows.size), 0
-    while begin < starts.size:
-        within = np.searchsorted(stops, stops[begin] + _PORTION_PAIRS, side="right")
-        end = max(begin + 1, int(within) - 1)
-        first = stops[begin]
-        yield Changes(series[begin:end], starts[begin:end] - first, rows[first : stops[end]])
-        begin = end
 
 
 def no_history(series: int) -> Records:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.core.evaluation import COMPARED, LATE, LOST, compared
-from monitor.core.model import Event, Reading, Reference, in_event_order
+from monitor.core.model import Event, Reading, Reference
 from monitor.core.modes import Rules
 from monitor.core.network import Network, Plan
 from monitor.core.pairing import Concern
@@ -121,7 +121,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
 
     again = town.started()
     again.restore(0.0, observations)
-    again.recall(in_event_order(town.past.pairs()))
+    again.recall(town.past.pairs())
     town.network = again
 
     assert len(before) == 1

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.model import Reading, Records, Reference, in_event_order
+from monitor.core.model import Reading, Records, Reference, event_order, in_event_order
 from monitor.core.modes import MODES, PairUncertainty, Rules
 from monitor.core.pairing import Concern, Pairing
 from monitor.core.past import Memory
@@ -442,7 +442,7 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
     pairing.expire(10.0)
     again = fresh()
     again.add_reference(sample("a", "x"), 50.0, recalled=True)
-    again.recall(past.pairs(), [("a", "x"), ("b", "x")])
+    again.recall(past.pairs(), event_order(past.pairs()), [("a", "x"), ("b", "x")])
     late = fresh()
     late.add_reference(sample("b", "x"), 60.0)
     late.add_reference(sample("c", "x", revision=4), 60.0)
