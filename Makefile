@@ -38,7 +38,7 @@ test-%:
 bench: $(if $(UV),,.venv/dev.stamp)
 	$(BENCH) benchmarks/table.py $(ROW)
 
-# Needs Java 17 and mosquitto; some minutes and 4 GB.
+# Needs Java 17 and mosquitto; some four minutes and 3 GB.
 cluster-test: $(if $(UV),,.venv/cluster-test.stamp)
 	$(if $(UV),uv run --quiet --locked --extra cluster-test --extra dev python,.venv/bin/python) \
 	    benchmarks/cluster_trial.py

@@ -109,6 +109,10 @@ class Sink:
             for each in self.fleet.suspects()
         ]
 
+    def settle(self) -> None:
+        """Note how far the sinks are, so that less is told again after a crash."""
+        self._dispatch.settle()
+
     def close(self) -> None:
         """Give the sinks a moment to deliver what waits."""
         self._dispatch.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -66,6 +67,13 @@ class Dispatch:
             self._history.appendleft(each)
         if found:
             self.history = tuple(self._history)
+        for outlet in self._outlets:
+            self._fill(outlet)
+
+    def settle(self) -> None:
+        """Note how far the sinks are, and let them have what there was no room for."""
+        with suppress(JournalFullError):
+            self._write([])
         for outlet in self._outlets:
             self._fill(outlet)
 
