@@ -108,10 +108,10 @@ class Detector:
         ring = reserved(patience.size * self._length, number)
         self._ring = ring.reshape(patience.size, self._length)
 
-    def alone(self) -> Detector:
-        """Return a detector of one series that keeps all z itself and decides as this one does."""
+    def alone(self, series: int = 1) -> Detector:
+        """Return a detector of so many series that keeps all z itself, and decides as this does."""
         replays = self._replays._replace(earlier=None)
-        return Detector(np.ones(1), horizon=self._horizon, replays=replays)
+        return Detector(np.ones(series), horizon=self._horizon, replays=replays)
 
     def advance(self, series: Int, starts: Int, z: Float) -> list[Transition]:
         """Take the next pairs of ``series`` (unique) and return what changed, by position.

@@ -8,7 +8,7 @@ runs in a detector of its own: the other one may lean on windows, which hold the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -88,23 +88,37 @@ class Watch:
         """Return the state that a full replay of a series starts from, None for a fresh one."""
         return self._roots.get(row)
 
-    def move_root(self, row: int, pairs: int) -> Checkpoint:
-        """Let replays start after the first ``pairs`` of the history, which may be forgotten then.
+    def move_roots(self, pairs: Mapping[int, int]) -> None:
+        """Let replays of series start after the first so many pairs, which may be forgotten then.
 
-        The series must be settled.
+        ``pairs`` says how many of the history of each, one at least. The series must be settled.
         """
-        history = self._history(row)[:pairs]
-        kept = self._checkpoints.pop(row, None)
-        last = history[-1]
-        self._start(row, history)
-        self._run_epochs(row, history, float(last["time"]))
-        root = Checkpoint(float(last["time"]), int(last["id"]), self._alone.dump(0))
-        self._roots[row] = root
-        if kept:
-            self._checkpoints[row] = kept
-        else:
-            self._checkpoints.pop(row, None)
-        return root
+        histories = [self._history(row)[:count] for row, count in pairs.items()]
+        last = [history[-1] for history in histories]
+        rows = np.array([*pairs], dtype=np.int64)
+        moved = self._detector.alone(rows.size)
+        moved.patience[:] = self._detector.patience[rows]
+        moved.path[:] = self._detector.path[rows]
+        together: list[int] = []
+        for at, row in enumerate(pairs):
+            root = self._roots.get(row)
+            if self._begins_anew(row, float(last[at]["time"])):
+                moved.load(at, self._state_after(row, histories[at]))
+            else:
+                together.append(at)
+                if root is not None:
+                    moved.load(at, root.state)
+        if together:
+            changes = grouped(np.concatenate([histories[at] for at in together]))
+            bet_on = [
+                self._bet_on(each.series, each.starts, self._windows.as_kept(each.rows))
+                for each in portions(changes)
+            ]
+            moved.advance(np.array(together), changes.starts, np.concatenate(bet_on))
+        for at, row in enumerate(pairs):
+            self._roots[row] = Checkpoint(
+                float(last[at]["time"]), int(last[at]["id"]), moved.dump(at)
+            )
 
     def earlier(self, row: int, count: int) -> Float:
         """Return the last ``count`` z of a series, from the pairs in its window."""
@@ -216,6 +230,22 @@ class Watch:
         self._known[row] = False
         self._learn_form(np.array([row])[: history.size], history["u"][:1])
         self._take_up(row, _FRESH)
+
+    def _begins_anew(self, row: int, until: float) -> bool:
+        """Whether a series has an epoch that its root does not know and that began by a time."""
+        root = self._roots.get(row)
+        began = -np.inf if root is None else root.time
+        return any(began < each.time <= until for each in self._events_of(row))
+
+    def _state_after(self, row: int, history: Records) -> bytes:
+        """Return the state of one series after the first pairs of its history."""
+        kept = self._checkpoints.pop(row, None)
+        self._start(row, history)
+        self._run_epochs(row, history, float(history["time"][-1]))
+        self._checkpoints.pop(row, None)
+        if kept:
+            self._checkpoints[row] = kept
+        return self._alone.dump(0)
 
     def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:
         """Step one series through its history, anew at each epoch that the start does not know."""

@@ -182,8 +182,9 @@ class Block:
         """Take messages, in any order, and return what they come to."""
         network = self.network
         changed: list[Int] = []
-        before = network.heard.copy()
-        network.heard[:] = -math.inf
+        known = len(network.registry)
+        before = network.heard[:known].copy()
+        network.heard[:known] = -math.inf
         pairs = 0
         ordered = sorted(messages, key=attrgetter("received"))
         for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
@@ -193,8 +194,8 @@ class Block:
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
             pairs += batch.pairs.size
-        touched = np.flatnonzero(np.isfinite(network.heard))
-        np.maximum(network.heard, before, out=network.heard)
+        touched = np.flatnonzero(np.isfinite(network.heard[: len(network.registry)]))
+        np.maximum(network.heard[:known], before, out=network.heard[:known])
         now = float(ordered[-1].received) if ordered else self._expired
         self._expire(now)
         snapshot = network.evaluate(now)
@@ -323,9 +324,9 @@ class Block:
                 older = np.searchsorted(times, held.get(row, math.inf))
                 first[row] = min(count - kept, int(older))
         first = {row: count for row, count in first.items() if count > kept}
-        for row, count in first.items():
-            self.network.watch.move_root(row, count)
-        self._keeping.drop(first)
+        if first:
+            self.network.watch.move_roots(first)
+            self._keeping.drop(first)
 
     def _held_from(self) -> dict[int, float]:
         """Return for each series the event time from which on readings and references are held."""
