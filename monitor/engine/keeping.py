@@ -30,6 +30,7 @@ from monitor.journal.batch import Batch, DeadLetter
 
 REVISIONS_MAX: Final = 100_000
 _COMPACT_FIRST: Final = 256
+_NO_PAIRS: Final[Records] = np.zeros(0, dtype=PAIR)
 
 # A standing pair in single precision; ``u_ref`` has the uncertainty of the pairing in it.
 _SINGLE: Final = np.dtype(
@@ -73,6 +74,7 @@ class Keeping(Memory):
         self._totals: dict[str, int] = {}
         self._notes: dict[str, bytes] = {}
         self._compact_at = _COMPACT_FIRST
+        self._packed = Packed(PAIR)  # the first so many of the pairs
         self.dead_letters: list[DeadLetter] = []
         if kept is not None:
             self._load(kept)
@@ -127,12 +129,12 @@ class Keeping(Memory):
 
     def is_grown(self) -> bool:
         """Return whether enough changes came to make :meth:`compact` worth its while."""
-        return self.pairs().size >= self._compact_at
+        return sum(each.size for each in self._made) >= self._compact_at
 
     def compact(self) -> dict[int, int]:
         """Keep what stands only; return how many pairs each series has."""
         standing = in_event_order(self.pairs())
-        self._made = [standing]
+        self._made, self._packed = [standing], Packed(PAIR)
         self._compact_at = max(_COMPACT_FIRST, standing.size + standing.size // 4)
         series, counts = np.unique(standing["series"], return_counts=True)
         return dict(zip(series.tolist(), counts.tolist(), strict=True))
@@ -144,7 +146,7 @@ class Keeping(Memory):
         starts = np.searchsorted(pairs["series"], list(first))
         for start, count in zip(starts.tolist(), first.values(), strict=True):
             gone[start : start + count] = True
-        self._made = [pairs[~gone]]
+        self._made, self._packed = [pairs[~gone]], Packed(PAIR)
 
     # -- as bytes ---------------------------------------------------------------------------
 
@@ -154,19 +156,19 @@ class Keeping(Memory):
         With ``held``, the event time of the oldest reading that is held of each series, pairs of
         older readings are kept in single precision, as windows in single precision have them.
         """
-        pairs = self.pairs()
-        settled = np.zeros(pairs.size, dtype=np.bool_)
-        if held is not None:
-            pairs = in_event_order(pairs)
-            series, number = np.unique(pairs["series"], return_inverse=True)
-            oldest = np.array([held.get(row, np.inf) for row in series.tolist()])
-            settled = pairs["time"] < oldest[number] if pairs.size else settled[:0]
+        packed, settled = self._packed, _NO_PAIRS
+        if held is None:
+            self._pack_new()
+        else:
+            pairs, settled = self._apart(held)
+            packed = Packed(PAIR)
+            packed.add(pairs)
         return Kept(
             series=[
                 (each.row, each.sensor, each.quantity, each.unit, each.since)
                 for each in self._series.values()
             ],
-            pairs=_pack(pairs[~settled]),
+            pairs=packed.dump(),
             observations=self._observations,
             events=self._events,
             collocations=self._collocations,
@@ -175,8 +177,25 @@ class Keeping(Memory):
             totals=self._totals,
             notes=self._notes,
             compact_at=self._compact_at,
-            single=_pack(_as_single(pairs[settled])) if settled.any() else (0, {}),
+            single=_packed_single(settled),
         )
+
+    def _pack_new(self) -> None:
+        """Pack the pairs that came since the last time: the others are packed already."""
+        first, stop = 0, self._packed.count
+        for each in self._made:
+            self._packed.add(each[max(0, stop - first) :])
+            first += each.size
+
+    def _apart(self, held: Mapping[int, float]) -> tuple[Records, Records]:
+        """Return the pairs of readings from ``held`` on, and those of older ones."""
+        pairs = in_event_order(self.pairs())
+        if not pairs.size:
+            return pairs, pairs
+        series, number = np.unique(pairs["series"], return_inverse=True)
+        oldest = np.array([held.get(row, np.inf) for row in series.tolist()])
+        is_settled = pairs["time"] < oldest[number]
+        return pairs[~is_settled], pairs[is_settled]
 
     def _load(self, kept: Kept) -> None:
         self._series = {each[0]: KnownSeries(*each) for each in kept.series}
@@ -212,15 +231,45 @@ def _as_double(single: Records) -> Records:
     return pairs
 
 
-def _pack(pairs: Records) -> tuple[int, dict[str, bytes]]:
-    """Return how many pairs, and their columns: one number where all are the same bits."""
-    columns = {}
-    for name in pairs.dtype.names or ():
-        column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
-        bits = column.view(np.dtype((np.void, column.itemsize)))
-        same = pairs.size > 0 and bool((bits == bits[0]).all())
-        columns[name] = (column[:1] if same else column).tobytes()
-    return pairs.size, columns
+def _packed_single(settled: Records) -> tuple[int, dict[str, bytes]]:
+    """Return standing pairs packed as windows in single precision keep them."""
+    packed = Packed(_SINGLE)
+    packed.add(_as_single(settled))
+    return packed.dump()
+
+
+class Packed:
+    """Pairs by the column, as bytes know them: one number where all are the same bits.
+
+    Pairs are added behind; those that are here need not be looked at again.
+    """
+
+    def __init__(self, kind: np.dtype[Any]) -> None:
+        self._kind: Final = kind
+        self._columns: Final = {name: bytearray() for name in kind.names or ()}
+        self.count = 0
+
+    def add(self, pairs: Records) -> None:
+        """Put pairs behind those that are here."""
+        if not pairs.size:
+            return
+        for name, known in self._columns.items():
+            column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
+            width = column.itemsize
+            if len(known) <= width:
+                bits = column.view(f"u{width}")
+                same = bits[0] if not self.count else np.frombuffer(bytes(known), bits.dtype)[0]
+                if bits[-1] == same and (bits == same).all():
+                    known[:] = same.tobytes()
+                    continue
+                known[:] = known * self.count
+            known.extend(column.tobytes())
+        self.count += pairs.size
+
+    def dump(self) -> tuple[int, dict[str, bytes]]:
+        """Return how many pairs, and their columns; none of it where there are no pairs."""
+        columns = {name: bytes(column) for name, column in self._columns.items()}
+        return self.count, columns if self.count else {}
 
 
 def _unpack(count: int, columns: Mapping[str, bytes], kind: np.dtype[Any]) -> Records:
