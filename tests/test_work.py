@@ -1,4 +1,4 @@
-"""How much work a message is, counted and not timed: calls of functions and of the system.
+"""How much work a message is, counted and not timed: calls of functions, memory, system calls.
 
 A stopwatch on a shared machine would say little; the number of calls is the same every time. Each
 limit is a little above what is needed now, so that a slower way of the data is noticed at once.
@@ -6,12 +6,16 @@ limit is a little above what is needed now, so that a slower way of the data is 
 
 from __future__ import annotations
 
+import gc
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import scipy
@@ -25,6 +29,20 @@ ROOT = Path(__file__).parents[1]
 SENSORS = 50
 MESSAGES = 2000
 NOW = 1_780_000_000.0
+
+
+class Limit(NamedTuple):
+    """What a message or a batch may need at most; a little above what it needs."""
+
+    blocks: float  # of memory that stay, a message
+    peak_bytes: float  # of memory while it is worked on, a message
+    system_calls: int  # a batch
+
+
+LIMITS = {"reading": Limit(6.5, 900.0, 110), "reference": Limit(16.0, 2700.0, 260)}
+# The journal's writes and one fdatasync; memory that is asked for and given back.
+SYSTEM_CALLS = {"pwrite64", "fdatasync", "brk", "mmap", "munmap", "mremap", "madvise", "futex"}
+BEGIN, END = "/the/work/begins", "/the/work/ends"
 
 
 class Fed(BatchClient):
@@ -81,15 +99,19 @@ def calls(work: Callable[[], Any]) -> tuple[int, int]:
     return counts["call"], counts["c_call"]
 
 
-@pytest.fixture
-def parts(tmp_path):
+def assembled(folder: Path) -> Parts:
     settings = Settings.model_validate(
         {
-            "journal": {"path": str(tmp_path / "journal.sqlite")},
+            "journal": {"path": str(folder / "journal.sqlite")},
             "series": {"max_new_per_minute": 1_000_000},
         }
     )
-    made = assemble(settings, NOW)
+    return assemble(settings, NOW)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    made = assembled(tmp_path)
     scipy.special.ndtri(0.5)  # is loaded with a process' first pair
     yield made
     made.journal.close()
@@ -162,6 +184,91 @@ def test_the_calls_a_message_do_not_grow_with_what_waits(parts, waiting):
     python, _ = calls(lambda: take(parts, client, data))
 
     assert python / MESSAGES < 2.5
+
+
+@pytest.fixture
+def warm(parts):
+    """Return the parts and a client that took readings and references of all sensors."""
+    client = Fed()
+    for second in (0, 100, 200):
+        take(parts, client, packets(second))
+        take(parts, client, packets(second, kind="reference"))
+    gc.collect()
+    gc.disable()
+    yield parts, client
+    gc.enable()
+
+
+@pytest.mark.parametrize("kind", [*LIMITS])
+def test_what_a_message_leaves_in_memory_is_a_few_blocks(warm, kind):
+    parts, client = warm
+    take(parts, client, packets(1000))
+    data = packets(2000 if kind == "reading" else 1000, kind=kind)
+
+    before = sys.getallocatedblocks()
+    take(parts, client, data)
+    left = sys.getallocatedblocks() - before
+
+    assert 1.0 < left / MESSAGES < LIMITS[kind].blocks
+
+
+@pytest.mark.parametrize("kind", [*LIMITS])
+def test_the_memory_a_batch_needs_is_bounded(warm, kind):
+    parts, client = warm
+    take(parts, client, packets(1000))
+    data = packets(2000 if kind == "reading" else 1000, kind=kind)
+
+    tracemalloc.start()
+    try:
+        take(parts, client, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert 100.0 < peak / MESSAGES < LIMITS[kind].peak_bytes
+
+
+def batch_by_batch(folder: Path, kind: str) -> None:
+    """Take one batch of a kind between two marks; run under strace by the test below."""
+    parts, client = assembled(folder), Fed()
+    scipy.special.ndtri(0.5)
+    for second in (0, 100, 1000):
+        take(parts, client, packets(second))
+        take(parts, client, packets(0, kind="reference"))
+    data = packets(2000 if kind == "reading" else 1000, kind=kind)
+    gc.disable()
+    os.access(BEGIN, os.F_OK)
+    take(parts, client, data)
+    os.access(END, os.F_OK)
+    parts.journal.close()
+
+
+def traced(folder: Path, script: str) -> list[str]:
+    """Return the names of the system calls that a script makes between its marks."""
+    strace = shutil.which("strace")
+    may = strace and not subprocess.run([strace, "-o", os.devnull, "true"], check=False).returncode
+    if not may:
+        pytest.skip("strace is not there, or may not trace")
+    found = folder / "calls"
+    command = [strace, "-f", "-qq", "-o", str(found), sys.executable, "-c", script]
+    subprocess.run(command, check=True, cwd=ROOT)
+    lines = found.read_text(encoding="ascii").splitlines()
+    first, last = (
+        next(at for at, line in enumerate(lines) if mark in line) for mark in (BEGIN, END)
+    )
+    return [line.split()[1].split("(")[0] for line in lines[first + 1 : last]]
+
+
+@pytest.mark.parametrize("kind", [*LIMITS])
+def test_a_batch_is_one_fdatasync_and_the_writes_of_its_pages(tmp_path, kind):
+    script = "import sys; sys.path[:0] = ['tests']; import pathlib, test_work as work; "
+    script += f"work.batch_by_batch(pathlib.Path({str(tmp_path)!r}), {kind!r})"
+
+    found = traced(tmp_path, script)
+
+    assert set(found) <= SYSTEM_CALLS
+    assert found.count("fdatasync") == 1
+    assert len(found) < LIMITS[kind].system_calls
 
 
 # What only some wish for, or is needed with the first pair, the first page or a request alone.
