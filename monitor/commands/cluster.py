@@ -18,9 +18,8 @@ from monitor.assembly import plan_of
 from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets, settings_hash
 from monitor.decode import DECODERS
 from monitor.engine import results
-from monitor.engine.fleet import Correction, Fleet
+from monitor.engine.fleet import Fleet, Right
 from monitor.engine.log import Appender, MissingLibraryError, properties
-from monitor.engine.references import Name
 from monitor.engine.sink import NOTE, Sink
 from monitor.engine.telemetry import Served
 from monitor.errors import UNAVAILABLE, MonitorError
@@ -33,7 +32,6 @@ _LOOK_SECONDS: Final = 0.5
 _FAILURE_SHOWN: Final = 2000
 
 Said = Sequence[tuple[int, results.Said]]
-Right = dict[Name, Correction]
 
 
 class Frame(Protocol):
@@ -46,6 +44,9 @@ class Frame(Protocol):
 
     def unpersist(self) -> Self:
         """Keep it no longer."""
+
+    def select(self, *columns: str) -> Self:
+        """Return some columns."""
 
     def collect(self) -> list[Any]:
         """Return its rows."""
@@ -138,7 +139,8 @@ def _taking(
         began = time.time()
         frame = frame.persist()
         try:
-            said = [(row["block"], results.load(bytes(row["body"]))) for row in frame.collect()]
+            told = frame.select("block", "body").collect()
+            said = [(row["block"], results.load(bytes(row["body"]))) for row in told]
             right = hand.over(batch, said)
             job.write_table(frame, folder, batch, right)
             letters = [
@@ -197,4 +199,4 @@ class _Batch:
     said: Said
     done: Event = field(default_factory=Event)
     error: MonitorError | None = None
-    right: Right = field(default_factory=dict)
+    right: Right = field(default_factory=lambda: Right({}, {}))

@@ -41,6 +41,25 @@ class Correction(NamedTuple):
     page: bool
 
 
+class Right(NamedTuple):
+    """What is so of the series of a batch where blocks could not know, by (sensor, quantity).
+
+    ``series`` are those that blocks noted, ``suspicion`` what is said of the reference of others.
+    """
+
+    series: dict[Name, Correction]
+    suspicion: dict[Name, str]
+
+    def of(self, line: Line) -> Correction:
+        """Return what is so of one series of the batch."""
+        name = (line.sensor, line.quantity)
+        known = self.series.get(name)
+        if known is None and name in self.suspicion:
+            said = f"{line.sentence} ({self.suspicion[name]})"
+            return Correction([*line.alerts, OF_REFERENCE], said, page=False)
+        return known or Correction(line.alerts, line.sentence, page=False)
+
+
 class _Noted(NamedTuple):
     """What a driver that starts anew wants to know."""
 
@@ -73,17 +92,19 @@ class Fleet:
         self._blocks: Final[dict[int, Summary]] = {}
         self._rows: Final[dict[Name, int]] = {}
         self._stands: Final[list[Stand]] = []
+        self._stirred: list[int] = []
         self._corrected: list[Correction] = []
         self._suspects: list[Found] = []
         self._beyond: dict[str, Bool] = {}
 
     def take(self, said: Sequence[tuple[int, Said]]) -> View:
         """Take what blocks said of one batch; return what is known of all now."""
-        changed, stirred = set(), []
+        changed = set()
+        self._stirred = []
         for block, each in said:
             self._blocks[block] = each.summary
             changed |= self.references.take(block, each.summary.references, each.parts)
-            stirred += [self._note(stand) for stand in each.stands]
+            self._stirred += [self._note(stand) for stand in each.stands]
         self.references.judge(changed)
         self._suspects = self.references.suspects()
         self._beyond = self._thresholds.judge(self._judged())
@@ -93,28 +114,19 @@ class Fleet:
             lambda row: self._stands[row].judgement,
             [
                 Change(row, self._stands[row].changed_at, "", "", "")
-                for row in stirred
+                for row in self._stirred
                 if not np.isnan(self._stands[row].changed_at)
             ],
-            frozenset(row for row in stirred if self._stands[row].taken_back),
+            frozenset(row for row in self._stirred if self._stands[row].taken_back),
         )
 
-    def corrections(self, lines: Sequence[Line]) -> dict[Name, Correction]:
-        """Return what is to be said of some series instead of what their block said."""
-        suspicion = _suspicion(self._suspects)
-        found: dict[Name, Correction] = {}
-        for line in lines:
-            name = (line.sensor, line.quantity)
-            row = self._rows.get(name)
-            if row is not None:
-                right = self._corrected[row]
-            elif name in suspicion:
-                right = self._right(_calm(line), suspicion[name], (), explained=False)
-            else:
-                continue
-            if right.page or (right.alerts, right.sentence) != (line.alerts, line.sentence):
-                found[name] = right
-        return found
+    def right(self) -> Right:
+        """Return what is so of the series of the last batch."""
+        series = {}
+        for row in self._stirred:
+            line, right = self._stands[row].line, self._corrected[row]
+            series[line.sensor, line.quantity] = right
+        return Right(series, _suspicion(self._suspects))
 
     def suspects(self) -> list[Suspect]:
         """Return the references that look wrong."""

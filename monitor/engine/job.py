@@ -30,10 +30,9 @@ from monitor.config import Settings, parse
 from monitor.decode import DECODERS
 from monitor.engine import results
 from monitor.engine.block import Block, Recipe
-from monitor.engine.fleet import Correction
-from monitor.engine.recipes import recipe_of
+from monitor.engine.fleet import Right
+from monitor.engine.recipes import recipe_of, worst_of_a_block
 from monitor.engine.records import unpack
-from monitor.engine.references import Name
 from monitor.engine.results import STATISTICS
 from monitor.engine.source import LogSource
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it, and knows the master
 _STATE: Final = "mark binary, body binary"
-_SAID: Final = "block int, body binary"
+_SAID: Final = "block int, body binary, heard binary"
 _TEXTS: Final = ("sensor", "quantity", "unit", "group", "state", "sentence", "advice")
 _TABLE: Final = pa.schema(
     [
@@ -113,7 +112,7 @@ class BlockProcessor(StatefulProcessor):
         self._text: Final = text
         self._run: Final = run
         self._kept_max: Final = _settings(text).cluster.job.blocks_in_memory
-        self._worst: Final = _settings(text).cluster.job.worst
+        self._worst: Final = worst_of_a_block(_settings(text))
         self._state: Any = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -140,7 +139,8 @@ class BlockProcessor(StatefulProcessor):
         while len(_KEPT) > self._kept_max:
             _KEPT.popitem(last=False)
         said = results.dump(results.said(found, self._worst, len(body)))
-        yield pd.DataFrame({"block": [number], "body": [said]})
+        heard = results.dump(results.heard(found))
+        yield pd.DataFrame({"block": [number], "body": [said], "heard": [heard]})
 
     def close(self) -> None:
         """Nothing is open."""
@@ -189,16 +189,14 @@ def start(
     )
 
 
-def write_table(
-    frame: DataFrame, folder: str, batch: int, right: Mapping[Name, Correction]
-) -> None:
+def write_table(frame: DataFrame, folder: str, batch: int, right: Right) -> None:
     """Write the series that a batch changed, in place of what it wrote before.
 
-    ``right`` is what is so of some of them, by (sensor, quantity), where blocks could not know.
+    ``right`` is what is so of some of them where blocks could not know.
     """
     columns = ", ".join(f"`{field.name}` {_sql(field.type)}" for field in _TABLE)
-    plain = {name: (each.alerts, each.sentence, each.page) for name, each in right.items()}
-    rows = frame.mapInArrow(lambda parts: _rows(parts, plain), columns)
+    heard = frame.select("block", "heard")
+    rows = heard.mapInArrow(lambda parts: _rows(parts, right), columns)
     rows.write.mode("overwrite").parquet(f"{folder}/batch={batch}")
 
 
@@ -220,32 +218,22 @@ def forget_tables(folder: str, seconds: float, now: float | None = None) -> None
                 rmtree(each, ignore_errors=True)
 
 
-def _rows(
-    parts: Iterator[pa.RecordBatch], right: Mapping[Name, tuple[list[str], str, bool]]
-) -> Iterator[pa.RecordBatch]:
+def _rows(parts: Iterator[pa.RecordBatch], right: Right) -> Iterator[pa.RecordBatch]:
     """Unpack what blocks said into the rows of the table."""
     for part in parts:
         for block, body in zip(*(part.column(at).to_pylist() for at in (0, 1)), strict=True):
-            said = results.load(body)
+            said = results.load_heard(body)
             rows = [
                 {
                     "block": block,
                     "time": said.time,
                     **{name: getattr(line, name) for name in _OF_A_LINE},
-                    **_righted(line, right),
+                    **right.of(line)._asdict(),
                     **dict(zip(STATISTICS, line.statistics, strict=True)),
                 }
                 for line in said.lines
             ]
             yield pa.RecordBatch.from_pylist(rows, _TABLE)
-
-
-def _righted(
-    line: results.Line, right: Mapping[Name, tuple[list[str], str, bool]]
-) -> dict[str, Any]:
-    """Return what takes the whole fleet to say of a series."""
-    known = right.get((line.sensor, line.quantity), (line.alerts, line.sentence, False))
-    return dict(zip(("alerts", "sentence", "page"), known, strict=True))
 
 
 def _sql(kind: pa.DataType) -> str:

@@ -24,6 +24,7 @@ from monitor.engine.placing import OwnRouter, block_of
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
 _PENDING_MIN: Final = 10_000
+_WORST_MIN: Final = 4
 
 
 def recipe_of(settings: Settings) -> Recipe:
@@ -72,6 +73,11 @@ def block_plan(settings: Settings) -> Plan:
 def _within(threshold: Threshold) -> Threshold:
     """Return a threshold as a block judges it: of nobody, where it takes the whole fleet."""
     return threshold._replace(sensors=()) if over_fleet([threshold]) else threshold
+
+
+def worst_of_a_block(settings: Settings) -> int:
+    """Return how many calm series a block shows the driver, which shows the worst of all."""
+    return share(settings.cluster.job.worst, settings.cluster.blocks, _WORST_MIN)
 
 
 def share(whole: int, blocks: int, least: int) -> int:

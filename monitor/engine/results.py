@@ -93,11 +93,16 @@ class Summary(msgspec.Struct, array_like=True):
     worst: list[Line]
 
 
-class Said(msgspec.Struct, array_like=True):
-    """What a block says of one batch; ``parts`` are of the references that were met in it."""
+class Heard(msgspec.Struct, array_like=True):
+    """The series of a block that a batch heard or changed: rows of the table."""
 
     time: float
     lines: list[Line]
+
+
+class Said(msgspec.Struct, array_like=True):
+    """What a block tells the driver of one batch; ``parts`` are of the references met in it."""
+
     stands: list[Stand]
     parts: list[Part]
     dead_letters: list[DeadLetter]
@@ -106,15 +111,27 @@ class Said(msgspec.Struct, array_like=True):
 
 dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
 _load: Final = msgspec.msgpack.Decoder(Said).decode
+_load_heard: Final = msgspec.msgpack.Decoder(Heard).decode
 
 
 def load(body: bytes) -> Said:
-    """Return what was dumped."""
+    """Return what was dumped for the driver."""
     return _load(body)
 
 
+def load_heard(body: bytes) -> Heard:
+    """Return what was dumped for the table."""
+    return _load_heard(body)
+
+
+def heard(results: Results) -> Heard:
+    """Return the series that a batch heard or changed."""
+    snapshot = results.snapshot
+    return Heard(snapshot.time, lines(snapshot, results.rows.tolist()))
+
+
 def said(results: Results, worst: int, state_bytes: int) -> Said:
-    """Return what is to be said of a batch; the summary shows the ``worst`` of the calm series."""
+    """Return what the driver is told; the summary shows the ``worst`` of the calm series."""
     snapshot = results.snapshot
     states = np.array(snapshot.states, dtype=object)
     silent = snapshot.withdrawn & (states == "stale")
@@ -133,8 +150,6 @@ def said(results: Results, worst: int, state_bytes: int) -> Said:
         worst=lines(snapshot, order[calm[order]][:worst].tolist()),
     )
     return Said(
-        snapshot.time,
-        lines(snapshot, results.rows.tolist()),
         _stands(results),
         [_part(snapshot, at, known) for at, known in results.references if known is not None],
         results.dead_letters,

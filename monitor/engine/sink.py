@@ -19,8 +19,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from monitor.core.model import PAIR
 from monitor.engine.block import CORRECTIONS, EXPIRED
-from monitor.engine.fleet import Correction, Fleet
-from monitor.engine.references import Name
+from monitor.engine.fleet import Fleet, Right
 from monitor.engine.results import Said
 from monitor.engine.telemetry import counter, gauge
 from monitor.exposition import Exposition
@@ -74,7 +73,7 @@ class Sink:
         self._shown: tuple[list[Metric], bytes] = ([], b"")
         self._show()
 
-    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> dict[Name, Correction]:
+    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> Right:
         """Tell what a batch found; return what is so of its series where blocks could not know.
 
         Raises JournalError; then the batch comes again.
@@ -88,7 +87,7 @@ class Sink:
         self.done.last_batch = batch
         self.done.finished = time.time()
         self._show()
-        return self.fleet.corrections([line for _, each in ordered for line in each.lines])
+        return self.fleet.right()
 
     def suspects(self) -> list[dict[str, Any]]:
         """Return the references that look wrong as rows of their table."""

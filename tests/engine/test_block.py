@@ -17,7 +17,7 @@ from fleet_messages import START, reading, reference, stream
 from monitor.assembly import assemble
 from monitor.config import parse
 from monitor.engine.block import Block, StateError
-from monitor.engine.recipes import recipe_of
+from monitor.engine.recipes import recipe_of, worst_of_a_block
 from monitor.engine.records import Message, pack, unpack
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
@@ -274,6 +274,12 @@ def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_rea
     assert [each.noted for each in reloaded] == [each.noted for each in kept]
     assert [each.changed_at for each in reloaded] == [each.changed_at for each in kept]
     assert any(each.changed_at for each in kept)
+
+
+def test_a_block_shows_few_calm_series_and_all_blocks_together_what_was_asked_for():
+    for blocks, worst, shown in ((1, 100, 100), (8, 100, 50), (1024, 100, 4), (1024, 2, 2)):
+        text = f"cluster: {{blocks: {blocks}, log: {{partitions: 1}}, job: {{worst: {worst}}}}}"
+        assert worst_of_a_block(settings_of(text)) == shown
 
 
 def test_messages_of_a_block_are_packed_and_unpacked():
