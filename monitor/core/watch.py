@@ -109,12 +109,9 @@ class Watch:
                 if root is not None:
                     moved.load(at, root.state)
         if together:
-            changes = grouped(np.concatenate([histories[at] for at in together]))
-            bet_on = [
-                self._bet_on(each.series, each.starts, self._windows.as_kept(each.rows))
-                for each in portions(changes)
-            ]
-            moved.advance(np.array(together), changes.starts, np.concatenate(bet_on))
+            standing = np.concatenate([histories[at] for at in together])
+            _, counts, bet_on, _ = self._taken(standing)
+            moved.advance(np.array(together), np.cumsum(counts) - counts, bet_on)
         for at, row in enumerate(pairs):
             self._roots[row] = Checkpoint(
                 float(last[at]["time"]), int(last[at]["id"]), moved.dump(at)
