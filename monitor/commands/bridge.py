@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
         finally:
             if served is not None:
                 served.close()
-    _log.info("stopped: all that was acknowledged is on the log")
+    count = bridge.passed.messages
+    _log.info("stopped: all that was acknowledged is on the log, %d messages", count)
     return 0
 
 

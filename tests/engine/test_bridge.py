@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,12 @@ from harness.kafka import TestLog, need_log
 from harness.programs import free_port, until, written
 
 from monitor.config import load, parse
+from monitor.engine.block import Block
 from monitor.engine.bridge import Bridge
 from monitor.engine.log import Appender, LogError, MissingLibraryError, Reader, properties
 from monitor.engine.placing import Placing
-from monitor.engine.records import RecordError, load_record
+from monitor.engine.recipes import recipe_of
+from monitor.engine.records import Record, RecordError, load_record
 from monitor.sources.arrivals import Message as Arrived
 from monitor.sources.publish import BrokerPublisher
 
@@ -187,17 +191,38 @@ class Bridges:
 
 def on_log(settings: Path) -> list[bytes]:
     """Return the payloads of all records on the log."""
+    return [record.message.payload for record in records(settings)]
+
+
+def records(settings: Path) -> list[Record]:
+    """Return all records on the log."""
     loaded = load(settings)
     reader = Reader(properties(loaded), loaded.cluster.log.topic, loaded.cluster.log.partitions)
     try:
         begins, ends = reader.begins(), reader.ends()
         return [
-            load_record(body).message.payload
+            load_record(body)
             for partition in ends
             for body in reader.read(partition, begins[partition], ends[partition])
         ]
     finally:
         reader.close()
+
+
+def counted(settings: Path, mark: str) -> Counter[str]:
+    """Return what blocks count of the messages with a mark, each block in two batches."""
+    recipe, waiting = recipe_of(load(settings)), defaultdict(list)
+    for record in records(settings):
+        if f"/{mark}" in record.message.topic:
+            (block,) = record.blocks
+            waiting[block].append(record.message)
+    found: Counter[str] = Counter()
+    for number, messages in waiting.items():
+        block, half = Block(recipe, None, number), len(messages) // 2
+        block.apply(messages[:half])
+        block = Block(recipe, block.dump(), number)
+        found.update(block.apply(messages[half:]).totals)
+    return found
 
 
 def said(mark: str, count: int) -> list[tuple[str, bytes]]:
@@ -234,6 +259,31 @@ def test_killed_bridges_lose_nothing_that_the_broker_took(tmp_path, broker, log,
         assert "monitor_bridge_messages_total" in page
 
     assert bridges.stop() == [0] * len(names)
+    totals = counted(bridges.settings, f"k{share}-")
+    assert totals["committed"] == len(sent)
+    assert totals["received"] == totals["committed"] + totals["duplicate"]
+
+
+def test_two_bridges_side_by_side_each_pass_on_a_part(tmp_path, broker, log):
+    bridges = Bridges(tmp_path, broker.port, log.port, "both")
+    bridges.start("1")
+    bridges.start("2")
+    sent = said("both-", 500)
+    with BrokerPublisher("127.0.0.1", broker.port, client_id="both") as out:
+        for topic, payload in sent:
+            out.publish(topic, payload)
+        out.flush()
+    wanted = {payload for _, payload in sent}
+    until("all is on the log", lambda: wanted <= set(on_log(bridges.settings)), 40.0)
+
+    assert bridges.stop() == [0, 0]
+    passed = [record for record in records(bridges.settings) if "/both-" in record.message.topic]
+    assert len(passed) == len(sent)
+    assert counted(bridges.settings, "both-")["committed"] == len(sent)
+    for name in ("1", "2"):
+        text = (tmp_path / f"bridge-{name}.log").read_text(encoding="utf-8")
+        (count,) = re.findall(r"on the log, (\d+) messages", text)
+        assert 0 < int(count) < len(sent)
 
 
 def test_while_the_log_is_away_the_broker_keeps_what_came(tmp_path, broker):
