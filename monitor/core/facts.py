@@ -78,7 +78,8 @@ class Facts:
         self._last_pair = np.full(capacity, np.nan)
         self._last_reading = np.full(capacity, np.nan)
         self._heard = np.full(capacity, -np.inf)
-        self._recent_z: Any = np.full((capacity, RECENT), np.nan, dtype=np.float32)
+        # Zeros take no memory; a series is looked at before it is shown.
+        self._recent_z: Any = np.zeros((capacity, RECENT), dtype=np.float32)
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
         self._looked_at = 0
         self._shown: Shown | None = None

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
-# thirty-second of it, sixteen at most.
+# fortieth of it, sixteen at most.
 _SPARE_MAX: Final = 16
 
 History = Callable[[int], Records]
@@ -56,7 +56,7 @@ class Changes(NamedTuple):
 
 def spare_of(size: int) -> int:
     """Return how many pairs a ring keeps beyond a window of ``size``."""
-    return min(_SPARE_MAX, size // 32)
+    return min(_SPARE_MAX, size // 40)
 
 
 def _nothing(newer: Records) -> None:
@@ -145,8 +145,9 @@ class Windows:
     def begin_epoch(self, series: int, time: float) -> None:
         """Cut the window of a series: only pairs from ``time`` on belong to it."""
         self._epoch[series] = time
-        rows = self.rows(series)
-        self._write(series, rows[rows["time"] >= time])
+        if self._count[series]:
+            rows = self.rows(series)
+            self._write(series, rows[rows["time"] >= time])
 
     def epoch(self, series: int) -> float:
         """Return the time from which on pairs count, -inf if there was no event."""

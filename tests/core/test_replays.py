@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,28 @@ def test_a_replay_looks_back_no_further_than_it_may():
     only.advance(ONE, ONE, new)
 
     assert few.evidence(ONE) < 1e-3 * every.evidence(ONE)
+
+
+def test_more_series_copy_nothing_of_those_that_are_there():
+    def most_allocated(there: int) -> int:
+        """Return the most memory that pairs of ten new series take while they are applied."""
+        plan = Plan(
+            lambda _s, _q: SeriesRules(window_pairs=REPLAY),
+            limits=Limits(30_000, 100_000),
+            window_pairs_max=REPLAY,
+            replay_pairs=REPLAY,
+        )
+        network = Network(plan, Memory())
+        for row in range(there + 10):
+            network.registry.add(f"s{row}", "mass")
+        pairs = np.resize(pairs_of_many()[:1], there + 10)
+        pairs["series"] = pairs["id"] = np.arange(there + 10)
+        network.apply(pairs[:10])
+        network.apply(pairs[10:there])
+        tracemalloc.start()
+        network.apply(pairs[there:])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert most_allocated(20_000) < 1.2 * most_allocated(20) + 1000
