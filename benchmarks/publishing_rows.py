@@ -5,7 +5,6 @@ A fleet of 26 000 series is a page of 10^6 samples.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,11 +23,11 @@ from rows import Goal, Line, in_turn, line
 
 from monitor.assembly import assemble
 from monitor.config import Settings
-from monitor.core.network import KnownSeries
+from monitor.core.network import KnownSeries, Network
 from monitor.core.snapshot import Snapshot
 from monitor.exposition import Exposition
 from monitor.memory import settle
-from monitor.publishing import Publisher
+from monitor.publishing import Connection, Publisher
 from monitor.web.page import Page
 from monitor.web.service import Service
 
@@ -161,24 +160,44 @@ def stall() -> list[Line]:
         settle()
         fetch = f"curl -s --compressed {service.url}/metrics -o /dev/null"
         scraper = subprocess.Popen(["bash", "-c", f"while {fetch}; do sleep 5; done"])
-        waits, work = [], []
-        for step in range(STEPS):
-            began, used = time.perf_counter(), time.thread_time()
-            parts.network.apply(source.batch(PAIRS_A_STEP))
-            if step % STEPS_A_PUBLISH == STEPS_A_PUBLISH - 1:
-                publisher.publish(START, connection)
-                work.append(time.thread_time() - used)
-            waits.append(time.perf_counter() - began)
-            time.sleep(STEP_SECONDS)
+        waits, work = _taken_and_published(parts.network, source, publisher, connection)
         scraper.kill()
         scraper.wait()
         publisher.close()
         service.stop()
         parts.journal.close()
     p99 = float(np.quantile(waits, 0.99))
-    why = f"published whole on the data's thread: {statistics.median(work):.2f} s of CPU a time"
+    why = f"steps of some milliseconds between two batches; {work:.2f} s of CPU a publication"
     goal = Goal(
         "longest wait of the data in 100 (p99), 100 000 series, 2000 pairs a second, scraped",
         "the goal", 1, None, why,
     )  # fmt: skip
     return [Line(goal, f"{1e3 * p99:.0f} ms", "50 ms", 0.05 / p99)]
+
+
+def _taken_and_published(
+    network: Network, source: Source, publisher: Publisher, connection: Connection
+) -> tuple[list[float], float]:
+    """Work as the daemon does; return how long each batch waited, and CPU a publication.
+
+    A batch is due every so often, whatever keeps the thread busy then; it waits until it is in the
+    windows and the detector.
+    """
+    waits: list[float] = []
+    cpu = 0.0
+    began = time.perf_counter()
+    while len(waits) < STEPS:
+        now, used = time.perf_counter(), time.thread_time()
+        due = began + len(waits) * STEP_SECONDS
+        if now >= due:
+            network.apply(source.batch(PAIRS_A_STEP))
+            waits.append(time.perf_counter() - due)
+            if len(waits) % STEPS_A_PUBLISH == 0 and not publisher.is_busy:
+                publisher.begin(START, connection)
+        elif publisher.is_busy:
+            publisher.work(0.01)
+            cpu += time.thread_time() - used
+        else:
+            time.sleep(due - now)
+    print(f"  waits {1e3 * np.quantile(waits, [0.5, 0.9, 0.99, 1.0])} ms", file=sys.stderr)
+    return waits, cpu / (STEPS / STEPS_A_PUBLISH)

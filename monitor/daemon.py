@@ -1,7 +1,8 @@
 """The daemon: start, work, stop. One thread owns socket, journal and memory.
 
 Rules of this file: nothing is acknowledged before it is durable; HTTP and sinks only ever read
-published pages; every wait is bounded, so that a signal ends the work within seconds.
+published pages; publishing takes turns with reading; every wait is bounded, so that a signal ends
+the work within seconds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from monitor.sources.mqtt import Message
 _log: Final = logging.getLogger("monitor")
 
 _RECEIVE_SECONDS: Final = 0.25
+_PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
 _HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
 
@@ -90,7 +92,7 @@ class Daemon:
         _log.info("stopped: all that was acknowledged is in the journal")
 
     def _work(self) -> None:
-        messages = self._source.receive(_RECEIVE_SECONDS)
+        messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
         if messages:
             batch = self._parts.intake.prepare(messages, self._clock())
             if self._commit(batch):
@@ -99,12 +101,13 @@ class Daemon:
             self.orders.renew = False
             self._is_renewed = self._publisher.reload_successful = self._renew()
         now = self._monotonic()
-        if now >= self._publish_due:
-            self._publish()
+        if now >= self._publish_due and not self._publisher.is_busy:
+            self._publisher.begin(self._clock(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
+        self._publisher.work(_PUBLISH_SECONDS)
         self._supervisor.alive(self._source.status)
         self._publisher.answer(self._clock())
-        if now >= self._housekeeping_due:
+        if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
 

@@ -140,9 +140,7 @@ def _work(now: Figures) -> Iterator[Metric]:
         "0 while the journal takes nothing, and nothing is acknowledged.",
         float(now.journal_writable),
     )
-    yield _gauge(
-        "publish_seconds", "How long the last round of publishing took.", now.publish_seconds
-    )
+    yield _gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
     yield _gauge(
         "config_last_reload_successful",
         "1 if the settings last read are in force.",

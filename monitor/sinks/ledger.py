@@ -18,7 +18,7 @@ import numpy as np
 from monitor.core.judgements import Judgement
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey
-from monitor.core.snapshot import Snapshot
+from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.watch import Change
 from monitor.transition import FIRING, PENDING, Transition, finite, name_of
 
@@ -77,7 +77,6 @@ class Ledger:
 
     def __init__(self, standing: Iterable[Transition] = (), last: int = 0) -> None:
         self._standing: Final[dict[SeriesKey, dict[str, Transition]]] = {}
-        self._rows: dict[SeriesKey, int] = {}
         self._seen = self._looked_at = _Seen()
         self.last = last
         for each in standing:
@@ -91,9 +90,6 @@ class Ledger:
     def differences(self, view: View) -> list[Transition]:
         """Return what is to be told now; it counts as told only once :meth:`take` has it."""
         now = view.snapshot
-        if len(self._rows) != len(now.names):
-            names = enumerate(now.names)
-            self._rows = {SeriesKey(name.sensor, name.quantity): row for row, name in names}
         self._looked_at = _Seen(now.states, now.alerts, now.gone)
         others = self._looked_at.others(self._seen).nonzero()[0]
         active: dict[int, list[str]] = {}
@@ -101,11 +97,10 @@ class Ledger:
             for row in others[of[others]].tolist() if alert != OF_REFERENCE else ():
                 active.setdefault(row, []).append(alert)
         pending = {row for row in others.tolist() if now.states[row] == PENDING}
-        known = {self._rows[key] for key in self._standing if key in self._rows}
+        known = {row for row in others.tolist() if self._told(now.names[row])}
         scribe = _Scribe(view, self.last)
-        for row in sorted(active.keys() | pending | known.intersection(others.tolist())):
-            name = now.names[row]
-            told = self._standing.get(SeriesKey(name.sensor, name.quantity), {})
+        for row in sorted(active.keys() | pending | known):
+            told = self._told(now.names[row])
             own = {alert: of for alert, of in told.items() if alert != OF_REFERENCE}
             scribe.compare(row, own, active.get(row, []), is_pending=row in pending)
         scribe.compare_references(
@@ -116,6 +111,10 @@ class Ledger:
             }
         )
         return scribe.found
+
+    def _told(self, name: SeriesName) -> Mapping[str, Transition]:
+        """Return what stands of one series, by alert."""
+        return self._standing.get(SeriesKey(name.sensor, name.quantity), {})
 
     def take(self, found: Iterable[Transition]) -> None:
         """Count ``found`` as told, and what was looked at as seen."""

@@ -68,6 +68,13 @@ async def contenders(service: Service, contest: Contest) -> Contenders:
     return await _granted(service, lambda page: page.contenders.get(contest))
 
 
+async def doctor(service: Service) -> Mapping[str, Any]:
+    """Return the doctor's report; raises HTTPException if it is not made in time."""
+    published(service)
+    service.wishes.want_doctor()
+    return await _granted(service, lambda page: page.doctor or None)
+
+
 async def opponents(service: Service, quantity: str, a: str, b: str) -> Contenders:
     """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
 

@@ -244,7 +244,7 @@ def _add_troubles(router: APIRouter, service: Service) -> None:
     @router.get("/doctor", responses=described(schema.Doctor))
     async def doctor(request: Request) -> Response:
         """Why there are no pairs: what came, what was refused, what waits."""
-        return document(request, published(service).doctor)
+        return document(request, await answers.doctor(service))
 
     @router.get("/settings", responses=described(schema.SettingsInForce))
     async def settings(request: Request) -> Response:

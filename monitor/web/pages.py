@@ -250,7 +250,7 @@ def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> No
         page = service.page()
         values: dict[str, Any] = {
             "here": "/doctor",
-            "doctor": {} if page is None else page.doctor,
+            "doctor": {} if page is None else await answers.doctor(service),
             "letters": _letters(service, ""),
             "time": None if page is None else page.snapshot.time,
         }

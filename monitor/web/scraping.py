@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator
 from typing import Final, NamedTuple
 
 from fastapi.responses import StreamingResponse
@@ -19,18 +19,17 @@ from monitor.telemetry import Figures, Telemetry
 from monitor.web.page import Page
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_SENT_BYTES: Final = 1 << 17
+_PORTION_BYTES: Final = 1 << 17
 _LEVEL: Final = 1
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 class _Written(NamedTuple):
-    """The text of one publication, in parts; ``packed`` once somebody wanted it so."""
+    """The text of one publication, in portions."""
 
     snapshot: Snapshot | None = None
     figures: Figures | None = None
-    parts: tuple[bytes, ...] = ()
-    packed: tuple[bytes, ...] = ()
+    portions: tuple[bytes, ...] = ()
 
     def is_of(self, page: Page) -> bool:
         """Return whether it is the text of a page."""
@@ -45,56 +44,50 @@ class Scraping:
         self._figures = Figures()
         self._telemetry: Final = Telemetry(lambda: self._figures)
         self._turn: Final = asyncio.Lock()
-        self._written = _Written()
+        self._plain = self._packed = _Written()
 
     async def answer(self, page: Page, *, packed: bool) -> StreamingResponse:
         """Return the metrics of ``page``, packed with gzip if the reader takes that."""
         async with self._turn:
-            if not self._written.is_of(page):
-                self._written = await self._write(page)
-            if packed and not self._written.packed:
-                self._written = self._written._replace(packed=await _pack(self._written.parts))
-            written = self._written
-        parts = written.packed if packed else written.parts
-        headers = {"Content-Length": str(sum(map(len, parts)))}
+            if packed and not self._packed.is_of(page):
+                portions = [each async for each in _pack(self._portions(page))]
+                self._packed = _Written(page.snapshot, page.figures, tuple(portions))
+            if not packed and not self._plain.is_of(page):
+                portions = [each async for each in self._portions(page)]
+                self._plain = _Written(page.snapshot, page.figures, tuple(portions))
+            written = self._packed if packed else self._plain
+        headers = {"Content-Length": str(sum(map(len, written.portions)))}
         if packed:
             headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return StreamingResponse(_sent(parts), headers=headers, media_type=METRICS_TYPE)
+        return StreamingResponse(_sent(written), headers=headers, media_type=METRICS_TYPE)
 
-    async def _write(self, page: Page) -> _Written:
-        parts: list[bytes] = []
-        for some in self._exposition.parts(page.snapshot):
-            parts += some
+    async def _portions(self, page: Page) -> AsyncIterator[bytes]:
+        """Yield the text; between the pieces of work others get their turn."""
+        some: list[bytes] = []
+        size = 0
+        for part in self._exposition.parts(page.snapshot):
+            for lines in part:
+                some.append(lines)
+                size += len(lines)
+                if size >= _PORTION_BYTES:
+                    yield b"".join(some)
+                    some.clear()
+                    size = 0
             await asyncio.sleep(0)
         if page.figures is not None:
             self._figures = page.figures
-            parts.append(self._telemetry.render())
-        return _Written(page.snapshot, page.figures, tuple(parts))
+            some.append(self._telemetry.render())
+        yield b"".join(some)
 
 
-async def _pack(parts: Iterable[bytes]) -> tuple[bytes, ...]:
+async def _pack(portions: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    packed: list[bytes] = []
-    for some in _joined(parts):
-        packed.append(packer.compress(some))
+    async for portion in portions:
+        yield packer.compress(portion)
         await asyncio.sleep(0)
-    return (*filter(None, packed), packer.flush())
+    yield packer.flush()
 
 
-async def _sent(parts: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for some in _joined(parts):
-        yield some
-
-
-def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield ``parts`` in order, so many together that sending them is worth a call."""
-    some: list[bytes] = []
-    size = 0
-    for part in parts:
-        some.append(part)
-        size += len(part)
-        if size >= _SENT_BYTES:
-            yield b"".join(some)
-            some.clear()
-            size = 0
-    yield b"".join(some)
+async def _sent(written: _Written) -> AsyncIterator[bytes]:
+    for portion in filter(None, written.portions):
+        yield portion

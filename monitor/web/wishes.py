@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Wishes:
-    """The series, the occasions (keys) and the rankings that somebody wants to see in full."""
+    """The series, the occasions (keys), rankings and the report that somebody wants to see."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic: Final = monotonic
@@ -31,6 +31,7 @@ class Wishes:
         self._series: dict[SeriesKey, float] = {}
         self._occasions: dict[str, float] = {}
         self._contests: dict[Contest, float] = {}
+        self._doctor: dict[str, float] = {}
 
     def want_series(self, key: SeriesKey) -> None:
         """Note that somebody looks at a series."""
@@ -44,6 +45,10 @@ class Wishes:
         """Note that somebody looks at a ranking."""
         self._note(self._contests, contest, CONTESTS_MAX)
 
+    def want_doctor(self) -> None:
+        """Note that somebody reads the doctor's report."""
+        self._note(self._doctor, "", 1)
+
     def series(self) -> list[SeriesKey]:
         """Return the series that are looked at."""
         return self._standing(self._series)
@@ -55,6 +60,10 @@ class Wishes:
     def contests(self) -> list[Contest]:
         """Return the rankings that are looked at."""
         return self._standing(self._contests)
+
+    def doctor(self) -> bool:
+        """Return whether somebody reads the doctor's report."""
+        return bool(self._standing(self._doctor))
 
     def _note(self, wishes: dict[T, float], key: T, most: int) -> None:
         with self._lock:

@@ -64,9 +64,16 @@ class Publisher:
         self._clocks = clocks
         self.at: list[float] = []
 
-    def publish(self, _now: float, _source: object, _trouble: str = "") -> None:
+    is_busy = False
+
+    def begin(self, _now: float, _source: object, _trouble: str = "") -> None:
         """Note the even clock."""
         self.at.append(self._clocks.even)
+
+    publish = begin
+
+    def work(self, _seconds: float) -> None:
+        """Publish nothing."""
 
     def answer(self, _now: float) -> None:
         """Nobody asks."""

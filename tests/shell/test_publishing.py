@@ -1,0 +1,174 @@
+"""Publishing takes turns with the data, and costs what is asked for."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from monitor import publishing
+from monitor.assembly import assemble
+from monitor.config import Settings
+from monitor.daemon import Daemon
+from monitor.exposition import Exposition
+from monitor.publishing import Publisher
+from monitor.sources.mqtt import Message
+from monitor.web.page import Page
+from monitor.web.wishes import Wishes
+
+NOW = 1_780_000_000.0
+CONNECTED = {
+    "connected": True, "status": "", "sessions_lost": 0, "reconnects": 0,
+    "stale_acknowledgements": 0, "last_message": {}, "tls_not_after": None,
+}  # fmt: skip
+
+
+class Screen:
+    def __init__(self) -> None:
+        self.wishes = Wishes(lambda: 0.0)
+        self.pages: list[Page] = []
+
+    def publish(self, page: Page) -> None:
+        self.pages.append(page)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    settings = {
+        "journal": {"path": str(tmp_path / "journal.sqlite")},
+        "series": {"max_new_per_minute": 1_000_000},
+    }
+    made = assemble(Settings.model_validate(settings), NOW)
+    yield made
+    made.journal.close()
+
+
+def said(second: int, sensors: int, payload: bytes = b"") -> list[Message]:
+    time = datetime.fromtimestamp(NOW - 1000.0 + second, UTC).isoformat()
+    body = json.dumps({"time": time, "value": 5.0, "u": 1.0}).encode()
+    return [
+        Message(f"monitor/s{at}/mass/{kind}", payload or body, 0, b"", 0)
+        for at in range(sensors)
+        for kind in ("reading", "reference")
+    ]
+
+
+def take(parts, messages: list[Message]) -> None:
+    parts.intake.commit(parts.intake.prepare(messages, NOW))
+
+
+def test_a_publication_goes_on_step_by_step_and_messages_come_between(parts):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    take(parts, said(0, 600))
+    publisher.begin(NOW, connection)
+    steps = 0
+    while publisher.is_busy:
+        publisher.work(0.0)
+        steps += 1
+        take(parts, said(steps, 3))
+
+    (page,) = screen.pages
+    assert steps > 8
+    assert page.snapshot.time == NOW
+    assert page.snapshot.window_pairs[3:].tolist() == [1] * 597
+    assert page.snapshot.window_pairs.sum() < 600 + 3 * steps
+    publisher.work(0.0)
+    assert len(screen.pages) == 1
+
+    publisher.publish(NOW + 1.0, connection)
+    assert screen.pages[-1].snapshot.window_pairs.sum() == 600 + 3 * steps
+
+
+def test_to_publish_at_once_ends_what_is_under_way_and_says_the_newest(parts):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    take(parts, said(0, 300))
+    publisher.begin(NOW, connection)
+    publisher.work(0.0)
+    take(parts, said(1, 300))
+    publisher.publish(NOW + 1.0, connection, "the journal is full")
+
+    assert not publisher.is_busy
+    assert [page.not_ready for page in screen.pages] == ["", "the journal is full"]
+    assert screen.pages[-1].snapshot.window_pairs.tolist() == [2] * 300
+
+
+def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
+    """No text of metrics, no report of the doctor; dead letters are read where there are new."""
+    asked: list[str] = []
+    letters = parts.journal.dead_letters
+    parts.journal.dead_letters = lambda limit: (asked.append("letters"), letters(limit))[1]
+    report = publishing.report
+    monkeypatch.setattr(
+        publishing, "report", lambda *those: (asked.append("doctor"), report(*those))[1]
+    )
+    monkeypatch.setattr(Exposition, "parts", lambda *_: asked.append("metrics"))
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    for second in range(3):
+        take(parts, said(second, 2))
+        publisher.publish(NOW, connection)
+    assert asked == ["letters"]
+
+    take(parts, said(0, 1, b"no JSON"))
+    publisher.publish(NOW, connection)
+    assert asked == ["letters", "letters"]
+    assert [each.reason for each in screen.pages[-1].dead_letters] == ["bad_payload"] * 2
+
+    screen.wishes.want_doctor()
+    publisher.answer(NOW)
+    publisher.publish(NOW, connection)
+    assert asked.count("doctor") == 1
+    assert screen.pages[-1].doctor["received"] == 14
+
+
+class Crowd:
+    """A source that always has messages; it notes how long it may wait for them."""
+
+    def __init__(self, batches: int) -> None:
+        vars(self).update(CONNECTED)
+        self.left = batches
+        self.timeouts: list[float] = []
+        self.daemon: Daemon | None = None
+
+    def receive(self, timeout: float) -> list[Message]:
+        assert self.daemon is not None
+        self.timeouts.append(timeout)
+        self.left -= 1
+        if not self.left:
+            self.daemon.stop()
+        return said(len(self.timeouts), 3 if len(self.timeouts) > 1 else 600)
+
+    def acknowledge(self, messages: list[Message]) -> int:
+        return len(messages)
+
+    def close(self) -> None:
+        self.connected = False
+
+
+def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothing_to_do(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("monitor.daemon._PUBLISH_SECONDS", 0.0)
+    path = tmp_path / "journal.sqlite"
+    settings = {
+        "journal": {"path": str(path)},
+        "series": {"max_new_per_minute": 1_000_000},
+        "publish": {"interval_seconds": 3600},
+    }
+    parts = assemble(Settings.model_validate(settings), NOW)
+    source, screen = Crowd(40), Screen()
+    source.daemon = daemon = Daemon(parts, source, Publisher(parts, screen), clock=lambda: NOW)
+    daemon.run()
+
+    busy = source.timeouts.count(0.0)
+    assert 8 < busy < 39
+    assert source.timeouts[0] > 0.0
+    assert source.timeouts[-1] > 0.0
+    assert len(screen.pages) == 2  # the first, and the last at the end
+    assert (
+        screen.pages[-1].snapshot.window_pairs.sum() == 600 + 38 * 3
+    )  # it stopped with the last batch in hand
