@@ -1,9 +1,10 @@
 """How the cluster grows: what a message, a batch and a byte of state cost from 2000 sensors on.
 
 Blocks are alone in what they know, so a fleet grows by more of them. For each size of it every
-block takes its batches and is dumped; the states of the fleet are kept as bytes, and the driver
-takes what every block says. Processor time of this process; the rest is arithmetic,
-printed with the numbers it is made of. Run: python benchmarks/cluster_growth.py [--sizes 2000 ...]
+block takes a batch of 12 messages a sensor and is dumped; the states of the fleet are kept as
+bytes, and the driver takes what every block says. Processor time of this process; the rest is
+arithmetic, printed with the numbers it is made of.
+Run: python benchmarks/cluster_growth.py [--sizes 2000 ...] [--window 100]
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ from monitor.engine.records import Message, pack, unpack
 
 START = 1_767_225_600
 A_BLOCK = 64
-A_SENSOR = 12  # messages a batch: six readings, each with its reference
-BATCHES = 2  # the last of them is measured
+EVENTS = 6  # of each sensor in a batch: a reading with its reference each
 APART = 10.0
 WORST = 4  # calm series that a block shows
 SETTINGS = """
@@ -61,10 +61,10 @@ class Figures(NamedTuple):
         return 1e6 * (self.apply + self.dump + self.say) / self.messages
 
 
-def batch(block: int, number: int, sensors: int) -> Iterator[Message]:
+def batch(block: int, events: range, sensors: int) -> Iterator[Message]:
     """Yield one batch of one block; a sensor in fifty is off."""
-    chance = np.random.default_rng((block, number))
-    for event in range(number * A_SENSOR // 2, (number + 1) * A_SENSOR // 2):
+    chance = np.random.default_rng((block, events.start))
+    for event in events:
         seconds = START + event * APART
         stamp = datetime.fromtimestamp(seconds, UTC).isoformat()
         truths = chance.uniform(400.0, 600.0, sensors).tolist()
@@ -94,7 +94,7 @@ def measured(sensors: int, window: int) -> Figures:
     for number in range(blocks):
         size = min(A_BLOCK, sensors - number * A_BLOCK)
         body = one(recipe, number, size, spent)
-        messages += size * A_SENSOR
+        messages += 2 * size * EVENTS
         states.append(body.state)
         state, said = state + len(body.state), said + len(body.said)
         everything.append((number, results.load(body.said)))
@@ -115,11 +115,10 @@ class Body(NamedTuple):
 
 
 def one(recipe: Recipe, number: int, size: int, spent: dict[str, float]) -> Body:
-    """Return a block after its batches; time is counted for the last of them."""
+    """Return a block that has its series, after one batch more, which is what is measured."""
     block = Block(recipe, None, number)
-    for at in range(BATCHES - 1):
-        block.apply([*batch(number, at, size)])
-    packed, before = pack(batch(number, BATCHES - 1, size)), block.dump()
+    block.apply([*batch(number, range(1), size)])
+    packed, before = pack(batch(number, range(1, 1 + EVENTS), size)), block.dump()
 
     def on(name: str, began: float) -> float:
         now = time.process_time()
@@ -146,9 +145,9 @@ def full(window: int) -> tuple[int, int]:
         text = SETTINGS.format(window=window, blocks=1, history=max(64, window), most=A_BLOCK)
         recipe = recipe_of(parse(text.replace("single", precision).encode(), "benchmark"))
         block, sizes = Block(recipe), []
-        for number in range(3 * window // (A_SENSOR // 2)):
-            block.apply([*batch(0, number, A_BLOCK)])
-            if number * A_SENSOR // 2 > 2 * window:
+        for first in range(0, 3 * window, EVENTS):
+            block.apply([*batch(0, range(first, first + EVENTS), A_BLOCK)])
+            if first > 2 * window:
                 sizes.append(len(block.dump()))
         found.append(int(np.mean(sizes)) // A_BLOCK)
     return found[0], found[1]
