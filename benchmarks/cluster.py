@@ -26,6 +26,7 @@ from monitor.engine.placing import Placing
 from monitor.engine.recipes import recipe_of
 from monitor.engine.records import Message, dump_record, load_record, pack, unpack
 from monitor.intake import Intake
+from monitor.memory import settle
 
 START = 1_767_225_600
 A_BLOCK = 64
@@ -188,6 +189,7 @@ def main() -> None:
     if options.growth:
         grown()
         sys.exit()
+    settle()  # as a daemon does, and a worker
     for a_sensor, warm, measured in ((300, 2, 1), (12, 44, 4)):
         title = f"{options.sensors} sensors, {a_sensor} messages a sensor and batch, us a message"
         shown(title, compared(options.sensors, a_sensor, warm, measured))

@@ -7,6 +7,8 @@ written it since. A batch that runs twice gives the same results, overwritten by
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import sys
 import time
@@ -35,12 +37,15 @@ from monitor.engine.recipes import recipe_of, worst_of_a_block
 from monitor.engine.records import unpack
 from monitor.engine.results import STATISTICS
 from monitor.engine.source import LogSource
+from monitor.memory import settle
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it, and knows the master
 _STATE: Final = "mark binary, body binary"
+_MARK: Final = "mark binary"
+_REST_BLOCKS: Final = 200  # so many blocks are worked on between two looks at all memory
 _SAID: Final = "block int, body binary, heard binary"
 _TEXTS: Final = ("sensor", "quantity", "unit", "group", "state", "sentence", "advice")
 _TABLE: Final = pa.schema(
@@ -102,6 +107,7 @@ _OPTIONS: Final = {
 
 # Blocks that this worker has made, the newest last: (run, block) -> (mark, block).
 _KEPT: Final[OrderedDict[tuple[str, int], tuple[bytes, Block]]] = OrderedDict()
+_WORKED: Final = itertools.count(1)
 _RECIPES: Final[dict[str, Recipe]] = {}
 
 
@@ -114,10 +120,12 @@ class BlockProcessor(StatefulProcessor):
         self._kept_max: Final = _settings(text).cluster.job.blocks_in_memory
         self._worst: Final = worst_of_a_block(_settings(text))
         self._state: Any = None
+        self._mark: Any = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state."""
+        """Name the state, and its mark: to look at that costs little."""
         self._state = handle.getValueState("block", _STATE)
+        self._mark = handle.getValueState("mark", _MARK)
 
     def handleInputRows(  # noqa: N802 - Spark's name
         self,
@@ -135,9 +143,11 @@ class BlockProcessor(StatefulProcessor):
         found = block.apply(messages)
         mark, body = uuid.uuid4().bytes, block.dump()
         self._state.update((mark, body))
+        self._mark.update((mark,))
         _KEPT[self._run, number] = mark, block
         while len(_KEPT) > self._kept_max:
             _KEPT.popitem(last=False)
+        _rest()
         said = results.dump(results.said(found, self._worst, len(body)))
         heard = results.dump(results.heard(found))
         yield pd.DataFrame({"block": [number], "body": [said], "heard": [heard]})
@@ -147,14 +157,19 @@ class BlockProcessor(StatefulProcessor):
 
     def _block(self, number: int) -> Block:
         """Return the block as the state says it is."""
-        kept = _KEPT.pop((self._run, number), None)
-        recipe = _recipe(self._text)
-        if not self._state.exists():
-            return Block(recipe, None, number)
-        mark, body = self._state.get()
-        if kept is not None and kept[0] == bytes(mark):
+        kept, mark = _KEPT.pop((self._run, number), None), self._mark.get()
+        if kept is not None and mark is not None and kept[0] == bytes(mark[0]):
             return kept[1]
-        return Block(recipe, bytes(body), number)
+        state = self._state.get()
+        return Block(_recipe(self._text), None if state is None else bytes(state[1]), number)
+
+
+def _rest() -> None:
+    """Leave blocks out of the collector's rounds: a worker makes one after each of its tasks."""
+    if next(_WORKED) % _REST_BLOCKS:
+        gc.freeze()
+    else:
+        settle()  # looks at all of it: blocks that are no longer kept may be in cycles
 
 
 def session(settings: Settings, options: dict[str, str] | None = None) -> SparkSession:

@@ -3,6 +3,8 @@
 from pyspark import daemon
 
 import monitor.engine.job  # noqa: F401 - workers find it there
+from monitor.memory import settle
 
 if __name__ == "__main__":
+    settle()
     daemon.manager()
