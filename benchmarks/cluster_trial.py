@@ -269,7 +269,13 @@ class Trial:
     def recovered(self, what: str) -> float:
         """Return the seconds until the batch that is under way, or else the next, is done."""
         done = self.batches("commits")
-        return waited(what, lambda: self.batches("commits") > done)
+
+        def over() -> bool:
+            if self.running["cluster"].poll() is not None:
+                raise TimeoutError(f"{what}: the driver has ended")
+            return self.batches("commits") > done
+
+        return waited(what, over)
 
 
 def workers_folders() -> Iterator[Path]:

@@ -232,9 +232,23 @@ class Detector:
 
     def dump(self, series: int) -> bytes:
         """Return one series' whole state: its record, then the z that are kept here."""
-        record = self._state[series]
-        z = self._last(series, int(record["seen"]), self.remembered(record))
-        return bytes(record.tobytes() + z.tobytes())
+        return self.dumps(np.array([series]))[0]
+
+    def dumps(self, series: Int) -> list[bytes]:
+        """Return what :meth:`dump` does of each series."""
+        records = self._state[series]
+        seen = records["seen"].astype(np.int64)
+        counts = np.minimum(seen, bets.FAR)
+        if self._replays.earlier is None:
+            held = np.minimum(records["held"].astype(np.int64), self._replays.pairs)
+            counts = np.maximum(counts, held)
+        most = int(counts.max(initial=0))
+        slots = (seen[:, None] - np.arange(most, 0, -1)) % self._length
+        z = self._ring[series[:, None], slots].astype(np.float64)
+        return [
+            bytes(record.tobytes() + row[most - count :].tobytes())
+            for record, row, count in zip(records, z, counts.tolist(), strict=True)
+        ]
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""

@@ -233,7 +233,7 @@ class Block:
                 expired=self._expired,
                 too_late=self._too_late,
                 kept=self._keeping.dump(held),
-                rows=[self._row(row) for row in range(len(self.network.registry))],
+                rows=self._rows(),
                 noted=self._noted,
                 refusals=self.network.refusals.dump(len(self.network.registry)),
                 crossings=self.network.thresholds.crossings(),
@@ -281,16 +281,21 @@ class Block:
             or any(keys[row].sensor != subject for row in series)
         )
 
-    def _row(self, row: int) -> _Row:
+    def _rows(self) -> list[_Row]:
         network = self.network
-        root = network.watch.root(row)
-        return _Row(
-            int(network.detector.path[row]),
-            network.detector.dump(row),
-            None if root is None else (root.time, root.id, root.state),
-            float(network.last_reading[row]),
-            float(network.heard[row]),
-        )
+        count = len(network.registry)
+        roots = [network.watch.root(row) for row in range(count)]
+        return [
+            _Row(path, state, None if root is None else (root.time, root.id, root.state), *times)
+            for path, state, root, *times in zip(
+                network.detector.path[:count].tolist(),
+                network.detector.dumps(np.arange(count)),
+                roots,
+                network.last_reading[:count].tolist(),
+                network.heard[:count].tolist(),
+                strict=True,
+            )
+        ]
 
     def _in_time(self, pairs: Records) -> Records:
         """Return changes of pairs without those that are older than all that is kept."""
@@ -316,13 +321,13 @@ class Block:
         if not self._keeping.is_grown():
             return
         kept, counts = self._recipe.history_pairs, self._keeping.compact()
-        held = self._held_from()
+        grown = {row: count for row, count in counts.items() if count > 2 * kept}
+        held = self._held_from() if grown else {}
         first: dict[int, int] = {}
-        for row, count in counts.items():
-            if count > 2 * kept:
-                times = self._keeping.history(row)["time"]
-                older = np.searchsorted(times, held.get(row, math.inf))
-                first[row] = min(count - kept, int(older))
+        for row, count in grown.items():
+            times = self._keeping.history(row)["time"]
+            older = np.searchsorted(times, held.get(row, math.inf))
+            first[row] = min(count - kept, int(older))
         first = {row: count for row, count in first.items() if count > kept}
         if first:
             self.network.watch.move_roots(first)

@@ -75,6 +75,7 @@ class Keeping(Memory):
         self._notes: dict[str, bytes] = {}
         self._compact_at = _COMPACT_FIRST
         self._packed = Packed(PAIR)  # the first so many of the pairs
+        self._places: dict[int, slice] = {}  # of series, while nothing came since compact
         self.dead_letters: list[DeadLetter] = []
         if kept is not None:
             self._load(kept)
@@ -83,6 +84,8 @@ class Keeping(Memory):
 
     def commit(self, batch: Batch) -> None:
         """Keep a batch; it is durable once the engine has the block's state."""
+        if batch.pairs.size:
+            self._places = {}
         self.keep(batch.pairs, (each for each in batch.observations if type(each) is Reference))
         if batch.observations:
             self._observations.append((batch.received, _encode(batch.observations)))
@@ -136,8 +139,17 @@ class Keeping(Memory):
         standing = in_event_order(self.pairs())
         self._made, self._packed = [standing], Packed(PAIR)
         self._compact_at = max(_COMPACT_FIRST, standing.size + standing.size // 4)
-        series, counts = np.unique(standing["series"], return_counts=True)
-        return dict(zip(series.tolist(), counts.tolist(), strict=True))
+        series, starts = np.unique(standing["series"], return_index=True)
+        stops = np.append(starts[1:], standing.size)
+        self._places = dict(
+            zip(series.tolist(), map(slice, starts.tolist(), stops.tolist()), strict=True)
+        )
+        return {row: place.stop - place.start for row, place in self._places.items()}
+
+    def history(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+        place = self._places.get(series)
+        return super().history(series) if place is None else self.pairs()[place]
 
     def drop(self, first: Mapping[int, int]) -> None:
         """Forget the first so many pairs of some series; only after :meth:`compact`."""
@@ -146,7 +158,7 @@ class Keeping(Memory):
         starts = np.searchsorted(pairs["series"], list(first))
         for start, count in zip(starts.tolist(), first.values(), strict=True):
             gone[start : start + count] = True
-        self._made, self._packed = [pairs[~gone]], Packed(PAIR)
+        self._made, self._packed, self._places = [pairs[~gone]], Packed(PAIR), {}
 
     # -- as bytes ---------------------------------------------------------------------------
 
