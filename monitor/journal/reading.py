@@ -57,14 +57,14 @@ class Reader:
 
     def pairs(self) -> Records:
         """Return all rows of pairs, those of each series in the order they were made."""
-        ((count,),) = self._database.rows("select coalesce(sum(count), 0) from pairs")
-        rows, first = np.empty(count, dtype=PAIR), 0
-        memory = rows.view(np.uint8)
+        query = "select coalesce(sum(length(body)), 0) from pairs"
+        ((size,),) = self._database.rows(query)
+        memory, first = np.empty(size, dtype=np.uint8), 0
         with self._database.mapped():
             for *_, body in self._database.whole("pairs"):
                 memory[first : first + len(body)] = np.frombuffer(body, dtype=np.uint8)
                 first += len(body)
-        return rows
+        return memory.view(PAIR)
 
     def history(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""

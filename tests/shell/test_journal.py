@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -336,6 +336,20 @@ def test_a_damaged_batch_is_refused_with_file_table_and_number(table, at, path):
     for read in readers["pairs" if table == "observations" else "observations"]:
         assert len(read())
     assert journal.totals() == {"received": 9}
+    journal.close()
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 60])
+def test_a_batch_whose_number_of_pairs_is_damaged_is_refused_as_any_other(count, path):
+    journal = Journal(path)
+    journal.commit(batch(1.0, numbered(4)))
+    journal.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("update pairs set count = ?", (count,))
+    journal = Journal(path)
+
+    with pytest.raises(JournalError, match="batch 1 of pairs is damaged"):
+        journal.pairs()
     journal.close()
 
 
