@@ -189,7 +189,9 @@ class Block:
         ordered = sorted(messages, key=attrgetter("received"))
         for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
             together = list(group)
-            batch = self._intake.prepare(together, float(together[-1].received))
+            received = float(together[-1].received)
+            together.sort(key=attrgetter("topic"))  # what is of one series is near in memory
+            batch = self._intake.prepare(together, received)
             batch = batch._replace(pairs=self._in_time(batch.pairs))
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
