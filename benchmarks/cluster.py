@@ -25,7 +25,7 @@ from monitor.engine.block import Block
 from monitor.engine.placing import Placing
 from monitor.engine.recipes import recipe_of
 from monitor.engine.records import Message, dump_record, load_record, pack, unpack
-from monitor.memory import settle
+from monitor.memory import keep_freed, settle
 
 START = 1_767_225_600
 A_BLOCK = 64
@@ -193,6 +193,7 @@ def main() -> None:
         grown()
         sys.exit()
     settle()  # as a daemon does, and a worker
+    keep_freed()
     for a_sensor, warm, measured in ((300, 2, 1), (12, 44, 4)):
         title = f"{options.sensors} sensors, {a_sensor} messages a sensor and batch, us a message"
         shown(title, compared(options.sensors, a_sensor, warm, measured))

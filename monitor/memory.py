@@ -6,12 +6,16 @@ switched off, since pages and connections make cycles.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from typing import Final
 
 # New containers before a round of the youngest: batches make many, and hardly any cycle.
 _YOUNGEST: Final = 50_000
 _ROUNDS: Final = 20
+# Options of glibc's malloc, and how much is kept: by default 128 kB go back, to be zeroed again.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_KEPT_BYTES: Final = {_TRIM_THRESHOLD: 256 << 20, _MMAP_THRESHOLD: 64 << 20}
 
 
 def settle() -> None:
@@ -20,3 +24,14 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+
+
+def keep_freed() -> None:
+    """Keep memory that was freed for what comes next, where the C library can be told so.
+
+    For what makes values of megabytes again and again: most of the time for them is pages.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option, size in _KEPT_BYTES.items():
+            set_option(option, size)

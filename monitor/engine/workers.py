@@ -3,8 +3,9 @@
 from pyspark import daemon
 
 import monitor.engine.job  # noqa: F401 - workers find it there
-from monitor.memory import settle
+from monitor.memory import keep_freed, settle
 
 if __name__ == "__main__":
     settle()
+    keep_freed()
     daemon.manager()
