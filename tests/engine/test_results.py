@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import urllib.request
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fleet_messages import stream
 from prometheus_client.parser import text_string_to_metric_families
-from test_block import block_of, settings_of
+from test_block import block_of
 
 from monitor.engine import results
 from monitor.engine.fleet import Fleet
@@ -151,4 +153,6 @@ def test_prometheus_reads_the_page_and_its_names_are_the_daemons(tmp_path, batch
         *("monitor_alert_transitions", "monitor_build_info", "monitor_corrections"),
         *("monitor_readings_unpaired_expired", "monitor_records_rejected", "monitor_series"),
     }
-    assert settings_of().cluster.blocks == 1024
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(cluster_\w+?)(?:_total)?`", page))
+    assert {name.removeprefix("monitor_") for name in own} == told
