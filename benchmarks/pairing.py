@@ -12,6 +12,7 @@ import json
 import statistics
 import time
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ import numpy as np
 from monitor.assembly import plan_of, router_of
 from monitor.config import Settings, load
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing import Pairing, Taken
+from monitor.core.observed import observed
+from monitor.core.pairing import Pairing
 from monitor.decode import DECODERS, Rejected
 from monitor.sources.replay import RawMessage
 from monitor.sources.trades import TRADES
@@ -47,19 +49,18 @@ def messages(first: int) -> list[tuple[str, bytes]]:
     return made
 
 
-def give(
-    pairing: Pairing, observations: list[Observation], rows: dict[tuple[str, str], int]
-) -> None:
+def give(pairing: Pairing, batch: Sequence[Observation], rows: dict[tuple[str, str], int]) -> None:
     """Hand observations to the pairing, as the network does."""
-    taken, at = Taken([], [], []), 0
-    while (at := pairing.take_newest(observations, at, NOW, taken)) < len(observations):
-        observation = observations[at]
+    whole = observed(batch)
+    taken = pairing.take_plain(whole.plain, NOW)
+    pairing.look_at(each for each in whole.others if isinstance(each, Reference))
+    for at in (*np.flatnonzero(taken < 0).tolist(), *range(taken.size, len(whole))):
+        observation = whole[at]
         if isinstance(observation, Reading):
             name = (observation.sensor, observation.quantity)
             pairing.add_reading(observation, rows.setdefault(name, len(rows)), NOW)
         elif isinstance(observation, Reference):
             pairing.add_reference(observation, NOW)
-        at += 1
     pairing.take_changes()
 
 
@@ -90,7 +91,7 @@ def main() -> None:
         sent = messages(number * ROUND_SECONDS)
         gc.collect()
         began = time.process_time()
-        decoded = [each for topic, payload in sent for each in router.decode(topic, payload, NOW)]
+        decoded = router.decode_all(*zip(*sent, strict=True), NOW).observations
         between = time.process_time()
         give(pairing, decoded, rows)
         ended = time.process_time()

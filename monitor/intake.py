@@ -18,11 +18,11 @@ from typing import Final, NamedTuple, Protocol
 from monitor.core.model import (
     Collocation,
     Event,
-    Observation,
     Reading,
     Reference,
 )
 from monitor.core.network import Network, Outcome
+from monitor.core.observed import Durable, Observed
 from monitor.decode import REASONS, Decoded, Rejected, Router
 from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Journal
@@ -135,7 +135,7 @@ class Intake:
         counted = self._count(len(messages), decoded, outcome)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
-        kept = _sort(decoded.observations, outcome.accepted)
+        kept = _sort(decoded.observations, outcome)
         return Batch(
             received=received,
             observations=kept.measured,
@@ -196,13 +196,7 @@ class Intake:
         self, messages: int, decoded: Decoded, outcome: Outcome
     ) -> list[tuple[int, Rejected]]:
         """Count messages of which some are not committed."""
-        fates = bytearray([_COMMITTED]) * messages
-        for at, _ in decoded.refused:
-            fates[at] = _REJECTED
-        for at in outcome.duplicates:
-            fates[decoded.sources[at]] = _DUPLICATE
-        for at in outcome.accepted:
-            fates[decoded.sources[at]] = _COMMITTED
+        fates = _fates(messages, decoded, outcome)
         counts = self.counts
         counts.received += messages
         counts.committed += fates.count(_COMMITTED)
@@ -222,6 +216,20 @@ class Intake:
         return kept
 
 
+def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
+    """Return what becomes of each message: the best of what becomes of its observations."""
+    fates = bytearray([_COMMITTED]) * messages
+    for at, _ in decoded.refused:
+        fates[at] = _REJECTED
+    for at in outcome.duplicates:
+        fates[decoded.sources[at]] = _DUPLICATE
+    gone = outcome.gone
+    for at, source in enumerate(decoded.sources):
+        if at not in gone:
+            fates[source] = _COMMITTED
+    return fates
+
+
 def recover(network: Network, journal: Journal, now: float) -> None:
     """Rebuild ``network`` from ``journal``: series, pairs and what waits for its other side."""
     network.restore_series(journal.series())
@@ -238,22 +246,26 @@ def recover(network: Network, journal: Journal, now: float) -> None:
 class _Sorted(NamedTuple):
     """Observations by what the journal does with them."""
 
-    measured: Sequence[Observation]
+    measured: Sequence[Durable]
     events: Sequence[Event] = ()
     collocations: Sequence[Collocation] = ()
 
 
-def _sort(observations: list[Observation], accepted: Sequence[int]) -> _Sorted:
+def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
     """Return those that were accepted, sorted."""
-    taken = observations
-    if len(accepted) < len(observations):
-        taken = [observations[at] for at in accepted]
-    if _MEASURED.issuperset(map(type, taken)):
-        return _Sorted(taken)
+    others = batch.others
+    if outcome.duplicates or outcome.refused:
+        first = len(batch.plain)
+        gone = outcome.gone
+        others = [each for at, each in enumerate(others, first) if at not in gone]
+    measured: list[Durable] = [] if outcome.packed is None else [outcome.packed]
+    if _MEASURED.issuperset(map(type, others)):
+        return _Sorted([*measured, *others])
+    measured += [each for each in others if isinstance(each, Reading | Reference)]
     return _Sorted(
-        [each for each in taken if isinstance(each, Reading | Reference)],
-        [each for each in taken if isinstance(each, Event)],
-        [each for each in taken if isinstance(each, Collocation)],
+        measured,
+        [each for each in others if isinstance(each, Event)],
+        [each for each in others if isinstance(each, Collocation)],
     )
 
 

@@ -39,7 +39,7 @@ class Limit(NamedTuple):
     system_calls: int  # a batch
 
 
-LIMITS = {"reading": Limit(6.5, 900.0, 110), "reference": Limit(16.0, 2700.0, 260)}
+LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(18.0, 2700.0, 260)}
 # The journal's writes and one fdatasync; memory that is asked for and given back.
 SYSTEM_CALLS = {"pwrite64", "fdatasync", "brk", "mmap", "munmap", "mremap", "madvise", "futex"}
 BEGIN, END = "/the/work/begins", "/the/work/ends"
@@ -126,7 +126,7 @@ def take(parts: Parts, client: Fed, data: bytes) -> None:
     client.acknowledge(messages)
 
 
-def test_a_plain_reading_costs_two_calls_in_python_and_a_dozen_in_c(parts):
+def test_a_plain_reading_costs_a_call_in_python_and_a_dozen_in_c(parts):
     client = Fed()
     take(parts, client, packets(0))  # topics, series and lanes are new only once
     data = packets(1000)
@@ -134,11 +134,11 @@ def test_a_plain_reading_costs_two_calls_in_python_and_a_dozen_in_c(parts):
     python, c = calls(lambda: take(parts, client, data))
 
     assert parts.intake.counts.committed == 2 * MESSAGES
-    assert python / MESSAGES < 2.5
-    assert c / MESSAGES < 22
+    assert python / MESSAGES < 1.3
+    assert c / MESSAGES < 12
 
 
-def test_a_keyed_reading_costs_little_more(parts):
+def test_a_keyed_reading_costs_a_dozen_calls_more(parts):
     client = Fed()
     take(parts, client, packets(0, key="k1"))
     data = packets(1000, key="k1")
@@ -146,18 +146,20 @@ def test_a_keyed_reading_costs_little_more(parts):
     python, _ = calls(lambda: take(parts, client, data))
 
     assert parts.intake.counts.committed == 2 * MESSAGES
-    assert python / MESSAGES < 6
+    assert python / MESSAGES < 16
 
 
 def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(parts):
     client = Fed()
-    take(parts, client, packets(0))
-    data = packets(0, kind="reference")
+    for kind in ("reading", "reference"):  # the first pair imports what pairs need
+        take(parts, client, packets(1000, kind=kind))
+    take(parts, client, packets(2000))
+    data = packets(2000, kind="reference")
 
     python, _ = calls(lambda: take(parts, client, data))
 
-    assert parts.intake.counts.committed == 2 * MESSAGES
-    assert python / MESSAGES < 48
+    assert parts.intake.counts.committed == 4 * MESSAGES
+    assert python / MESSAGES < 51
 
 
 def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(parts):
@@ -183,7 +185,7 @@ def test_the_calls_a_message_do_not_grow_with_what_waits(parts, waiting):
 
     python, _ = calls(lambda: take(parts, client, data))
 
-    assert python / MESSAGES < 2.5
+    assert python / MESSAGES < 1.3
 
 
 @pytest.fixture
@@ -209,7 +211,7 @@ def test_what_a_message_leaves_in_memory_is_a_few_blocks(warm, kind):
     take(parts, client, data)
     left = sys.getallocatedblocks() - before
 
-    assert 1.0 < left / MESSAGES < LIMITS[kind].blocks
+    assert 0.0 < left / MESSAGES < LIMITS[kind].blocks
 
 
 @pytest.mark.parametrize("kind", [*LIMITS])

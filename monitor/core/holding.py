@@ -8,12 +8,12 @@ is a function of the pairs and of what is held, so that a journal need not keep 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
 from monitor.core.model import Reference
-from monitor.core.modes import Rules
+from monitor.core.modes import MARGIN_SECONDS, Rules
 
 _MADE_OF_SEVERAL: Final = ("interpolate", "mean_over_reference_interval")
 
@@ -76,7 +76,7 @@ def is_frozen(
 def _holds(lane: Lane, time: float, value: float) -> bool:
     first = bisect_left(lane.times, time)
     last = bisect_right(lane.times, time, lo=first)
-    return any(reading.value == value for reading in lane.readings[first:last])
+    return value in lane.values[first:last]
 
 
 def _used_ranges(
@@ -92,7 +92,7 @@ def _used_ranges(
         for link in lane.links:
             reach = max(reach, link.bucket.span_seconds)
     ranges = {}
-    for identity, slot in lane.slots.items():
+    for identity, slot in _slots_near(lane, rules, first - reach, last + reach):
         low = high = slot.rows[0][2]
         if len(slot.rows) > 1:
             times = [row[2] for row in slot.rows]
@@ -101,6 +101,20 @@ def _used_ranges(
         if low <= last and high >= first:
             ranges[identity] = (low, high)
     return ranges
+
+
+def _slots_near(
+    lane: Lane, rules: Rules, first: float, last: float
+) -> Iterator[tuple[Identity, Slot]]:
+    """Yield the slots whose references lie near a range of times: those of its pairs, and more."""
+    apart = max(rules.tolerance_seconds, lane.apart_seconds) + MARGIN_SECONDS
+    for link in lane.links:
+        times, identities = link.bucket.times, link.bucket.identities
+        start = bisect_left(times, first - apart)
+        for identity in identities[start : bisect_right(times, last + apart, lo=start)]:
+            slot = lane.slots.get(identity)
+            if slot is not None:
+                yield identity, slot
 
 
 def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:

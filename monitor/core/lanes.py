@@ -8,19 +8,23 @@ their order is a function of what they hold and never of how it arrived.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
-from monitor.core.model import Reading, Reference
+from monitor.core.model import Float, Int, Reading, Reference
+from monitor.core.observed import is_plain
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _WORD: Final = (1 << 64) - 1
 
 Identity = tuple[str, ...]
+LaneName = tuple[str, str, str]  # sensor, quantity, key
 Row = tuple[
     int, int, float, float, float, float, float, float, float, float, float, int, float, bool
 ]  # one pair: the places are those of PAIR
@@ -123,9 +127,11 @@ class Bucket:
     def insert(self, reference: Reference, identity: Identity) -> int:
         """Put a reference in its place and return the place."""
         time, times = reference.time, self.times
-        place = bisect_left(times, time)
-        while place < len(times) and times[place] == time and self.identities[place] < identity:
-            place += 1
+        place = len(times)
+        if times and not time > times[-1]:
+            place = bisect_left(times, time)
+            while place < len(times) and times[place] == time and self.identities[place] < identity:
+                place += 1
         times.insert(place, time)
         insort(self.scope.times, time)
         self.references.insert(place, reference)
@@ -133,7 +139,7 @@ class Bucket:
         self.digests.insert(place, digest(*identity))
         self.named |= reference.reference_id != ""
         for lane in self.lanes:
-            lane.latest_reference = max(lane.latest_reference, time)
+            lane.meet(time)
         if reference.start < reference.end:
             reach = max(abs(time - reference.start), abs(reference.end - time))
             self.span_seconds = max(self.span_seconds, reach)
@@ -179,44 +185,97 @@ def covered(links: Iterable[Link], first: float) -> int:
     return count
 
 
+class Fronts:
+    """What a reading must be held against when it comes: one number a lane, as columns.
+
+    ``series`` is the lane's own; ``newest`` the time of its newest reading. A reading touches no
+    reference if it is newer than all, and the one before it is not before ``until``. ``fresh``
+    counts the readings of a lane that are not in it yet.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[int] = []
+        self.series: Int = np.zeros(0, dtype=np.int64)
+        self.newest: Float = np.zeros(0)
+        self.until: Float = np.zeros(0)
+        self.fresh: Int = np.zeros(0, dtype=np.int64)
+
+    def open(self, series: int) -> int:
+        """Return the number of a new lane of a series."""
+        if not self._free:
+            more = max(64, self.size // 2)
+            self._free = list(range(self.size + more - 1, self.size - 1, -1))
+            self.size += more
+            for name in ("series", "newest", "until", "fresh"):
+                column = getattr(self, name)
+                setattr(self, name, np.concatenate((column, np.zeros(more, column.dtype))))
+        number = self._free.pop()
+        self.series[number], self.fresh[number] = series, 0
+        self.newest[number] = self.until[number] = -math.inf
+        return number
+
+    def close(self, number: int) -> None:
+        """Give a number back."""
+        self._free.append(number)
+
+
 class Lane:
     """Readings of one series in event order; of one key where keys must agree.
 
     ``times`` are the readings' times less the series' lag: when a reference would have been taken.
+    ``whole`` holds those that state more than a value and u, and nothing before the first of them:
+    an object each would be ten times the memory. ``is_plain`` says whether there may be others.
     A reading newer than all here touches only references that are later than the one before it less
-    ``reach_seconds``; none is later than ``latest_reference``. ``in_order`` while what is here came
-    in the order of its times.
+    ``reach_seconds``. ``in_order`` while what is here came in the order of its times. ``front`` is
+    its number in ``fronts``. ``apart_seconds`` is how far a pair's reading lies from its reference
+    at most, where a journal gave the pair back: other rules may have made it.
     """
 
     __slots__ = (
+        "apart_seconds",
         "digest",
+        "front",
+        "fronts",
         "in_order",
+        "is_plain",
         "lag_seconds",
-        "latest_reference",
         "links",
-        "newest",
+        "name",
         "reach_seconds",
-        "readings",
         "received",
         "series",
         "slots",
         "times",
+        "us",
+        "values",
+        "whole",
     )
 
     def __init__(
-        self, series: int, sensor: str, lag_seconds: float, reach_seconds: float = math.inf
+        self,
+        series: int,
+        name: LaneName,
+        lag_seconds: float,
+        reach_seconds: float,
+        fronts: Fronts,
     ) -> None:
         self.series = series
+        self.name = name[:2]
+        self.is_plain = lag_seconds == 0.0 and not name[2]
         self.lag_seconds = lag_seconds
         self.reach_seconds = reach_seconds
-        self.latest_reference = -math.inf
+        self.fronts = fronts
+        self.front = fronts.open(series)
         self.in_order = True
-        self.newest = -math.inf  # of the times
-        self.digest = digest(sensor)
+        self.apart_seconds = 0.0
+        self.digest = digest(name[0])
         self.links: list[Link] = []
-        self.times: list[float] = []
-        self.readings: list[Reading] = []
-        self.received: list[float] = []
+        self.times = array("d")
+        self.values = array("d")
+        self.us = array("d")
+        self.received = array("d")
+        self.whole: list[Reading | None] = []
         self.slots: dict[Identity, Slot] = {}
 
     def insert(self, time: float, reading: Reading, received: float) -> int:
@@ -225,28 +284,59 @@ class Lane:
         first = place = bisect_left(times, time)
         last = bisect_right(times, time, lo=first)
         if first < last:
-            if any(same_reading(reading, other) for other in self.readings[first:last]):
+            if any(same_reading(reading, self.reading(at)) for at in range(first, last)):
                 return -1
             mine = _encode(reading)
-            while place < last and _encode(self.readings[place]) < mine:
+            while place < last and _encode(self.reading(place)) < mine:
                 place += 1
         self.in_order = self.in_order and place == len(times)
         times.insert(place, time)
-        self.newest = times[-1]
-        self.readings.insert(place, reading)
+        self.fronts.newest[self.front] = times[-1]
+        self.values.insert(place, reading.value)
+        self.us.insert(place, reading.u)
         self.received.insert(place, received)
+        is_whole = not (self.is_plain and is_plain(reading))
+        if is_whole and not self.whole:
+            self.whole = [None] * (len(times) - 1)
+        if is_whole or self.whole:
+            self.whole.insert(place, reading if is_whole else None)
         return place
+
+    def extend(self, times: bytes, values: bytes, us: bytes, received: bytes) -> None:
+        """Put plain readings at the end, in the order of their times; columns of doubles."""
+        self.times.frombytes(times)
+        self.values.frombytes(values)
+        self.us.frombytes(us)
+        self.received.frombytes(received)
+        if self.whole:
+            self.whole += [None] * (len(times) // 8)
+
+    def reading(self, at: int) -> Reading:
+        """Return the reading at a place."""
+        whole = self.whole[at] if self.whole else None
+        return whole or Reading(*self.name, self.times[at], self.values[at], self.us[at])
 
     def drop(self, places: Sequence[int]) -> None:
         """Take the readings at ``places`` out; fastest where they are a range from 0 on."""
-        columns: tuple[list[Any], ...] = (self.times, self.readings, self.received)
+        columns: list[Any] = [self.times, self.values, self.us, self.received]
+        if self.whole:
+            columns.append(self.whole)
         for column in columns:
             if isinstance(places, range) and places.start == 0:
                 del column[: places.stop]
             else:
-                gone = frozenset(places)
-                column[:] = [each for at, each in enumerate(column) if at not in gone]
-        self.newest = self.times[-1] if self.times else -math.inf
+                for place in sorted(places, reverse=True):
+                    del column[place]
+        self.fronts.newest[self.front] = self.times[-1] if self.times else -math.inf
+
+    def is_awaited(self, before: float) -> bool:
+        """Return whether a reading newer than all, the one before it at a time, may pair."""
+        return bool(before < self.fronts.until[self.front])
+
+    def meet(self, reference: float) -> None:
+        """Note the time of a reference that concerns this lane."""
+        until = self.fronts.until
+        until[self.front] = max(until[self.front], reference + self.reach_seconds)
 
     def link(self, bucket: Bucket, time: float) -> Link | None:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""
@@ -258,7 +348,7 @@ class Lane:
         return best
 
 
-def nearest(times: list[float], time: float) -> int:
+def nearest(times: Sequence[float], time: float) -> int:
     """Return the place in sorted ``times`` (not empty) nearest to ``time``; the earlier on a tie.
 
     Among equal times the first place is returned.

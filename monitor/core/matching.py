@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import Final, NamedTuple
 
-from monitor.core.lanes import Bucket, Lane, Link, Scope, covered, digest
+from monitor.core.fresh import Fresh
+from monitor.core.lanes import Bucket, Fronts, Lane, LaneName, Link, Scope, covered, digest
 from monitor.core.model import NAN, Reading, Reference
 from monitor.core.modes import MODES, Mode, Rules
 
 MatchKey = tuple[str, str, str]
-LaneName = tuple[str, str, str]  # sensor, quantity, key
 
 
 class Concern(NamedTuple):
@@ -46,6 +46,8 @@ class Matching:
         self._by_subject: Final = "subject" in match_on
         self.by_key: Final = "key" in match_on
         self.lanes: Final[dict[LaneName, Lane]] = {}
+        self.fronts: Final = Fronts()
+        self.fresh: Final = Fresh(self.fronts)
         self.buckets: Final[dict[MatchKey, Bucket]] = {}
         self.rules: Final[dict[int, Rules]] = {}
         self.modes: Final[dict[int, Mode]] = {}
@@ -71,7 +73,9 @@ class Matching:
         self.names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
         reach = 0.0 if MODES[rules.mode].is_local else inf
-        lane = self.lanes[name] = Lane(series, sensor, rules.lag_seconds, reach)
+        lane = self.lanes[name] = Lane(series, name, rules.lag_seconds, reach, self.fronts)
+        if lane.is_plain:
+            self.fresh.open(lane)
         self._lanes_of.setdefault(series, {})[lane] = None
         self.rules[series], self.modes[series] = rules, MODES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
@@ -85,8 +89,8 @@ class Matching:
             lane.links.append(link)
         if lane not in bucket.lanes:
             bucket.lanes.append(lane)
-            latest = bucket.times[-1] if bucket.times else -inf
-            lane.latest_reference = max(lane.latest_reference, latest)
+            if bucket.times:
+                lane.meet(bucket.times[-1])
             bucket.scope.series.add(lane.series)
             self.touch(bucket)
 
@@ -96,6 +100,9 @@ class Matching:
             if lane in link.bucket.lanes:
                 link.bucket.lanes.remove(lane)
         del self.lanes[name]
+        if lane.is_plain:
+            self.fresh.close(lane)
+        self.fronts.close(lane.front)
         del self._lanes_of[lane.series][lane]
 
     # -- buckets ----------------------------------------------------------------------------

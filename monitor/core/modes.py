@@ -63,17 +63,13 @@ class Rules(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One reference in its bucket, seen from one lane."""
+    """One reference in its bucket, with its time, seen from one lane."""
 
     lane: Lane
     link: Link
     at: int
+    time: float
     rules: Rules
-
-    @property
-    def time(self) -> float:
-        """Time of the reference."""
-        return self.link.bucket.times[self.at]
 
 
 class Mode(NamedTuple):
@@ -114,7 +110,7 @@ def _row(place: Place, reading: Reading, time: float, seconds: float, identity: 
 
 def _one(place: Place, at: int) -> list[Row]:
     """Return the pair of a reference with one reading, named by the reference."""
-    reading = place.lane.readings[at]
+    reading = place.lane.reading(at)
     identity = combine(place.lane.digest, place.link.bucket.digests[place.at])
     return [_row(place, reading, reading.time, place.lane.times[at] - place.time, identity)]
 
@@ -163,17 +159,13 @@ def _only(place: Place) -> list[Row]:
 
 def _every(place: Place) -> list[Row]:
     """Pair every reading within tolerance with its nearest reference."""
-    lane = place.lane
-    return [
-        _row(
-            place,
-            lane.readings[at],
-            lane.readings[at].time,
-            lane.times[at] - place.time,
-            combine(reading_digest(lane.readings[at]), place.link.bucket.digest),
-        )
-        for at in _within(place)
-    ]
+    lane, bucket = place.lane, place.link.bucket
+    rows = []
+    for at in _within(place):
+        reading = lane.reading(at)
+        identity = combine(reading_digest(reading), bucket.digest)
+        rows.append(_row(place, reading, reading.time, lane.times[at] - place.time, identity))
+    return rows
 
 
 def _as_of(place: Place) -> list[Row]:
@@ -239,8 +231,8 @@ def _interpolated(place: Place) -> list[Row]:
         return []
     before = bisect_left(times, times[before])
     share = (time - times[before]) / (times[after] - times[before])
-    readings = place.lane.readings
-    return [_made_of(place, [(1.0 - share, readings[before]), (share, readings[after])])]
+    reading = place.lane.reading
+    return [_made_of(place, [(1.0 - share, reading(before)), (share, reading(after))])]
 
 
 def _mean(place: Place) -> list[Row]:
@@ -251,7 +243,7 @@ def _mean(place: Place) -> list[Row]:
     times, rules = place.lane.times, place.rules
     first = bisect_left(times, reference.start)
     last = bisect_left(times, reference.end, lo=first)
-    readings = place.lane.readings[first:last]
+    readings = [place.lane.reading(at) for at in range(first, last)]
     covered = len(readings) * rules.reading_seconds / (reference.end - reference.start)
     if not readings or covered < rules.completeness - 1e-9:
         return []

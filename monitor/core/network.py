@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -50,7 +51,8 @@ from monitor.core.model import (
     pair_records,
     some_rows,
 )
-from monitor.core.pairing import Concern, Pairing, Taken
+from monitor.core.observed import Durable, Observed, PackedReadings, observed, pack, unpack
+from monitor.core.pairing import Concern, Pairing
 from monitor.core.past import Past
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, Registry, SeriesKey
@@ -102,16 +104,37 @@ class KnownSeries(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a batch of observations came to; indices refer to the batch.
+    """What a batch of observations came to; places refer to the batch, most are accepted.
 
-    ``series`` are those that are new, or whose first reading is earlier than was known.
+    ``packed`` are the plain readings that are to be kept. ``series`` are those that are new, or
+    whose first reading is earlier than was known.
     """
 
-    accepted: list[int]
     duplicates: list[int]
     refused: list[tuple[int, str]]
+    packed: PackedReadings | None
     pairs: Records
     series: list[KnownSeries]
+
+    @property
+    def gone(self) -> set[int]:
+        """The places of what was not accepted."""
+        return {*self.duplicates, *(at for at, _ in self.refused)}
+
+
+class _Taken(NamedTuple):
+    """The series of each plain reading, -1 if it was not accepted; places of what was not."""
+
+    rows: Int
+    duplicates: list[int]
+    refused: list[tuple[int, str]]
+
+
+class _Heard(NamedTuple):
+    """The series and times of readings that came one by one."""
+
+    rows: list[int]
+    times: list[float]
 
 
 class Network:
@@ -185,34 +208,35 @@ class Network:
     def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
         """Take a batch that arrived at ``received`` (s since 1970 UTC); say what it came to."""
         self._make_room()
-        accepted, duplicates, refused = self._take(observations, received, recalled=False)
+        batch = observed(observations)
+        taken = self._take(batch, received, recalled=False)
+        packed = pack(taken.rows, batch.plain)
         changes = self.pairing.take_changes()
-        return Outcome(accepted, duplicates, refused, changes, self._take_told())
+        return Outcome(taken.duplicates, taken.refused, packed, changes, self._take_told())
 
-    def _take(
-        self, observations: Sequence[Observation], received: float, *, recalled: bool
-    ) -> tuple[list[int], list[int], list[tuple[int, str]]]:
-        """Return which of ``observations`` are accepted, duplicates, refused (with the reason)."""
-        taken = Taken([], [], [])
-        duplicates: list[int] = []
-        refused: list[tuple[int, str]] = []
-        at = self.pairing.take_newest(observations, 0, received, taken)
-        while at < len(observations):
-            verdict = self._take_one(observations[at], received, taken, recalled=recalled)
-            if verdict == "accepted":
-                taken.accepted.append(at)
-            elif verdict == "duplicate":
-                duplicates.append(at)
-            else:
-                refused.append((at, verdict))
-            at = self.pairing.take_newest(observations, at + 1, received, taken)
-        rows = np.array(taken.rows, dtype=np.int64)
-        self._bring_back(rows, recalled=recalled)
-        self._hear(rows, np.array(taken.times), received)
-        return taken.accepted, duplicates, refused
+    def _take(self, batch: Observed, received: float, *, recalled: bool) -> _Taken:
+        """Take plain readings by the column, and then what else there is one by one."""
+        plain = batch.plain
+        rows = self.pairing.take_plain(plain, received)
+        taken, heard = _Taken(rows, [], []), _Heard([], [])
+        self._hear(rows, plain.times, received, recalled=recalled)
+        self.pairing.look_at(each for each in batch.others if type(each) is Reference)
+        left = np.flatnonzero(rows < 0).tolist()
+        single = ((at, plain.reading(at)) for at in left)
+        for at, observation in chain(single, enumerate(batch.others, len(plain))):
+            verdict = self._take_one(observation, received, heard, recalled=recalled)
+            if verdict == "duplicate":
+                taken.duplicates.append(at)
+            elif verdict != "accepted":
+                taken.refused.append((at, verdict))
+            elif at < len(plain):
+                rows[at] = heard.rows[-1]
+        by_one = np.array(heard.rows, dtype=np.int64)
+        self._hear(by_one, np.array(heard.times), received, recalled=recalled)
+        return taken
 
     def _take_one(
-        self, observation: Observation, received: float, taken: Taken, *, recalled: bool
+        self, observation: Observation, received: float, heard: _Heard, *, recalled: bool
     ) -> str:
         """Take any observation; return what becomes of it: accepted, duplicate, or why refused."""
         if not isinstance(observation, Reading):
@@ -220,8 +244,8 @@ class Network:
         lane = self.pairing.lane_of(observation) or self._open_lane(observation, received)
         if isinstance(lane, str):
             return lane
-        taken.rows.append(lane.series)
-        taken.times.append(observation.time)
+        heard.rows.append(lane.series)
+        heard.times.append(observation.time)
         return self.pairing.take_reading(lane, observation, received)
 
     def _open_lane(self, reading: Reading, received: float) -> Lane | str:
@@ -229,8 +253,11 @@ class Network:
         row = self.registry.admit(reading.sensor, reading.quantity, received)
         return row if isinstance(row, str) else self.pairing.open_lane(reading, row)
 
-    def _hear(self, rows: Int, times: Float, received: float) -> None:
-        """Note when the series ``rows`` were heard, and the times of their readings."""
+    def _hear(self, rows: Int, times: Float, received: float, *, recalled: bool) -> None:
+        """Note when the series ``rows`` (-1: none) were heard, and the times of their readings."""
+        if rows.size and rows.min() < 0:
+            rows, times = rows[rows >= 0], times[rows >= 0]
+        self._bring_back(rows, recalled=recalled)
         self.heard[rows] = received
         self.refusals.took(rows)
         np.fmax.at(self.last_reading, rows, times)
@@ -288,10 +315,10 @@ class Network:
             self.first_reading[row] = each.since
         self._told.clear()
 
-    def restore(self, received: float, observations: Sequence[Observation]) -> None:
+    def restore(self, received: float, kept: Sequence[Durable]) -> None:
         """Hold again what a journal kept; its pairs are in the journal and come by recall."""
         self._make_room()
-        self._take(observations, received, recalled=True)
+        self._take(unpack(kept, self.registry.keys), received, recalled=True)
         self.pairing.take_changes()
 
     def recall(self, pairs: Records) -> None:

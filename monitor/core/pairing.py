@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 
@@ -21,29 +21,23 @@ from monitor.core.lanes import (
     Bucket,
     Identity,
     Lane,
+    LaneName,
     Row,
     Slot,
     digest,
     reference_identity,
 )
-from monitor.core.matching import Concern, LaneName, Matching, MatchKey
+from monitor.core.matching import Concern, Matching, MatchKey
 from monitor.core.model import Int, Reading, Records, Reference, some_rows
 from monitor.core.modes import Rules
+from monitor.core.observed import PlainReadings
 from monitor.core.past import Memory, Past, names_nobody
 from monitor.core.references import Held, References, is_in_place, rank
 from monitor.core.settling import Settling, revised
 
-__all__ = ["Added", "Concern", "MatchKey", "Pairing", "Taken"]
+__all__ = ["Added", "Concern", "MatchKey", "Pairing"]
 
 Added = Literal["accepted", "duplicate"]
-
-
-class Taken(NamedTuple):
-    """What a batch came to: places of those accepted; rows and times of the readings."""
-
-    accepted: list[int]
-    rows: list[int]
-    times: list[float]
 
 
 class Pairing:
@@ -64,6 +58,7 @@ class Pairing:
         self._matching: Final = Matching(rules_of, match_on, concerns_of)
         self._settling: Final = Settling(self._matching, self.references)
         self._by_key: Final = self._matching.by_key
+        self._fresh: Final = self._matching.fresh
         self.readings = 0
         self._arrivals: Counter[float] = Counter()  # how many of the readings held came when
         self._last_received = -inf
@@ -73,6 +68,7 @@ class Pairing:
     @property
     def lanes(self) -> dict[LaneName, Lane]:
         """The lanes of readings, by (sensor, quantity, key)."""
+        self._fresh.bring()
         return self._matching.lanes
 
     @property
@@ -84,8 +80,6 @@ class Pairing:
 
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
         """Take one reading of ``series``; its changes wait in :meth:`take_changes`."""
-        if self.take_newest((reading,), 0, received, Taken([], [], [])):
-            return "accepted"
         lane = self.lane_of(reading) or self.open_lane(reading, series)
         return self.take_reading(lane, reading, received)
 
@@ -100,56 +94,45 @@ class Pairing:
 
     def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
         """Take one reading into its lane."""
+        if lane.fronts.fresh[lane.front]:
+            self._look_into((lane,))
+        before = lane.times[-1] if lane.times else -inf
         at = lane.insert(reading.time - lane.lag_seconds, reading, received)
         if at < 0:
             return "duplicate"
         self._hold(1, received)
-        self._settling.around_reading(lane, at)
+        if not lane.times[at] > before or lane.is_awaited(before):
+            self._settling.around_reading(lane, at)
         return "accepted"
 
-    def take_newest(
-        self, observations: Sequence[object], first: int, received: float, taken: Taken
-    ) -> int:
-        """Take readings from a place on that are newer than all in their lanes: most are.
+    def take_plain(self, plain: PlainReadings, received: float) -> Int:
+        """Take the readings that are newer than all in their lanes: most are.
 
-        Returns the place of the first observation that is anything else, for others to take.
+        Returns the row of the series of each, -1 for those that are left to be taken one by one.
         """
-        lanes, by_key = self.lanes, self._by_key
-        add_row, add_time = taken.rows.append, taken.times.append
-        for place in range(first, len(observations)):
-            observation = observations[place]
-            if type(observation) is not Reading:
-                break
-            key = observation.key if by_key else ""
-            lane = lanes.get((observation.sensor, observation.quantity, key))
-            if lane is None:
-                break
-            time = stated = observation.time
-            if lane.lag_seconds:
-                time -= lane.lag_seconds
-            before = lane.newest
-            if not time > before:
-                break
-            lane.newest = time
-            lane.times.append(time)
-            lane.readings.append(observation)
-            lane.received.append(received)
-            add_row(lane.series)
-            add_time(stated)
-            if lane.latest_reference > before - lane.reach_seconds:
-                self._settling.around_reading(lane, len(lane.times) - 1)
-        else:
-            place = len(observations)
-        if place > first:
-            self._hold(place - first, received)
-        taken.accepted.extend(range(first, place))
-        return place
+        rows = self._fresh.take(plain, received)
+        taken = int(np.count_nonzero(rows >= 0))
+        if taken:
+            self._hold(taken, received)
+        return rows
+
+    def look_at(self, references: Iterable[Reference]) -> None:
+        """Have ready what references will look at: for many together it costs less."""
+        buckets = list(map(self._matching.bucket_of, references))
+        self._look_into(lane for bucket in buckets for lane in bucket.lanes)
+
+    def _look_into(self, lanes: Iterable[Lane]) -> None:
+        """Have all of some lanes where it can be seen."""
+        fresh = self._matching.fronts.fresh
+        behind = [lane.front for lane in lanes if fresh[lane.front]]
+        if behind:
+            self._fresh.bring(np.array(behind))
 
     def _hold(self, readings: int, received: float) -> None:
         self.readings += readings
         self._arrivals[received] += readings
         if received < self._last_received:  # a clock was set back
-            for lane in self.lanes.values():
+            for lane in self._matching.lanes.values():
                 lane.in_order = False
         self._last_received = received
 
@@ -160,6 +143,8 @@ class Pairing:
 
         ``recalled`` says that it is not new: a journal gives back what it kept.
         """
+        if not (reference.identity or reference.revision or reference.void):
+            return self._take(reference, reference, received, recalled=recalled)
         if names_nobody(reference):
             voids = self.references.void_by_name(reference, received, recalled=recalled)
             for void in voids or ():
@@ -173,15 +158,14 @@ class Pairing:
     ) -> Added:
         """Take a reference that came, of which ``stands`` is what stands."""
         identity = reference_identity(came)
-        known = self.references.get(identity)
+        known, bucket = self.references.get(identity), self._matching.bucket_of(stands)
+        self._look_into(bucket.lanes)
         outdone = () if stands is came else (came,)
         if known is None:
             made = [] if recalled else self._revise_let_go(came, stands, identity)
             if made is None:
                 return "duplicate"
-            self._stand(
-                identity, Held(stands, self._matching.bucket_of(stands), received, outdone), made
-            )
+            self._stand(identity, Held(stands, bucket, received, outdone), made)
             return "accepted"
         if known.knows(came):
             return "duplicate"
@@ -190,6 +174,7 @@ class Pairing:
             return "accepted"
         self.corrections += not recalled
         outdone = (*known.outdone, known.reference, *outdone)
+        self._look_into(known.bucket.lanes)
         if is_in_place(known.reference, stands):
             held = Held(stands, known.bucket, received, outdone)
             self.references.keep(identity, held)
@@ -198,7 +183,7 @@ class Pairing:
             if not known.reference.void:
                 self._matching.touch(known.bucket)
                 self._settling.withdraw(known, identity)
-            self._stand(identity, Held(stands, self._matching.bucket_of(stands), received, outdone))
+            self._stand(identity, Held(stands, bucket, received, outdone))
         return "accepted"
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
@@ -262,8 +247,8 @@ class Pairing:
         """Return the event time, s UTC, of the oldest reading that is held of each series."""
         found: dict[int, float] = {}
         for lane in self.lanes.values():
-            if lane.readings:
-                time = lane.readings[0].time
+            if lane.times:
+                time = lane.reading(0).time
                 found[lane.series] = min(time, found.get(lane.series, time))
         return found
 
@@ -338,9 +323,11 @@ class Pairing:
         lanes: list[Lane] = []
         for row in rows:
             name = (*self._matching.names[row[0]], held.reference.key if self._by_key else "")
-            lane = self.lanes.get(name) or self._matching.open_lane(name, row[0])
+            lane = self._matching.lanes.get(name) or self._matching.open_lane(name, row[0])
             if any(link.bucket is held.bucket for link in lane.links):
                 lane.slots.setdefault(identity, Slot([])).rows.append(row)
+                apart = abs(row[2] - lane.lag_seconds - held.reference.time)
+                lane.apart_seconds = max(lane.apart_seconds, apart)
                 lanes.append(lane)
         for lane in lanes:
             rules, slot = self._matching.rules[lane.series], lane.slots[identity]

@@ -107,11 +107,12 @@ class Settling:
 
     def _made(self, lane: Lane, bucket: Bucket, at: int) -> list[Row]:
         """Return the pairs that the reference at a place makes with what a lane holds."""
-        link = lane.link(bucket, bucket.times[at])
+        time = bucket.times[at]
+        link = lane.link(bucket, time)
         if link is None:
             return []
         matching, series = self._matching, lane.series
-        return matching.modes[series].pairs(Place(lane, link, at, matching.rules[series]))
+        return matching.modes[series].pairs(Place(lane, link, at, time, matching.rules[series]))
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)

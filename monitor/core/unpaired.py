@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from statistics import median
@@ -170,7 +170,7 @@ def _times(pairing: Pairing, held: _Held, known: Unpaired) -> Unpaired:
     return known._replace(cause="several" if rules.mode == "reject" else "tolerance")
 
 
-def _gap(readings: list[float], references: list[float]) -> float:
+def _gap(readings: Sequence[float], references: Sequence[float]) -> float:
     """Return the smallest time, with its sign, from one of the last references to a reading."""
     best = math.inf
     for time in references[-_NAMES_MAX:]:

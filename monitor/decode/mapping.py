@@ -22,6 +22,7 @@ from monitor.core.model import (
     Reading,
     Reference,
 )
+from monitor.decode.arrays import arrays
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
@@ -69,6 +70,7 @@ class Mapped:
         self, spec: MapSpec, kind: Kind, topic_names: Collection[str] = (), unit: str = ""
     ) -> None:
         self.spec: Final = spec
+        self.arrays: Final = arrays(spec, unit) if kind == "reading" else None
         self._kind: Final = kind
         fetchers = Fetchers(spec.defaults, number_texts=spec.number_texts)
         self._frame: Final = framing(spec)

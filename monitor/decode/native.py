@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
 
 from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
+from monitor.core.observed import Name
 from monitor.decode.checks import (
     U_MIN,
     VALUE_MAX,
@@ -24,13 +25,13 @@ from monitor.decode.checks import (
     check_u,
     expanded_to_standard,
     is_key,
+    latest_time,
     midpoint,
 )
 from monitor.decode.route import Route
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 Revision = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # what JSON numbers carry exactly
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 RANKS: Final = {"prelim": 0, "final": 1, "void": 2}
 
 
@@ -110,7 +111,8 @@ class NativeCollocation(msgspec.Struct, gc=False):
     distance_m: float = 0.0
 
 
-_plain: Final = msgspec.json.Decoder(PlainReading).decode
+plain_reading: Final = msgspec.json.Decoder(PlainReading).decode
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
 _plain_reference: Final = msgspec.json.Decoder(PlainReference).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
@@ -138,59 +140,34 @@ def decode(
         raise Rejected("bad_payload", f"not UTF-8: {error}") from error
 
 
-def plain_reading(
-    payload: bytes, sensor: str, quantity: str, unit: str, latest: float
-) -> Reading | None:
-    """Return what :func:`decode` would if a payload is plain and all of it usable, else None.
-
-    ``latest`` is the latest event time that is not refused, s since 1970 UTC.
-    """
+def quick_reading(payload: bytes, name: Name, unit: str, received: float) -> Reading | None:
+    """Return what :func:`decode` would if a payload is usable and has no interval, else None."""
     try:
-        body = _plain(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    instant = body.time
-    if instant.microsecond:
-        time = instant.timestamp()
-    else:  # the same number for less
-        since = instant - EPOCH
-        time = since.days * 86_400.0 + since.seconds
-    if time > latest:
-        return None
-    if body.unit is not None or body.key or body.seq:
-        return _plain_but_named(body, sensor, quantity, unit, time)
-    return Reading(sensor, quantity, time, body.value, body.u)
-
-
-def plain_reference(
-    payload: bytes, subject: str, quantity: str, unit: str, latest: float
-) -> Reference | None:
-    """Return what :func:`decode` would if a payload is plain and all of it usable, else None.
-
-    ``latest`` is as of :func:`plain_reading`.
-    """
-    try:
-        body = _plain_reference(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        body = plain_reading(payload)
+    except UNREADABLE:
         return None
     time = body.time.timestamp()
-    if time > latest or 0.0 < body.u < U_MIN:
+    if time > latest_time(received) or (body.unit is not None and unit and body.unit != unit):
         return None
-    if body.unit is not None and unit and body.unit != unit:
+    if (body.key and not is_key(body.key)) or (body.seq and not is_key(body.seq)):
+        return None
+    return Reading(*name, time, body.value, body.u, NAN, NAN, NAN, body.key, body.seq)
+
+
+def quick_reference(payload: bytes, name: Name, unit: str, received: float) -> Reference | None:
+    """Return what :func:`decode` would if a payload is plain and all of it usable, else None."""
+    try:
+        body = _plain_reference(payload)
+    except UNREADABLE:
+        return None
+    time = body.time.timestamp()
+    if time > latest_time(received) or (body.unit is not None and unit and body.unit != unit):
+        return None
+    if 0.0 < body.u < U_MIN:
         return None
     if (body.key and not is_key(body.key)) or (body.id and not is_key(body.id)):
         return None
-    return Reference(subject, quantity, time, body.value, body.u or 0.0, body.key, body.id)
-
-
-def _plain_but_named(
-    body: PlainReading, sensor: str, quantity: str, unit: str, time: float
-) -> Reading | None:
-    if body.unit is not None and unit and body.unit != unit:
-        return None
-    if not (is_key(body.key) and is_key(body.seq)):
-        return None
-    return Reading(sensor, quantity, time, body.value, body.u, NAN, NAN, NAN, body.key, body.seq)
+    return Reference(*name, time, body.value, body.u or 0.0, body.key, body.id)
 
 
 def _to_reading(

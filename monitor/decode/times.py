@@ -12,10 +12,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
+from monitor.core.model import Float
 from monitor.decode.checks import Rejected, check_era
 from monitor.decode.fetching import to_number
 
 _DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number as large is of this unit
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Reader = Callable[[object], float]
@@ -65,8 +69,18 @@ def _check_layout(layout: str) -> None:
 def _of_number(number: float, unit: str) -> float:
     if unit == "auto":
         size = abs(number)
-        unit = "ns" if size >= 1e17 else "us" if size >= 1e14 else "ms" if size >= 1e11 else "s"
+        unit = next((unit for unit, least in _SIZES.items() if size >= least), "s")
     return number / _DIVISORS[unit]
+
+
+def divisors(numbers: Float, unit: str) -> Float:
+    """Return what times stated as numbers are divided by to be seconds; as for each of them."""
+    if unit != "auto":
+        return np.full(numbers.shape, _DIVISORS[unit])
+    sizes = np.abs(numbers)
+    return np.select(
+        [sizes >= least for least in _SIZES.values()], [_DIVISORS[unit] for unit in _SIZES], 1.0
+    )
 
 
 def _of_text(text: str, unit: str, local: ZoneInfo | None, layout: str) -> float:

@@ -18,13 +18,13 @@ from monitor.core.model import (
     Collocation,
     Distribution,
     Event,
-    Observation,
     Reading,
     Records,
     Reference,
     in_event_order,
 )
 from monitor.core.network import KnownSeries
+from monitor.core.observed import Durable, PackedReadings
 from monitor.core.past import Memory
 from monitor.journal.batch import Batch, DeadLetter
 
@@ -43,7 +43,9 @@ _SINGLE: Final = np.dtype(
 )
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_observations: Final = msgspec.msgpack.Decoder(list[Reading | Distribution | Reference]).decode
+_observations: Final = msgspec.msgpack.Decoder(
+    list[Reading | Distribution | Reference | PackedReadings]
+).decode
 
 
 class Kept(msgspec.Struct, array_like=True):
@@ -116,7 +118,7 @@ class Keeping(Memory):
         """Return which sensors stood beside which references."""
         return self._collocations
 
-    def observations(self) -> Iterator[tuple[float, list[Observation]]]:
+    def observations(self) -> Iterator[tuple[float, list[Durable]]]:
         """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
         for received, body in self._observations:
             yield received, list(_observations(body))

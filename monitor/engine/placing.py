@@ -66,7 +66,13 @@ class Placing:
         decoded = self._router.decode_all(topics, payloads, received)
         found: list[set[int] | None] = [set() for _ in topics]
         of = self._block_of
-        for observation, at in zip(decoded.observations, decoded.sources, strict=True):
+        plain, others = decoded.observations.plain, decoded.observations.others
+        names = (plain.names[which] for which in plain.which.tolist())
+        for (sensor, _), at in zip(names, decoded.sources, strict=False):
+            known = found[at]
+            if known is not None:
+                known.update(of(sensor))
+        for observation, at in zip(others, decoded.sources[len(plain) :], strict=True):
             known = found[at]
             if known is not None:
                 if isinstance(observation, Reading):
@@ -154,15 +160,18 @@ class OwnRouter(Router):
     ) -> Decoded:
         """Return what messages say of sensors of this block, and all references."""
         decoded = self._router.decode_all(topics, payloads, received)
-        kept = [
+        plain, others = decoded.observations.plain, decoded.observations.others
+        owners = [plain.names[which][0] for which in plain.which.tolist()]
+        kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
+        kept += [
             at
-            for at, each in enumerate(decoded.observations)
+            for at, each in enumerate(others, len(plain))
             if isinstance(each, Reference) or self._is_own(each.sensor)
         ]
         if len(kept) == len(decoded.observations):
             return decoded
         return Decoded(
-            [decoded.observations[at] for at in kept],
+            decoded.observations.part(kept),
             [decoded.sources[at] for at in kept],
             decoded.refused,
         )

@@ -164,7 +164,7 @@ class Session:
 
     def _readings(self) -> Iterator[Reading]:
         for lane in self._network.pairing.lanes.values():
-            yield from lane.readings
+            yield from map(lane.reading, range(len(lane.times)))
 
     def _miss(self, reading: Reading, reference: Reference) -> Miss:
         concerns = [Concern(reading.sensor), *self._concerns(reading.sensor)]

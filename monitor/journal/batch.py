@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from monitor.core.model import Collocation, Event, Observation, Records
+from monitor.core.model import Collocation, Event, Records
 from monitor.core.network import KnownSeries
+from monitor.core.observed import Durable
 
 
 class DeadLetter(NamedTuple):
@@ -24,7 +25,7 @@ class Batch(NamedTuple):
     """What one transaction makes durable."""
 
     received: float
-    observations: Sequence[Observation]
+    observations: Sequence[Durable]
     pairs: Records
     series: Sequence[KnownSeries]
     dead_letters: Sequence[DeadLetter]

@@ -11,11 +11,11 @@ from monitor.core.model import (
     PAIR,
     Collocation,
     Event,
-    Observation,
     Records,
     in_event_order,
 )
 from monitor.core.network import KnownSeries
+from monitor.core.observed import Durable
 from monitor.journal.batch import DeadLetter
 from monitor.journal.database import Database
 from monitor.journal.schema import PLACE, signed
@@ -26,7 +26,7 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._decoder = msgspec.msgpack.Decoder(list[Observation])
+        self._decoder = msgspec.msgpack.Decoder(list[Durable])
 
     def series(self) -> list[KnownSeries]:
         """Return every series, by row."""
@@ -50,7 +50,7 @@ class Reader:
         """Return the counters as of the last commit."""
         return dict(self._database.seal.totals)
 
-    def observations(self) -> Iterator[tuple[float, list[Observation]]]:
+    def observations(self) -> Iterator[tuple[float, list[Durable]]]:
         """Yield (time of arrival, observations) of each batch kept, in order of arrival."""
         for _, received, _, _, body in self._database.whole("observations"):
             yield received, self._decoder.decode(body)

@@ -26,7 +26,7 @@ from monitor.journal.errors import JournalDamagedError, JournalError, JournalFor
 from monitor.journal.failures import UNREADABLE
 from monitor.journal.files import move_aside, put_in_place, refuse_busy, write_through
 from monitor.journal.opening import in_memory
-from monitor.journal.schema import SCHEMA_VERSION, TABLES, Table
+from monitor.journal.schema import SEALED_SINCE, TABLES, Table
 from monitor.journal.seal import Seal, row_crc
 from monitor.journal.tables import Row, insert, write_seal
 
@@ -179,7 +179,7 @@ def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
         db.close()
     else:
         return db
-    if 0 < version < SCHEMA_VERSION:
+    if 0 < version < SEALED_SINCE:
         raise JournalFormError(
             f"{path}: form {version} has no checksum for every row and cannot be repaired; "
             "restore a backup"

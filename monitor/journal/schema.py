@@ -14,7 +14,8 @@ import numpy as np
 
 from monitor.core.model import Records
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
+SEALED_SINCE: Final = 2  # the first form with a checksum for every row
 SCHEMA: Final = """
 create table series (row integer primary key, sensor text not null, quantity text not null,
                      unit text not null, since real not null, crc integer not null,

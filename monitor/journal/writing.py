@@ -12,6 +12,7 @@ import numpy as np
 from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import Records, Reference
 from monitor.core.network import KnownSeries
+from monitor.core.observed import PackedReadings
 from monitor.core.past import name_alone, names_nobody
 from monitor.journal.batch import Batch, DeadLetter
 from monitor.journal.database import Database
@@ -68,7 +69,10 @@ class Writer:
     def _insert_observations(self, batch: Batch) -> None:
         body = self._encoder.encode(batch.observations)
         number = self._next("observations")
-        row = (number, _real(batch.received), len(batch.observations), zlib.crc32(body))
+        count = sum(
+            len(each) if isinstance(each, PackedReadings) else 1 for each in batch.observations
+        )
+        row = (number, _real(batch.received), count, zlib.crc32(body))
         self._database.insert("observations", [row], (body,))
 
     def _insert_pairs(self, pairs: Records) -> None:

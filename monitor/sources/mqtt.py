@@ -44,7 +44,8 @@ __all__ = [
 MESSAGES_MAX: Final = 4096
 BUSY_MESSAGES: Final = 256
 SLICE_SECONDS: Final = 0.002
-ENOUGH_BYTES: Final = 131_072
+BUSY_SECONDS: Final = 0.02
+ENOUGH_BYTES: Final = 524_288
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 WINDOW_311: Final = 20
 TOPICS_MAX: Final = 65_536
@@ -128,9 +129,12 @@ class MqttSource(Session):
         It looks again after twice as long each time: to look costs as much as ten messages.
         """
         now = self._monotonic()
-        until = now + (SLICE_SECONDS if self._busy else self._coalesce_seconds)
-        pause = SLICE_SECONDS
-        while now < until and self._unread_bytes() < self._enough_bytes:
+        until = now + (BUSY_SECONDS if self._busy else self._coalesce_seconds)
+        pause, seen = SLICE_SECONDS, 0
+        while now < until and (unread := self._unread_bytes()) < self._enough_bytes:
+            if self._busy and unread == seen:
+                return  # no more comes, or no more fits
+            seen = unread
             time.sleep(min(pause, until - now))
             pause *= 2.0
             now = self._monotonic()

@@ -167,8 +167,7 @@ def test_a_sensor_beyond_the_limit_is_refused_with_a_reason():
         [Reading("a", "x", 1.0, 1.0, u=1.0), Reading("b", "x", 1.0, 1.0, u=1.0)], 5.0
     )
 
-    assert outcome.accepted == [0]
-    assert outcome.refused == [(1, "series_limit")]
+    assert (outcome.duplicates, outcome.refused) == ([], [(1, "series_limit")])
 
 
 def test_a_voided_reference_leaves_no_trace():

@@ -85,7 +85,7 @@ def _judge_anew(parts: Parts, fresh) -> None:
         outcome = observe(observations, received)
         again = fresh(outcome, observations)
         kept = [at for at in outcome.duplicates if at not in again]
-        return outcome._replace(accepted=sorted([*outcome.accepted, *again]), duplicates=kept)
+        return outcome._replace(duplicates=kept)
 
     parts.network.observe = wrong
 

@@ -1,0 +1,161 @@
+"""Readings that nobody has looked at since they came: columns over all lanes.
+
+Rules of this file: what is here is newer than all else in its lane, in the order of its times, and
+touches no reference; whoever looks into a lane has it brought there first. To bring many readings
+to a lane at once costs a fraction of going there with each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.lanes import Fronts, Lane
+from monitor.core.model import Bool, Float, Int
+from monitor.core.observed import Name, PlainReadings
+
+HELD_MAX: Final = 8192
+FEW: Final = 32  # so few readings cost less one by one
+_UNKNOWN: Final = -1
+_PLACE_BITS: Final = 32
+
+
+class _Block(NamedTuple):
+    """Readings in the order of their times in each lane; ``lanes`` are numbers of fronts."""
+
+    lanes: Int
+    times: Float
+    values: Float
+    us: Float
+    received: Float
+
+
+class Fresh:
+    """State: the readings, and which names' readings may come here."""
+
+    def __init__(self, fronts: Fronts) -> None:
+        self._fronts: Final = fronts
+        self._lanes: Final[dict[int, Lane]] = {}
+        self._numbers: Final[dict[Name, int]] = {}
+        self._blocks: list[_Block] = []
+        self._held = 0
+        self._names: Sequence[Name] = ()
+        self._numbers_of_names: Int = np.zeros(0, dtype=np.int64)
+
+    def open(self, lane: Lane) -> None:
+        """Let the plain readings of a lane come here."""
+        self._numbers[lane.name] = lane.front
+        self._lanes[lane.front] = lane
+
+    def close(self, lane: Lane) -> None:
+        """Forget a lane in which nothing is left."""
+        del self._numbers[lane.name], self._lanes[lane.front]
+        self._names = ()
+
+    def take(self, plain: PlainReadings, received: float) -> Int:
+        """Take the readings that are newer than all in their lanes and touch no reference.
+
+        Returns the row of the series of each, -1 for those that are left to go to their lanes.
+        """
+        rows = np.full(len(plain), _UNKNOWN)
+        if len(plain) <= FEW:
+            return rows
+        numbers = self._numbers_of(plain)
+        order = _by_lane(numbers)[np.count_nonzero(numbers < 0) :]
+        lanes, times = numbers[order], plain.times[order]
+        is_good = self._are_newest(lanes, times)
+        if not is_good.all():
+            order, lanes, times = order[is_good], lanes[is_good], times[is_good]
+        if lanes.size:
+            self._keep(lanes, times, plain.values[order], plain.us[order], received)
+            rows[order] = self._fronts.series[lanes]
+        return rows
+
+    def bring(self, wanted: Int | None = None) -> None:
+        """Bring the readings of the lanes ``wanted``, None for all, to where they can be seen."""
+        if not self._held or (wanted is not None and not self._fronts.fresh[wanted].any()):
+            return
+        whole = _Block(*map(np.concatenate, zip(*self._blocks, strict=True)))
+        if wanted is None:
+            self._blocks = []
+        else:
+            is_wanted = np.zeros(self._fronts.size, dtype=np.bool_)
+            is_wanted[wanted] = True
+            is_in = is_wanted[whole.lanes]
+            self._blocks, whole = [_part(whole, ~is_in)], _part(whole, is_in)
+        self._held -= whole.lanes.size
+        self._hand_over(whole)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _numbers_of(self, plain: PlainReadings) -> Int:
+        """Return the number of the lane of each reading, -1 if there is none."""
+        if plain.names is not self._names:
+            self._names, self._numbers_of_names = plain.names, np.zeros(0, dtype=np.int64)
+        known = self._numbers_of_names
+        if known.size < len(self._names):
+            added = np.full(len(self._names) - known.size, _UNKNOWN)
+            known = self._numbers_of_names = np.concatenate((known, added))
+        numbers = known[plain.which]
+        if numbers.min() < 0:
+            for which in np.unique(plain.which[numbers < 0]).tolist():
+                known[which] = self._numbers.get(self._names[which], _UNKNOWN)
+            numbers = known[plain.which]
+        return numbers
+
+    def _are_newest(self, lanes: Int, times: Float) -> Bool:
+        """Return which readings, by lane, may stay here: all of a lane or none."""
+        fronts = self._fronts
+        before = np.empty_like(times)
+        before[1:] = times[:-1]
+        is_first = _firsts(lanes)
+        before[is_first] = fronts.newest[lanes[is_first]]
+        is_good: Bool = (times > before) & ~(before < fronts.until[lanes])
+        if not is_good.all():
+            is_spoilt = np.zeros(fronts.size, dtype=np.bool_)
+            is_spoilt[lanes[~is_good]] = True
+            is_good = ~is_spoilt[lanes]
+        return is_good
+
+    def _keep(self, lanes: Int, times: Float, values: Float, us: Float, received: float) -> None:
+        first = np.flatnonzero(_firsts(lanes))
+        stop = np.append(first[1:], lanes.size)
+        own = lanes[first]
+        self._fronts.newest[own] = times[stop - 1]
+        self._fronts.fresh[own] += stop - first
+        self._blocks.append(_Block(lanes, times, values, us, np.full(lanes.size, received)))
+        self._held += lanes.size
+        if self._held > HELD_MAX:
+            self.bring()
+
+    def _hand_over(self, block: _Block) -> None:
+        order = _by_lane(block.lanes)
+        lanes = block.lanes[order]
+        first = np.flatnonzero(_firsts(lanes))
+        own = lanes[first]
+        self._fronts.fresh[own] = 0
+        times, values, us, received = (column[order].tobytes() for column in block[1:])
+        ends = (8 * np.append(first, lanes.size)).tolist()
+        for number, start, stop in zip(own.tolist(), ends, ends[1:], strict=False):
+            part = slice(start, stop)
+            self._lanes[number].extend(times[part], values[part], us[part], received[part])
+
+
+def _part(block: _Block, which: Bool) -> _Block:
+    lanes, times, values, us, received = block
+    return _Block(lanes[which], times[which], values[which], us[which], received[which])
+
+
+def _by_lane(lanes: Int) -> Int:
+    """Return the places in the order of ``lanes``, those of one lane in the order they are in."""
+    keys = np.sort((lanes << _PLACE_BITS) | np.arange(lanes.size))
+    return keys & ((1 << _PLACE_BITS) - 1)
+
+
+def _firsts(lanes: Int) -> Bool:
+    """Return which of sorted ``lanes`` is the first of its kind."""
+    is_first = np.ones(lanes.size, dtype=np.bool_)
+    is_first[1:] = lanes[1:] != lanes[:-1]
+    return is_first

@@ -1,0 +1,148 @@
+"""Observations of a batch: plain readings as columns, all else one by one.
+
+Rules of this file: a plain reading states a time, a value and u, and nothing besides. Most readings
+do, and as columns they cost a fraction of an object each; who asks for one gets a ``Reading``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, overload
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import Float, Int, Observation, Reading
+
+Name = tuple[str, str]  # sensor, quantity
+
+
+def is_plain(reading: Reading) -> bool:
+    """Return whether a reading states a value and u alone."""
+    return (
+        type(reading) is Reading
+        and not (reading.key or reading.sequence or reading.assumed)
+        and reading.u == reading.u
+        and all(map(math.isnan, (reading.lower, reading.upper, reading.p)))
+    )
+
+
+class PlainReadings:
+    """Readings that state a value and u alone: columns of equal length.
+
+    ``which`` says for each whose it is: a place in ``names``, which only ever grows. ``times`` are
+    s since 1970 UTC, ``values`` and ``us`` in the unit of their series.
+    """
+
+    __slots__ = ("names", "times", "us", "values", "which")
+
+    def __init__(
+        self, names: Sequence[Name], which: Int, times: Float, values: Float, us: Float
+    ) -> None:
+        self.names: Final = names
+        self.which: Final = which
+        self.times: Final = times
+        self.values: Final = values
+        self.us: Final = us
+
+    def __len__(self) -> int:
+        return self.which.size
+
+    def reading(self, at: int) -> Reading:
+        """Return the reading at a place."""
+        numbers = (float(column[at]) for column in (self.times, self.values, self.us))
+        return Reading(*self.names[self.which[at]], *numbers)
+
+    def part(self, places: Sequence[int] | Int) -> PlainReadings:
+        """Return the readings at some places."""
+        at = np.asarray(places, dtype=np.int64)
+        return PlainReadings(
+            self.names, self.which[at], self.times[at], self.values[at], self.us[at]
+        )
+
+
+NOTHING: Final = PlainReadings(
+    (), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
+)
+
+
+class Observed(Sequence[Observation]):
+    """What a batch says: ``plain`` first, then ``others``; a place counts over both."""
+
+    __slots__ = ("others", "plain")
+
+    def __init__(self, plain: PlainReadings, others: Sequence[Observation]) -> None:
+        self.plain: Final = plain
+        self.others: Final = others
+
+    def __len__(self) -> int:
+        return len(self.plain) + len(self.others)
+
+    @overload
+    def __getitem__(self, place: int) -> Observation: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Observation]: ...
+
+    def __getitem__(self, place: int | slice) -> Observation | list[Observation]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        first = len(self.plain)
+        return self.plain.reading(at) if at < first else self.others[at - first]
+
+    def __iter__(self) -> Iterator[Observation]:
+        yield from map(self.plain.reading, range(len(self.plain)))
+        yield from self.others
+
+    def part(self, places: Sequence[int]) -> Observed:
+        """Return the observations at some places, given in ascending order."""
+        first = len(self.plain)
+        columns = [at for at in places if at < first]
+        others = [self.others[at - first] for at in places[len(columns) :]]
+        return Observed(self.plain.part(columns), others)
+
+
+def observed(observations: Sequence[Observation]) -> Observed:
+    """Return observations as a batch; those that are one already as they are."""
+    return observations if isinstance(observations, Observed) else Observed(NOTHING, observations)
+
+
+class PackedReadings(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
+    """Plain readings as they are kept: the rows of their series, times, values and u, as bytes."""
+
+    rows: bytes
+    times: bytes
+    values: bytes
+    us: bytes
+
+    def __len__(self) -> int:
+        return len(self.times) // 8
+
+
+Durable = Observation | PackedReadings
+
+
+def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
+    """Return plain readings of the series ``rows``, but those whose row is below 0."""
+    columns = [plain.times, plain.values, plain.us]
+    if rows.size and rows.min() < 0:
+        columns = [column[rows >= 0] for column in columns]
+        rows = rows[rows >= 0]
+    return (
+        PackedReadings(rows.tobytes(), *(each.tobytes() for each in columns)) if rows.size else None
+    )
+
+
+def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
+    """Return what was kept of a batch; ``names`` says who each row is."""
+    plain, others = NOTHING, []
+    for each in kept:
+        if isinstance(each, PackedReadings):
+            rows = np.frombuffer(each.rows, np.int64)
+            columns = (each.times, each.values, each.us)
+            plain = PlainReadings(names, rows, *(np.frombuffer(column) for column in columns))
+        else:
+            others.append(each)
+    return Observed(plain, others)

@@ -1,0 +1,174 @@
+"""Readings taken by the column leave what the same readings leave that are taken one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core import fresh
+from monitor.core.model import Observation, Reading, Reference, in_event_order
+from monitor.core.modes import MODES, Rules
+from monitor.core.network import Limits, Network, Plan
+from monitor.core.observed import NOTHING, Observed, PackedReadings, PlainReadings, pack, unpack
+from monitor.core.past import Memory
+from monitor.core.rules import SeriesRules
+
+SENSORS = ("a", "b", "c", "d", "e")
+NAMES = [(sensor, "x") for sensor in SENSORS]
+
+
+def network(mode: str, lag: float = 0.0, pending: int = 500_000, known: int = 100) -> Network:
+    pairing = Rules(
+        mode=mode,
+        tolerance_seconds=3.0,
+        reading_seconds=1.0,
+        completeness=0.5,
+        lag_seconds=lag,
+    )
+    plan = Plan(
+        rules_of=lambda _sensor, _quantity: SeriesRules(pairing=pairing),
+        limits=Limits(maximum=known, new_per_minute=1000),
+        max_pending=pending,
+    )
+    return Network(plan, Memory())
+
+
+def plain(readings: list[Reading]) -> PlainReadings:
+    which = np.array([SENSORS.index(each.sensor) for each in readings], dtype=np.int64)
+    columns = [[each.time for each in readings], [each.value for each in readings]]
+    columns.append([each.u for each in readings])
+    return PlainReadings(NAMES, which, *(np.array(column, dtype=float) for column in columns))
+
+
+def history(seed: int, batches: int = 30) -> list[tuple[list[Reading], list[Observation]]]:
+    """Return batches: plain readings, mostly in order; references, other readings, repetitions."""
+    chance = np.random.default_rng(seed)
+    made = []
+    clock = dict.fromkeys(SENSORS, 0.0)
+    sent: list[Reading] = []
+    for _ in range(batches):
+        readings, others = [], []
+        for _ in range(chance.integers(1, 120)):
+            sensor = SENSORS[chance.integers(len(SENSORS))]
+            clock[sensor] += float(chance.choice([0.0, 0.5, 1.0, 7.0]))
+            late = float(chance.choice([0.0] * 30 + [4.5]))
+            reading = Reading(sensor, "x", clock[sensor] - late, float(chance.integers(9)), u=1.0)
+            readings.append(reading)
+            if sent and chance.random() < 0.02:
+                readings.append(sent[chance.integers(len(sent))])
+        sent += readings
+        for _ in range(chance.integers(0, 4)):
+            sensor = SENSORS[chance.integers(len(SENSORS))]
+            time = clock[sensor] + float(chance.choice([-9.0, -0.4, 0.0, 0.3, 2.0]))
+            identity = str(chance.choice(["", "r1", "r2"]))
+            revision = int(chance.integers(3)) if identity else 0
+            others.append(
+                Reference(sensor, "x", time, 5.0, 0.1, identity=identity, revision=revision)
+            )
+            if chance.random() < 0.3:
+                others.append(Reading(sensor, "x", time, 1.0, u=2.0, sequence="s", lower=0.0))
+        made.append((readings, others))
+    return made
+
+
+def held(network: Network) -> dict[object, list[Reading]]:
+    return {
+        name: [lane.reading(at) for at in range(len(lane.times))]
+        for name, lane in network.pairing.lanes.items()
+    }
+
+
+def followed(network: Network, seed: int, *, by_column: bool) -> dict[str, object]:
+    """Return what a history leaves in a network."""
+    changes, counts, kept = [], [], 0
+    for at, (readings, others) in enumerate(history(seed)):
+        batch = Observed(plain(readings), others) if by_column else [*readings, *others]
+        outcome = network.observe(batch, float(at))
+        network.apply(outcome.pairs)
+        changes.append(outcome.pairs)
+        counts.append((len(outcome.duplicates), len(outcome.refused)))
+        kept += len(outcome.packed or ())
+    assert kept == 0 or by_column
+    return {
+        "pairs": in_event_order(np.concatenate(changes)).tobytes(),
+        "counts": counts,
+        "held": held(network),
+        "readings": network.pairing.readings,
+        "heard": network.heard.tobytes(),
+        "times": (network.first_reading.tobytes(), network.last_reading.tobytes()),
+        "corrections": network.pairing.corrections,
+        "unpaired": network.pairing.expired_unpaired,
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("few", [0, 32])
+def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", few)
+    for seed in range(6):
+        one = followed(network(mode), seed, by_column=True)
+        other = followed(network(mode), seed, by_column=False)
+        assert one == other
+
+
+def test_so_they_do_where_readings_lag_and_where_little_is_held(monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", 0)
+    monkeypatch.setattr(fresh, "HELD_MAX", 50)
+    for seed in range(6):
+        assert followed(network("nearest", lag=1.5), seed, by_column=True) == followed(
+            network("nearest", lag=1.5), seed, by_column=False
+        )
+        assert followed(network("asof", pending=300), seed, by_column=True) == followed(
+            network("asof", pending=300), seed, by_column=False
+        )
+
+
+def test_a_series_beyond_the_limit_is_refused_by_its_place_in_the_batch():
+    readings = [Reading(sensor, "x", 1.0 + at, 2.0, u=1.0) for at in range(50) for sensor in "ab"]
+    small = network("nearest", known=1)
+
+    outcome = small.observe(Observed(plain(readings), []), 0.0)
+
+    assert [at for at, _ in outcome.refused] == list(range(1, 100, 2))
+    assert outcome.packed is not None
+    assert len(outcome.packed) == 50
+
+
+def test_what_is_packed_is_what_was_accepted():
+    readings = [Reading(sensor, "x", float(at), 2.5, u=0.5) for at in range(40) for sensor in "ab"]
+    one = network("nearest")
+    others = [Reference("a", "x", 3.0, 2.0)]
+    outcome = one.observe(Observed(plain([*readings, readings[7]]), others), 0.0)
+    assert outcome.duplicates == [80]
+    assert isinstance(outcome.packed, PackedReadings)
+
+    again = unpack([outcome.packed, *others], one.registry.keys)
+
+    assert sorted(map(repr, again.plain.part(range(80)).names)) == sorted(
+        map(repr, one.registry.keys)
+    )
+    assert sorted(map(repr, again)) == sorted(map(repr, [*readings, *others]))
+    restored = network("nearest")
+    restored.registry.add("a", "x")
+    restored.registry.add("b", "x")
+    restored.restore(0.0, [outcome.packed])
+    assert held(restored) == held(one)
+
+
+def test_nothing_packs_to_nothing():
+    assert pack(np.zeros(0, dtype=np.int64), NOTHING) is None
+    assert pack(np.array([-1]), plain([Reading("a", "x", 1.0, 1.0, u=1.0)])) is None
+
+
+def test_a_batch_is_a_sequence_of_observations():
+    readings = [Reading("a", "x", float(at), 2.0, u=1.0) for at in range(3)]
+    others: list[Observation] = [Reference("a", "x", 9.0, 1.0), Reference("b", "x", 9.0, 1.0)]
+    batch = Observed(plain(readings), others)
+
+    assert list(batch) == [*readings, *others]
+    assert [batch[at] for at in range(5)] == list(batch)
+    assert batch[1:4] == [*readings[1:], others[0]]
+    assert batch[-1] == others[1]
+    assert list(batch.part([0, 2, 4])) == [readings[0], readings[2], others[1]]
+    with pytest.raises(IndexError):
+        batch[5]
