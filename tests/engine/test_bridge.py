@@ -290,8 +290,20 @@ def test_while_the_log_is_away_the_broker_keeps_what_came(tmp_path, broker):
     own_log = TestLog(tmp_path)
     bridges = Bridges(tmp_path, broker.port, own_log.port)
     bridges.start()
+    try:
+        _away(own_log, bridges, broker.port)
+
+        assert bridges.stop() == [0]
+    finally:
+        for name in list(bridges.running):
+            bridges.kill(name)
+        own_log.stop()
+
+
+def _away(own_log: TestLog, bridges: Bridges, port: int) -> None:
+    """Let the log be away while messages come; wait until it has them all."""
     sent = said("away-", 300)
-    with BrokerPublisher("127.0.0.1", broker.port, client_id="away") as out:
+    with BrokerPublisher("127.0.0.1", port, client_id="away") as out:
         for topic, payload in said("before-", 9):
             out.publish(topic, payload)
         out.flush()
@@ -309,9 +321,6 @@ def test_while_the_log_is_away_the_broker_keeps_what_came(tmp_path, broker):
             return wanted <= set(on_log(bridges.settings))
 
     until("all is on the log", arrived_all, 60.0)
-
-    assert bridges.stop() == [0]
-    own_log.stop()
 
 
 def test_a_topic_with_other_partitions_and_records_that_are_gone_are_errors(log):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -57,16 +59,22 @@ class TestLog:
                 ],
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         until("the log listens", lambda: answers(self.port))
 
     def stop(self) -> None:
-        """End it, and wait until it is gone."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            try:
+        """End it, and wait until it is gone.
+
+        The program that was started kills the broker after a quarter of a second, whatever it has
+        not written yet: so the broker is told itself, and first.
+        """
+        if self._process is None:
+            return
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(10.0)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
+                break
+        self._process = None
