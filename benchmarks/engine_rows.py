@@ -200,18 +200,20 @@ def memory() -> list[Line]:
 def _windows() -> list[Line]:
     lines = []
     for window, precision in ((100, "double"), (100, "single"), (500, "double"), (500, "single")):
-        own = apart(partial(_own_bytes, 10_000, window, precision))
+        own = apart(partial(_own_bytes, 20_000, window, precision))
         theirs = apart(partial(_deque_bytes, 1000, window))
         goal = Goal(
             f"memory of a series, window of {window} in {precision} precision",
             "deque of 8 scores a pair",
-            limit="rows of the window; 512 z of the detector; names and rules",
+            limit="rows of the window; z, where it is shorter than `replay_pairs`; names",
         )
         lines.append(Line(goal, f"{own / 1e3:.1f} kB", f"{theirs / 1e3:.1f} kB", theirs / own))
     return lines
 
 
 def _own_bytes(count: int, window: int, precision: str) -> float:
+    few = network_of(10)
+    few.apply(Source(10).batch())  # what is imported with the first pair
     before = resident_bytes()
     network, source = network_of(count, window, precision=precision), Source(count)
     for pairs in rounds_of_all(source, window):
