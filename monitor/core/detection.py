@@ -206,7 +206,7 @@ class Detector:
 
     def records(self, series: Int) -> Records:
         """Return a copy of the states (dtype STATE) without the rings, for the journal."""
-        return self._state[series]
+        return self._state.take(series)
 
     def restore(self, series: Int, records: Records, starts: Int, z: Float) -> None:
         """Set states saved by :meth:`records`; ``z`` are the last pairs before each, ragged.
@@ -236,7 +236,7 @@ class Detector:
 
     def dumps(self, series: Int) -> list[bytes]:
         """Return what :meth:`dump` does of each series."""
-        records = self._state[series]
+        records = self._state.take(series)  # whole: an index would leave the padding as it may be
         seen = records["seen"].astype(np.int64)
         counts = np.minimum(seen, bets.FAR)
         if self._replays.earlier is None:
