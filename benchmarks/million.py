@@ -48,7 +48,7 @@ def million() -> list[Line]:
     goal = Goal(
         "a million series, their windows of 100 full, single precision, `replay_pairs: 100`: "
         "peak of the process, without snapshots",
-        "the goal", 1, limit="rows of the windows, 3.3 of 3.9 kB a series",
+        "the goal", 1, limit="rows of the windows, 3.3 of 4.1 kB a series",
     )  # fmt: skip
     return [Line(goal, f"{peak / GIB:.2f} GiB", f"{_GOAL_GIB:.0f} GiB", _GOAL_GIB * GIB / peak)]
 
