@@ -131,8 +131,8 @@ STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
-_PIECE: Final = 32  # series whose lines are written together
-_PIECES_AT_ONCE: Final = 64
+_PIECE: Final = 64  # series whose lines are written together
+_PIECES_AT_ONCE: Final = 32
 
 
 class _Column(NamedTuple):

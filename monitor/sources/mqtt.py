@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 MESSAGES_MAX: Final = 4096
-BUSY_MESSAGES: Final = 256
+BUSY_MESSAGES: Final = 1024
 SLICE_SECONDS: Final = 0.002
 BUSY_SECONDS: Final = 0.02
 ENOUGH_BYTES: Final = 524_288
@@ -76,6 +76,7 @@ class MqttSource(Session):
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
 
+        What comes is let wait for more, a little beyond the time out; with 0 nothing is waited for.
         Raises SourceRefusedError where trying again would not help.
         """
         deadline = self._monotonic() + timeout
@@ -88,7 +89,7 @@ class MqttSource(Session):
                 pause = min(wait, max(0.0, self._next_attempt - self._monotonic()))
                 time.sleep(min(pause, 0.25))
             elif self._wait_readable(wait):
-                self._read()
+                self._read(is_patient=timeout > 0.0)
                 if self._client.arrived:
                     return self._take()
             if self._monotonic() >= deadline:
@@ -114,10 +115,11 @@ class MqttSource(Session):
         readable, _, _ = select.select([socket], writing, [], seconds)
         return bool(readable)
 
-    def _read(self) -> None:
+    def _read(self, *, is_patient: bool) -> None:
         """Let more arrive, then read all there is: to wake up costs more than to wait."""
         if self.connected:
-            self._let_more_arrive()
+            if is_patient:
+                self._let_more_arrive()
             _acknowledge_at_once(self._client.socket())
         code = self._client.read(MESSAGES_MAX)
         if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
