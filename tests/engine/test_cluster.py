@@ -51,6 +51,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_pat
     from monitor.engine.log import MissingLibraryError
 
     monkeypatch.setitem(sys.modules, "monitor.engine.job", None)
+    monkeypatch.delattr("monitor.engine.job", raising=False)  # another test may have imported it
     settings = tmp_path / "s.yaml"
     settings.write_text("{}\n")
     with pytest.raises(MissingLibraryError, match="pip install"):
