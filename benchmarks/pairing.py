@@ -53,8 +53,8 @@ def give(pairing: Pairing, batch: Sequence[Observation], rows: dict[tuple[str, s
     """Hand observations to the pairing, as the network does."""
     whole = observed(batch)
     taken = pairing.take_plain(whole.plain, NOW)
-    pairing.look_at(each for each in whole.others if isinstance(each, Reference))
-    for at in (*np.flatnonzero(taken < 0).tolist(), *range(taken.size, len(whole))):
+    left = [taken.size + at for at in pairing.take_newest(whole.others, NOW)]
+    for at in (*np.flatnonzero(taken < 0).tolist(), *left):
         observation = whole[at]
         if isinstance(observation, Reading):
             name = (observation.sensor, observation.quantity)

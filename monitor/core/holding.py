@@ -8,7 +8,7 @@ is a function of the pairs and of what is held, so that a journal need not keep 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
@@ -19,22 +19,27 @@ _MADE_OF_SEVERAL: Final = ("interpolate", "mean_over_reference_interval")
 
 
 def expire_lane(
-    lane: Lane, received_before: float, rules: Rules, same: Callable[[Lane, Identity], bool]
+    lane: Lane,
+    received_before: float,
+    rules: Rules,
+    leaving: Container[Identity],
+    same: Callable[[Lane, Identity], bool],
 ) -> tuple[int, int]:
     """Drop readings that arrived before a time; return how many, and how many of them unpaired.
 
-    ``same`` says whether the readings held still make the pairs of a reference.
+    ``leaving`` are the references that are let go of with them; ``same`` says whether the readings
+    held still make the pairs of a reference.
     """
     gone = _arrived_before(lane, received_before)
     if not gone:
         return 0, 0
-    leaving = [lane.times[at] for at in gone]
-    ranges = _used_ranges(lane, rules, leaving[0], leaving[-1])
-    unpaired = _covered(leaving, ranges.values()).count(0)
+    times = [lane.times[at] for at in gone]
+    ranges = _used_ranges(lane, rules, times[0], times[-1])
+    unpaired = _covered(times, ranges.values()).count(0)
     touched = [
         identity
         for identity, (low, high) in ranges.items()
-        if bisect_left(leaving, low) < bisect_right(leaving, high)
+        if identity not in leaving and bisect_left(times, low) < bisect_right(times, high)
     ]
     lane.drop(gone)
     for identity in touched:

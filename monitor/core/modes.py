@@ -75,12 +75,14 @@ class Place(NamedTuple):
 class Mode(NamedTuple):
     """``pairs`` of one reference in one lane, and which references an arrival may touch.
 
+    ``takes_from_last``: whether a reference later than all may touch the last one of them.
     ``is_local``: a reading touches none that lie before the reading before it.
     """
 
     pairs: Callable[[Place], list[Row]]
     touched_by_reading: Callable[[Lane, Bucket, int, Rules], Iterable[int]]
     touched_by_reference: Callable[[Lane, Bucket, int], Iterable[int]]
+    takes_from_last: Callable[[Lane, Bucket, float], bool]
     is_local: bool = False
 
 
@@ -273,6 +275,28 @@ def _losers(lane: Lane, bucket: Bucket, at: int) -> list[int]:
     return touched
 
 
+def _takes_reading(lane: Lane, bucket: Bucket, time: float) -> bool:
+    """Whether the reading of the last reference may be nearer to one at a later time."""
+    times = bucket.times
+    if len(times) > 1 and times[-1] == times[-2]:
+        return True
+    slot = lane.slots.get(bucket.identities[-1])
+    if slot is None:
+        return False
+    taken = slot.rows[0][2] - lane.lag_seconds
+    return not abs(taken - times[-1]) < abs(taken - time)
+
+
+def _always(lane: Lane, bucket: Bucket, time: float) -> bool:
+    del lane, bucket, time
+    return True
+
+
+def _never(lane: Lane, bucket: Bucket, time: float) -> bool:
+    del lane, bucket, time
+    return False
+
+
 def _beside(lane: Lane, bucket: Bucket, at: int) -> range:
     del lane
     return neighbours(bucket, at)
@@ -340,11 +364,11 @@ def _spanning(bucket: Bucket, low: float, high: float) -> range:
 
 
 MODES: Final[dict[str, Mode]] = {
-    "nearest": Mode(_mutually_nearest, _between_nearer, _losers, is_local=True),
-    "first": Mode(_first, _near, _beside),
-    "reject": Mode(_only, _near, _beside),
-    "all": Mode(_every, _its_nearest, _beside),
-    "asof": Mode(_as_of, _between, _itself, is_local=True),
-    "interpolate": Mode(_interpolated, _between, _itself, is_local=True),
-    "mean_over_reference_interval": Mode(_mean, _around, _itself),
+    "nearest": Mode(_mutually_nearest, _between_nearer, _losers, _takes_reading, is_local=True),
+    "first": Mode(_first, _near, _beside, _always),
+    "reject": Mode(_only, _near, _beside, _always),
+    "all": Mode(_every, _its_nearest, _beside, _always),
+    "asof": Mode(_as_of, _between, _itself, _never, is_local=True),
+    "interpolate": Mode(_interpolated, _between, _itself, _never, is_local=True),
+    "mean_over_reference_interval": Mode(_mean, _around, _itself, _never),
 }

@@ -220,16 +220,16 @@ class Network:
         rows = self.pairing.take_plain(plain, received)
         taken, heard = _Taken(rows, [], []), _Heard([], [])
         self._hear(rows, plain.times, received, recalled=recalled)
-        self.pairing.look_at(each for each in batch.others if type(each) is Reference)
-        left = np.flatnonzero(rows < 0).tolist()
-        single = ((at, plain.reading(at)) for at in left)
-        for at, observation in chain(single, enumerate(batch.others, len(plain))):
+        others, first = batch.others, len(plain)
+        readings = ((at, plain.reading(at)) for at in np.flatnonzero(rows < 0).tolist())
+        more = ((first + at, others[at]) for at in self.pairing.take_newest(others, received))
+        for at, observation in chain(readings, more):
             verdict = self._take_one(observation, received, heard, recalled=recalled)
             if verdict == "duplicate":
                 taken.duplicates.append(at)
             elif verdict != "accepted":
                 taken.refused.append((at, verdict))
-            elif at < len(plain):
+            elif at < first:
                 rows[at] = heard.rows[-1]
         by_one = np.array(heard.rows, dtype=np.int64)
         self._hear(by_one, np.array(heard.times), received, recalled=recalled)

@@ -28,8 +28,9 @@ from monitor.core.lanes import (
     reference_identity,
 )
 from monitor.core.matching import Concern, Matching, MatchKey
-from monitor.core.model import Int, Reading, Records, Reference, some_rows
+from monitor.core.model import Int, Observation, Reading, Records, Reference, some_rows
 from monitor.core.modes import Rules
+from monitor.core.newest import Newest
 from monitor.core.observed import PlainReadings
 from monitor.core.past import Memory, Past, names_nobody
 from monitor.core.references import Held, References, is_in_place, rank
@@ -57,6 +58,7 @@ class Pairing:
         self.references: Final = References(past if past is not None else Memory())
         self._matching: Final = Matching(rules_of, match_on, concerns_of)
         self._settling: Final = Settling(self._matching, self.references)
+        self._newest: Final = Newest(self._matching, self.references, self._settling)
         self._by_key: Final = self._matching.by_key
         self._fresh: Final = self._matching.fresh
         self.readings = 0
@@ -116,10 +118,16 @@ class Pairing:
             self._hold(taken, received)
         return rows
 
-    def look_at(self, references: Iterable[Reference]) -> None:
-        """Have ready what references will look at: for many together it costs less."""
-        buckets = list(map(self._matching.bucket_of, references))
-        self._look_into(lane for bucket in buckets for lane in bucket.lanes)
+    def take_newest(self, observations: Sequence[Observation], received: float) -> list[int]:
+        """Take the references that are new and newer than all of their bucket: most are.
+
+        Returns the places of what is left to be taken one by one.
+        """
+        found = self._newest.candidates(observations)
+        self._look_into(lane for _, _, bucket in found for lane in bucket.lanes)
+        take = self._newest.take
+        taken = {at for at, each, bucket in found if take(each, bucket, received)}
+        return [at for at in range(len(observations)) if at not in taken]
 
     def _look_into(self, lanes: Iterable[Lane]) -> None:
         """Have all of some lanes where it can be seen."""
@@ -202,10 +210,11 @@ class Pairing:
 
     def expire(self, received_before: float) -> None:
         """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
+        leaving = self.references.arrived_before(received_before)
         for name, lane in list(self.lanes.items()):
             rules = self._matching.rules[lane.series]
             gone, unpaired = expire_lane(
-                lane, received_before, rules, self._settling.makes_the_same
+                lane, received_before, rules, leaving, self._settling.makes_the_same
             )
             self.readings -= gone
             self.expired_unpaired += unpaired
@@ -213,7 +222,8 @@ class Pairing:
                 self._matching.close_lane(name, lane)
         for time in [time for time in self._arrivals if time < received_before]:
             del self._arrivals[time]
-        for identity, held in self.references.expire(received_before):
+        self.references.expire(leaving, received_before)
+        for identity, held in leaving.items():
             forget(held.reference, held.bucket, identity)
             self._matching.touch(held.bucket)
         self._matching.drop_empty_buckets()

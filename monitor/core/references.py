@@ -7,7 +7,7 @@ later too unless their revision is higher. What is no longer held is asked of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -42,6 +42,9 @@ class References:
     def __len__(self) -> int:
         return len(self._held) + len(self._voids)
 
+    def __contains__(self, identity: Identity) -> bool:
+        return identity in self._held
+
     def get(self, identity: Identity) -> Held | None:
         """Return what is held of a reference."""
         return self._held.get(identity)
@@ -55,15 +58,17 @@ class References:
     def __iter__(self) -> Iterator[tuple[Identity, Held]]:
         return iter(list(self._held.items()))
 
-    def expire(self, received_before: float) -> list[tuple[Identity, Held]]:
-        """Let go of what arrived before a time, and return it."""
-        gone = [item for item in self._held.items() if item[1].received < received_before]
-        for identity, _ in gone:
+    def arrived_before(self, time: float) -> dict[Identity, Held]:
+        """Return what arrived before a time."""
+        return {name: held for name, held in self._held.items() if held.received < time}
+
+    def expire(self, gone: Iterable[Identity], received_before: float) -> None:
+        """Let go of the references ``gone``, and of voids by name that arrived before a time."""
+        for identity in gone:
             self.let_go(identity)
         for name, (_, received) in list(self._voids.items()):
             if received < received_before:
                 del self._voids[name]
-        return gone
 
     def let_go(self, identity: Identity) -> None:
         """Hold a reference no longer."""

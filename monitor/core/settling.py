@@ -52,6 +52,13 @@ class Settling:
             self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
         self._note()
 
+    def begin(self, lane: Lane, bucket: Bucket, at: int) -> None:
+        """Pair the reference at a place that is new, and touches no other, in one lane."""
+        rows = self._made(lane, bucket, at)
+        if rows:
+            lane.slots[bucket.identities[at]] = Slot(rows)
+            self._changes += rows
+
     def all_of(self, lane: Lane, bucket: Bucket) -> None:
         """Settle every reference of a bucket in one lane."""
         self._settle(lane, bucket, range(len(bucket.times)))
