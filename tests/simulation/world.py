@@ -228,6 +228,14 @@ _HAPPENINGS: Final[tuple[tuple[float, Callable[[World], None]], ...]] = (
 class _Silent:
     """Publishes nothing: what is published is compared at the end."""
 
+    is_busy = False
+
+    def begin(self, now: float, source: object) -> None:
+        """Do nothing."""
+
+    def work(self, seconds: float) -> None:
+        """Do nothing."""
+
     def publish(self, now: float, source: object, trouble: str = "") -> None:
         """Do nothing."""
 
