@@ -15,21 +15,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core.bets import COVERAGE
 from monitor.core.derived import Derived, Ground
-from monitor.core.details import (
-    CONTENDERS_MAX,
-    PAIRS_MAX,
-    Contenders,
-    Contest,
-    Detail,
-    Occasion,
-    Origin,
-    last,
-    origin,
-    origins,
-    usual,
-)
+from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.detection import RING, Detector, Replays
 from monitor.core.epochs import Epochs
 from monitor.core.facts import Arrivals
@@ -48,7 +35,6 @@ from monitor.core.model import (
     Reference,
     event_order,
     in_portions,
-    pair_records,
     some_rows,
 )
 from monitor.core.observed import Durable, Observed, PackedReadings, observed, pack, unpack
@@ -62,6 +48,7 @@ from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station
 from monitor.core.steps import Steps, finish
 from monitor.core.thresholds import Threshold, Thresholds
+from monitor.core.views import Seen, Views
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import Applied, Precision, Windows
 
@@ -197,6 +184,19 @@ class Network:
                 Arrivals(self.first_reading, self.last_reading, self.heard),
                 self.watch.disturbed,
                 self._settle,
+            )
+        )
+        self._views: Final = Views(
+            Seen(
+                self.registry,
+                self.rules,
+                self.names,
+                self.epochs,
+                self.pairing,
+                self.windows,
+                self._frames,
+                self.detector,
+                self._derived.judgement,
             )
         )
         self._transitions: list[Change] = []
@@ -408,74 +408,15 @@ class Network:
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full as it is at ``now``, None if there is no such series."""
-        row = self.registry.get(*key)
-        if row is None:
-            return None
-        one, rules = np.array([row]), self.rules[row]
-        pairs, total = None, 0
-        found: tuple[Origin, ...] = ()
-        if self.windows.counts(one)[0]:
-            starts, rows = self._frames.window_rows(one)
-            total, rows = rows.size, last(rows)
-            pairs = self._frames.columns(one, starts, rows)
-            found = origins(rows["id"], self.pairing.made_in(row))
-        return Detail(
-            time=now,
-            name=self.names()[row],
-            pairs=pairs,
-            origins=found,
-            total=total,
-            events=tuple(self.epochs.of(key)),
-            judgement=self._derived.judgement(row),
-            density=self._frames.densities(one)[0],
-            level=rules.level,
-            patience=rules.patience,
-        )
+        return self._views.detail(key, now)
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
         """Return the windows of the series that a contest invites, if they have any pair."""
-        invited = [row for row, name in enumerate(self.names()) if contest.invites(name)]
-        every = np.array(invited, dtype=np.int64)
-        every = every[self.windows.counts(every) > 0]
-        most = every[np.argsort(-self.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
-        series, pairs, event = np.sort(most), None, np.zeros(0, dtype=np.int64)
-        if series.size:
-            starts, rows = self._frames.window_rows(series)
-            pairs, event = (
-                self._frames.columns(series, starts, rows),
-                rows["reference_id"].view(np.int64),
-            )
-        bare = self.detector.path[series] == COVERAGE
-        return Contenders(
-            time=now,
-            contest=contest,
-            names=tuple(self.names()[row] for row in series.tolist()),
-            pairs=pairs,
-            event=event,
-            density="tophat" if bare.size and bare.all() else "normal",
-            left_out=every.size - series.size,
-            profile=usual([self.rules[row].profile for row in series.tolist()]),
-        )
+        return self._views.contenders(contest, now)
 
     def occasion(self, name: str, now: float) -> Occasion:
         """Return the pairs of all series whose references have a key or an identity in common."""
-        made = [(reference, row) for reference, row in self.pairing.made_of(name) if not row[-1]]
-        made.sort(key=lambda each: (self.registry.keys[each[1][0]], each[1][2]))
-        del made[PAIRS_MAX:]
-        rows = pair_records([row for _, row in made])
-        pairs = None
-        if rows.size:
-            pairs = self._frames.columns(
-                rows["series"], np.arange(rows.size), self.windows.as_kept(rows)
-            )
-        return Occasion(
-            time=now,
-            key=name,
-            names=tuple(self.names()[row[0]] for _, row in made),
-            origins=tuple(origin(reference) for reference, _ in made),
-            pairs=pairs,
-            densities=tuple(self._frames.densities(rows["series"])),
-        )
+        return self._views.occasion(name, now)
 
     # -- inside -----------------------------------------------------------------------------
 
