@@ -14,6 +14,7 @@ from typing import Final
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
 from monitor.core.model import Reference
 from monitor.core.modes import MARGIN_SECONDS, Rules
+from monitor.core.references import Held
 
 _MADE_OF_SEVERAL: Final = ("interpolate", "mean_over_reference_interval")
 
@@ -129,6 +130,28 @@ def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
     bucket.remove(bucket.find(reference, identity))
     for lane in bucket.lanes:
         lane.slots.pop(identity, None)
+
+
+def by_bucket(leaving: Mapping[Identity, Held]) -> dict[Bucket, dict[Identity, Reference]]:
+    """Return references by the bucket they are of."""
+    found: dict[Bucket, dict[Identity, Reference]] = {}
+    for identity, held in leaving.items():
+        found.setdefault(held.bucket, {})[identity] = held.reference
+    return found
+
+
+def forget_all(bucket: Bucket, leaving: Mapping[Identity, Reference]) -> None:
+    """Do as :func:`forget` with several references of a bucket; those that came first at once."""
+    first = 0
+    while first < len(bucket.identities) and bucket.identities[first] in leaving:
+        first += 1
+    gone = bucket.remove_first(first)
+    for lane in bucket.lanes:
+        for identity in gone:
+            lane.slots.pop(identity, None)
+    if len(gone) < len(leaving):
+        for identity in leaving.keys() - gone:
+            forget(leaving[identity], bucket, identity)
 
 
 def oldest_arrival(arrivals: Mapping[float, int], share: float) -> float:

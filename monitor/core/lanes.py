@@ -168,6 +168,19 @@ class Bucket:
             place += 1
         return place
 
+    def remove_first(self, count: int) -> set[Identity]:
+        """Take the first so many references out, and return who they were."""
+        scope, times = self.scope.times, self.times[:count]
+        if scope[:count] == times:
+            del scope[:count]
+        else:
+            for time in times:
+                del scope[bisect_left(scope, time)]
+        gone = set(self.identities[:count])
+        for column in (self.times, self.references, self.identities, self.digests):
+            del column[:count]
+        return gone
+
     def remove(self, place: int) -> None:
         """Take the reference at ``place`` out."""
         times = self.scope.times
@@ -263,6 +276,7 @@ class Lane:
         "series",
         "slots",
         "times",
+        "until",
         "us",
         "values",
         "whole",
@@ -283,6 +297,7 @@ class Lane:
         self.reach_seconds = reach_seconds
         self.fronts = fronts
         self.front = fronts.open(series)
+        self.until = -math.inf  # as in fronts
         self.in_order = True
         self.apart_seconds = 0.0
         self.digest = digest(name[0])
@@ -347,12 +362,13 @@ class Lane:
 
     def is_awaited(self, before: float) -> bool:
         """Return whether a reading newer than all, the one before it at a time, may pair."""
-        return bool(before < self.fronts.until[self.front])
+        return before < self.until
 
     def meet(self, reference: float) -> None:
         """Note the time of a reference that concerns this lane."""
-        until = self.fronts.until
-        until[self.front] = max(until[self.front], reference + self.reach_seconds)
+        until = reference + self.reach_seconds
+        if until > self.until:
+            self.until = self.fronts.until[self.front] = until
 
     def link(self, bucket: Bucket, time: float) -> Link | None:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""
@@ -375,3 +391,14 @@ def nearest(times: Sequence[float], time: float) -> int:
     if after and time - times[after - 1] <= times[after] - time:
         return bisect_left(times, times[after - 1])
     return after
+
+
+def is_nearest(times: Sequence[float], at: int, time: float) -> bool:
+    """Return whether ``nearest(times, time)`` is ``at``: it takes a look at the neighbours only."""
+    own = times[at]
+    if at and not (times[at - 1] < own and time - times[at - 1] > own - time):
+        return False
+    if time <= own or at == len(times) - 1:
+        return True
+    later = times[at + 1]
+    return time - own <= later - time if later > own else nearest(times, time) == at

@@ -16,7 +16,16 @@ from typing import Final, NamedTuple
 import scipy
 
 from monitor.core.ensembles import crps_packed
-from monitor.core.lanes import Bucket, Lane, Link, Row, combine, nearest, reading_digest
+from monitor.core.lanes import (
+    Bucket,
+    Lane,
+    Link,
+    Row,
+    combine,
+    is_nearest,
+    nearest,
+    reading_digest,
+)
 from monitor.core.model import NAN, Distribution, Reading
 
 # Bisection looks this much further than the tolerance, in seconds: the exact comparison follows.
@@ -136,15 +145,19 @@ def _within(place: Place) -> range:
 def _claims(place: Place, at: int) -> bool:
     time = place.lane.times[at]
     close = abs(time - place.time) <= place.rules.tolerance_seconds
-    return close and nearest(place.link.bucket.times, time) == place.at
+    return close and is_nearest(place.link.bucket.times, place.at, time)
 
 
 def _mutually_nearest(place: Place) -> list[Row]:
     """Pair a reference and a reading that are each nearest to the other."""
     if not place.lane.times:
         return []
-    at = nearest(place.lane.times, place.time)
-    return _one(place, at) if _claims(place, at) else []
+    times, references = place.lane.times, place.link.bucket.times
+    at = nearest(times, place.time)
+    time = times[at]
+    if abs(time - place.time) > place.rules.tolerance_seconds:
+        return []
+    return _one(place, at) if is_nearest(references, place.at, time) else []
 
 
 def _first(place: Place) -> list[Row]:

@@ -15,7 +15,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from monitor.core.holding import expire_lane, forget, is_frozen, oldest_arrival
+from monitor.core.holding import (
+    by_bucket,
+    expire_lane,
+    forget,
+    forget_all,
+    is_frozen,
+    oldest_arrival,
+)
 from monitor.core.lanes import (
     REFERENCE_ID,
     Bucket,
@@ -223,9 +230,9 @@ class Pairing:
         for time in [time for time in self._arrivals if time < received_before]:
             del self._arrivals[time]
         self.references.expire(leaving, received_before)
-        for identity, held in leaving.items():
-            forget(held.reference, held.bucket, identity)
-            self._matching.touch(held.bucket)
+        for bucket, names in by_bucket(leaving).items():
+            forget_all(bucket, names)
+            self._matching.touch(bucket)
         self._matching.drop_empty_buckets()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:

@@ -138,13 +138,22 @@ class Router:
         """Return what messages say, as :meth:`decode` would of each; most of them go faster."""
         found = _Gathered()
         self._decode_plain(found, topics, payloads, received)
-        if len(found.places) < len(topics):
-            taken = bytearray(len(topics))
-            for at in found.places:
-                taken[at] = 1
-            for at, (topic, payload) in enumerate(zip(topics, payloads, strict=True)):
-                if not taken[at]:
-                    self._decode_into(found, at, topic, payload, received)
+        taken = bytearray(len(topics))
+        for at in found.places:
+            taken[at] = 1
+        add, add_source = found.others.append, found.sources.append
+        way_of, bytes_max = self._quick.get, self._payload_bytes_max
+        for at in [at for at, is_taken in enumerate(taken) if not is_taken]:
+            topic, payload = topics[at], payloads[at]
+            way = way_of(topic)
+            if way is not None and len(payload) <= bytes_max:
+                decode, name, unit = way
+                one = decode(payload, name, unit, received)
+                if one is not None:
+                    add(one)
+                    add_source(at)
+                    continue
+            self._decode_into(found, at, topic, payload, received)
         return found.decoded(self._names)
 
     def _decode_plain(
@@ -202,21 +211,14 @@ class Router:
     def _decode_into(
         self, found: _Gathered, at: int, topic: str, payload: bytes, received: float
     ) -> None:
-        """Add what one message says: in a quick way where there is one, else with care."""
-        if len(payload) <= self._payload_bytes_max:
-            way, rows = self._quick.get(topic), self._rows.get(topic)
-            if way is not None:
-                one = way.decode(payload, way.name, way.unit, received)
-                if one is not None:
-                    found.others.append(one)
-                    found.sources.append(at)
-                    return
-            if rows is not None:
-                columns = rows.arrays.read(payload, received)
-                if columns is not None:
-                    found.parts.append((np.full(columns[0].size, rows.which), *columns))
-                    found.places += [at] * columns[0].size
-                    return
+        """Add what one message says that is no plain reading nor reference."""
+        rows = self._rows.get(topic)
+        if rows is not None and len(payload) <= self._payload_bytes_max:
+            columns = rows.arrays.read(payload, received)
+            if columns is not None:
+                found.parts.append((np.full(columns[0].size, rows.which), *columns))
+                found.places += [at] * columns[0].size
+                return
         self._decode_with_care(found, at, topic, payload, received)
 
     def _decode_with_care(

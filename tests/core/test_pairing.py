@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.core.lanes import is_nearest, nearest
 from monitor.core.model import Reading, Records, Reference, event_order, in_event_order
 from monitor.core.modes import MODES, PairUncertainty, Rules
 from monitor.core.pairing import Concern, Pairing
@@ -450,3 +451,13 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
     for each in (pairing, again, late):
         feed(each, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 1.0, 5.0, u=1.0)])
         assert standing(each.take_changes()) == set()
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(-2, 28))
+def test_a_look_at_the_neighbours_finds_the_nearest_of_all(times, doubled):
+    times = sorted(map(float, times))
+    time = doubled / 2.0
+
+    found = [at for at in range(len(times)) if is_nearest(times, at, time)]
+
+    assert found == [nearest(times, time)]
