@@ -84,7 +84,8 @@ class Place(NamedTuple):
 class Mode(NamedTuple):
     """``pairs`` of one reference in one lane, and which references an arrival may touch.
 
-    ``takes_from_last``: whether a reference later than all may touch the last one of them.
+    ``takes_from_last``: whether a reference later than all may touch the last one of them, and
+    ``newest`` what ``pairs`` would return for it, where there is a shorter way.
     ``is_local``: a reading touches none that lie before the reading before it.
     """
 
@@ -93,6 +94,7 @@ class Mode(NamedTuple):
     touched_by_reference: Callable[[Lane, Bucket, int], Iterable[int]]
     takes_from_last: Callable[[Lane, Bucket, float], bool]
     is_local: bool = False
+    newest: Callable[[Place], list[Row]] | None = None
 
 
 def _row(place: Place, reading: Reading, time: float, seconds: float, identity: int) -> Row:
@@ -158,6 +160,39 @@ def _mutually_nearest(place: Place) -> list[Row]:
     if abs(time - place.time) > place.rules.tolerance_seconds:
         return []
     return _one(place, at) if is_nearest(references, place.at, time) else []
+
+
+def _mutually_nearest_of_newest(place: Place) -> list[Row]:
+    """Do the same for a reference later than all others: half of what a pair costs is here."""
+    lane, link, at, time, rules = place
+    times, bucket = lane.times, link.bucket
+    if not times or lane.whole:
+        return _mutually_nearest(place)
+    own = nearest(times, time)
+    taken = times[own]
+    if abs(taken - time) > rules.tolerance_seconds:
+        return []
+    if at and not taken - bucket.times[at - 1] > time - taken:
+        return []
+    reference, name, uncertainty = bucket.references[at], bucket.digests[at], rules.uncertainty
+    return [
+        (
+            lane.series,
+            combine(lane.digest, name),
+            taken,
+            lane.values[own],
+            lane.us[own],
+            NAN,
+            NAN,
+            NAN,
+            reference.value,
+            reference.u,
+            uncertainty.of(taken - time, link.distance_km) if any(uncertainty) else 0.0,
+            name,
+            NAN,
+            False,
+        )
+    ]
 
 
 def _first(place: Place) -> list[Row]:
@@ -377,7 +412,14 @@ def _spanning(bucket: Bucket, low: float, high: float) -> range:
 
 
 MODES: Final[dict[str, Mode]] = {
-    "nearest": Mode(_mutually_nearest, _between_nearer, _losers, _takes_reading, is_local=True),
+    "nearest": Mode(
+        _mutually_nearest,
+        _between_nearer,
+        _losers,
+        _takes_reading,
+        is_local=True,
+        newest=_mutually_nearest_of_newest,
+    ),
     "first": Mode(_first, _near, _beside, _always),
     "reject": Mode(_only, _near, _beside, _always),
     "all": Mode(_every, _its_nearest, _beside, _always),

@@ -27,12 +27,13 @@ class Newest:
     def candidates(
         self, observations: Sequence[Observation]
     ) -> list[tuple[int, Reference, Bucket]]:
-        """Return the references that may be such, with their places and buckets."""
+        """Return the references without name, revision or interval, their places and buckets."""
         bucket_of = self._matching.bucket_of
         return [
             (at, each, bucket_of(each))
             for at, each in enumerate(observations)
-            if type(each) is Reference and _is_plain(each)
+            if type(each) is Reference
+            and not (each.identity or each.revision or each.void or each.start < each.end)
         ]
 
     def take(self, reference: Reference, bucket: Bucket, received: float) -> bool:
@@ -54,13 +55,3 @@ class Newest:
         if lane is not None:
             self._settling.begin(lane, bucket, at)
         return True
-
-
-def _is_plain(reference: Reference) -> bool:
-    """Return whether a reference has no name, no revision, no interval, and is not void."""
-    return not (
-        reference.identity
-        or reference.revision
-        or reference.void
-        or reference.start < reference.end
-    )

@@ -53,8 +53,15 @@ class Settling:
         self._note()
 
     def begin(self, lane: Lane, bucket: Bucket, at: int) -> None:
-        """Pair the reference at a place that is new, and touches no other, in one lane."""
-        rows = self._made(lane, bucket, at)
+        """Pair a reference that is new, later than all others and touches none, in one lane."""
+        time, series = bucket.times[at], lane.series
+        link = lane.link(bucket, time)
+        if link is None:
+            return
+        mode = self._matching.modes[series]
+        rows = (mode.newest or mode.pairs)(
+            Place(lane, link, at, time, self._matching.rules[series])
+        )
         if rows:
             lane.slots[bucket.identities[at]] = Slot(rows)
             self._changes += rows
