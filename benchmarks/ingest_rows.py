@@ -101,7 +101,7 @@ def against(found: Rates, goals: dict[str, Goal]) -> list[Line]:
 
 
 _WHOLE = "one reading a message: decoded, paired, scored, durable, acknowledged"
-_OBJECTS = "decoding and pairing one by one, in Python"
+_OBJECTS = "splitting and decoding each message, pairing each reference, in Python"
 
 
 def qos_1() -> list[Line]:
@@ -229,7 +229,7 @@ def arrays() -> list[Line]:
     goal = Goal(
         "a reading, 100 a message (JSON array), decoded, paired, durable",
         "paho + json + deque, keeps nothing", 2.5, 5,
-        "mapped decoding: a reading is an object until it is paired",
+        "decoding of JSON, and references one by one",
     )  # fmt: skip
     return against(found, {"paho + json + deque": goal})
 

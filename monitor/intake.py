@@ -8,6 +8,7 @@ memory takes pairs only after the journal has them.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -168,12 +169,17 @@ class Intake:
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
         """Take the delays of a few messages, spread over the batch."""
-        step = max(1, len(decoded.observations) // _DELAYS_A_BATCH)
-        for at in range(0, len(decoded.observations), step):
-            observation = decoded.observations[at]
-            if isinstance(observation, Reading | Reference) and isfinite(observation.time):
+        plain, others = decoded.observations.plain, decoded.observations.others
+        step = max(1, len(decoded.sources) // _DELAYS_A_BATCH)
+        for at in range(0, len(decoded.sources), step):
+            time = math.nan
+            if at < len(plain):
+                time = float(plain.times[at])
+            elif isinstance(other := others[at - len(plain)], Reading | Reference):
+                time = other.time
+            if isfinite(time):
                 wanted = self._router.filter_of(topics[decoded.sources[at]])
-                self.delays.add(wanted, received - observation.time)
+                self.delays.add(wanted, received - time)
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
         """Let the network know whose readings could not be used."""

@@ -336,6 +336,16 @@ class Lane:
             self.whole.insert(place, reading if is_whole else None)
         return place
 
+    def append(self, time: float, value: float, u: float, received: float) -> None:
+        """Put a plain reading that is newer than all at the end."""
+        self.times.append(time)
+        self.values.append(value)
+        self.us.append(u)
+        self.received.append(received)
+        if self.whole:
+            self.whole.append(None)
+        self.fronts.newest[self.front] = time
+
     def extend(self, times: bytes, values: bytes, us: bytes, received: bytes) -> None:
         """Put plain readings at the end, in the order of their times; columns of doubles."""
         self.times.frombytes(times)

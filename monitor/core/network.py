@@ -255,7 +255,9 @@ class Network:
 
     def _hear(self, rows: Int, times: Float, received: float, *, recalled: bool) -> None:
         """Note when the series ``rows`` (-1: none) were heard, and the times of their readings."""
-        if rows.size and rows.min() < 0:
+        if not rows.size:
+            return
+        if rows.min() < 0:
             rows, times = rows[rows >= 0], times[rows >= 0]
         self._bring_back(rows, recalled=recalled)
         self.heard[rows] = received

@@ -101,7 +101,9 @@ class _Gathered:
     def decoded(self, names: Sequence[Name]) -> Decoded:
         """Return all of it."""
         plain = NOTHING
-        if self.parts:
+        if len(self.parts) == 1:
+            plain = PlainReadings(names, *self.parts[0])
+        elif self.parts:
             plain = PlainReadings(names, *map(np.concatenate, zip(*self.parts, strict=True)))
         return Decoded(Observed(plain, self.others), self.places + self.sources, self.refused)
 

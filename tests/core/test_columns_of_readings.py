@@ -102,7 +102,7 @@ def followed(network: Network, seed: int, *, by_column: bool) -> dict[str, objec
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("few", [0, 32])
+@pytest.mark.parametrize("few", [0, 32, 1000])
 def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
     monkeypatch.setattr(fresh, "FEW", few)
     for seed in range(6):
