@@ -34,7 +34,10 @@ def expire_lane(
     gone = _arrived_before(lane, received_before)
     if not gone:
         return 0, 0
-    times = [lane.times[at] for at in gone]
+    if isinstance(gone, range):
+        times = lane.times[: gone.stop].tolist()
+    else:
+        times = [lane.times[at] for at in gone]
     ranges = _used_ranges(lane, rules, times[0], times[-1])
     unpaired = _covered(times, ranges.values()).count(0)
     touched = [

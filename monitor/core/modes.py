@@ -85,7 +85,7 @@ class Mode(NamedTuple):
     """``pairs`` of one reference in one lane, and which references an arrival may touch.
 
     ``takes_from_last``: whether a reference later than all may touch the last one of them, and
-    ``newest`` what ``pairs`` would return for it, where there is a shorter way.
+    ``newest`` what ``pairs`` would return for its place; None where there is no shorter way.
     ``is_local``: a reading touches none that lie before the reading before it.
     """
 
@@ -94,7 +94,7 @@ class Mode(NamedTuple):
     touched_by_reference: Callable[[Lane, Bucket, int], Iterable[int]]
     takes_from_last: Callable[[Lane, Bucket, float], bool]
     is_local: bool = False
-    newest: Callable[[Place], list[Row]] | None = None
+    newest: Callable[[Lane, Link, int, float, Rules], list[Row] | None] | None = None
 
 
 def _row(place: Place, reading: Reading, time: float, seconds: float, identity: int) -> Row:
@@ -162,12 +162,13 @@ def _mutually_nearest(place: Place) -> list[Row]:
     return _one(place, at) if is_nearest(references, place.at, time) else []
 
 
-def _mutually_nearest_of_newest(place: Place) -> list[Row]:
-    """Do the same for a reference later than all others: half of what a pair costs is here."""
-    lane, link, at, time, rules = place
+def _mutually_nearest_of_newest(
+    lane: Lane, link: Link, at: int, time: float, rules: Rules
+) -> list[Row] | None:
+    """Do the same for a reference later than all others: most of what a pair costs is here."""
     times, bucket = lane.times, link.bucket
     if not times or lane.whole:
-        return _mutually_nearest(place)
+        return None
     own = nearest(times, time)
     taken = times[own]
     if abs(taken - time) > rules.tolerance_seconds:

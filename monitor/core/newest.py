@@ -41,15 +41,14 @@ class Newest:
         times, lanes = bucket.times, bucket.lanes
         if len(lanes) > 1 or (times and not reference.time > times[-1]):
             return False
-        identity = reference_identity(reference)
-        if identity in self._references:
-            return False
         lane = lanes[0] if lanes else None
         if lane is not None and times:
             mode = self._matching.modes[lane.series]
             if mode.takes_from_last(lane, bucket, reference.time):
                 return False
-        self._references.keep(identity, Held(reference, bucket, received))
+        identity = reference_identity(reference)
+        if not self._references.begin(identity, Held(reference, bucket, received)):
+            return False
         self._matching.touch(bucket)
         at = bucket.append(reference, identity)
         if lane is not None:

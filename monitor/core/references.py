@@ -42,9 +42,6 @@ class References:
     def __len__(self) -> int:
         return len(self._held) + len(self._voids)
 
-    def __contains__(self, identity: Identity) -> bool:
-        return identity in self._held
-
     def get(self, identity: Identity) -> Held | None:
         """Return what is held of a reference."""
         return self._held.get(identity)
@@ -54,6 +51,10 @@ class References:
         if identity not in self._held and held.reference.identity:
             self._named.setdefault(held.reference.identity, set()).add(identity)
         self._held[identity] = held
+
+    def begin(self, identity: Identity, held: Held) -> bool:
+        """Hold a reference without a name of its own; return whether it is new."""
+        return self._held.setdefault(identity, held) is held
 
     def __iter__(self) -> Iterator[tuple[Identity, Held]]:
         return iter(list(self._held.items()))

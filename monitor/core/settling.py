@@ -58,10 +58,10 @@ class Settling:
         link = lane.link(bucket, time)
         if link is None:
             return
-        mode = self._matching.modes[series]
-        rows = (mode.newest or mode.pairs)(
-            Place(lane, link, at, time, self._matching.rules[series])
-        )
+        mode, rules = self._matching.modes[series], self._matching.rules[series]
+        rows = mode.newest(lane, link, at, time, rules) if mode.newest is not None else None
+        if rows is None:
+            rows = mode.pairs(Place(lane, link, at, time, rules))
         if rows:
             lane.slots[bucket.identities[at]] = Slot(rows)
             self._changes += rows
