@@ -14,7 +14,6 @@ from typing import Final
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
 from monitor.core.model import Reference
 from monitor.core.modes import MARGIN_SECONDS, Rules
-from monitor.core.references import Held
 
 _MADE_OF_SEVERAL: Final = ("interpolate", "mean_over_reference_interval")
 
@@ -133,14 +132,6 @@ def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
     bucket.remove(bucket.find(reference, identity))
     for lane in bucket.lanes:
         lane.slots.pop(identity, None)
-
-
-def by_bucket(leaving: Mapping[Identity, Held]) -> dict[Bucket, dict[Identity, Reference]]:
-    """Return references by the bucket they are of."""
-    found: dict[Bucket, dict[Identity, Reference]] = {}
-    for identity, held in leaving.items():
-        found.setdefault(held.bucket, {})[identity] = held.reference
-    return found
 
 
 def forget_all(bucket: Bucket, leaving: Mapping[Identity, Reference]) -> None:

@@ -16,7 +16,6 @@ from typing import Final, Literal
 import numpy as np
 
 from monitor.core.holding import (
-    by_bucket,
     expire_lane,
     forget,
     forget_all,
@@ -40,7 +39,7 @@ from monitor.core.modes import Rules
 from monitor.core.newest import Newest
 from monitor.core.observed import PlainReadings
 from monitor.core.past import Memory, Past, names_nobody
-from monitor.core.references import Held, References, is_in_place, rank
+from monitor.core.references import Held, References, by_bucket, is_in_place, rank
 from monitor.core.settling import Settling, revised
 
 __all__ = ["Added", "Concern", "MatchKey", "Pairing"]

@@ -7,7 +7,7 @@ later too unless their revision is higher. What is no longer held is asked of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -141,3 +141,11 @@ def is_in_place(old: Reference, new: Reference) -> bool:
     """Return whether a revision changes the reference's value alone."""
     places = [(each.time, each.key, repr(each.start), repr(each.end)) for each in (old, new)]
     return not (old.void or new.void) and places[0] == places[1]
+
+
+def by_bucket(leaving: Mapping[Identity, Held]) -> dict[Bucket, dict[Identity, Reference]]:
+    """Return references by the bucket they are of."""
+    found: dict[Bucket, dict[Identity, Reference]] = {}
+    for identity, held in leaving.items():
+        found.setdefault(held.bucket, {})[identity] = held.reference
+    return found

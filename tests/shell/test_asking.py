@@ -79,6 +79,7 @@ def test_all_three_commands_ask_with_certificate_and_password(made, authority, t
     known = ("--user", "anna", "--password-file", str(tmp_path / "word"))
     port = int(made.url.rpartition(":")[2])
 
+    until("it has an answer", lambda: run(capsys, "doctor", *config, *known)[0] != 69)
     code, told = run(capsys, "doctor", *config, *known)
     assert (code, "no message has come" in told) == (1, True)
     with BrokerPublisher("127.0.0.1", _broker(made)) as out:
@@ -125,6 +126,7 @@ def test_an_authority_vouches_and_our_own_certificate_lets_us_in(
     asked = ("doctor", "--config", str(made.settings), "--ca", str(authority.ca_file))
     own = ("--cert", str(place / "reader.pem"), "--key", str(place / "reader.key"))
 
+    until("it has an answer", lambda: run(capsys, *asked, *own)[0] != 69)
     assert "no message has come" in run(capsys, *asked, *own)[1]
     assert "does it want a certificate of ours" in run(capsys, *asked)[1]
     assert made.stop() == 0
