@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from monitor import decode
 from monitor.core.model import Event, Observation, Reading, Reference
 from monitor.decode import REASONS, Rejected, Route, Router
 
@@ -494,3 +495,16 @@ def test_a_batch_says_what_its_messages_say_one_by_one(sent):
     found = [*zip(decoded.sources, decoded.observations, strict=True)]
     refused_too = [(at, str(refused)) for at, refused in decoded.refused]
     assert repr(sorted(found + refused_too, key=lambda each: each[0])) == repr(one_by_one)
+
+
+def test_more_topics_than_are_remembered_keep_their_readings_apart(monkeypatch):
+    monkeypatch.setattr(decode, "_CACHED_TOPICS_MAX", 3)
+    router = Router(ROUTES, BYTES_MAX)
+    payload = json.dumps(GOOD).encode()
+
+    for names in ("abc", "cda", "bdcae", "abcdefgh", "ahc"):
+        topics = [f"monitor/{name}/mass/reading" for name in names]
+        decoded = router.decode_all(topics, [payload] * len(topics), NOW)
+
+        found = zip(decoded.sources, decoded.observations, strict=True)
+        assert [each.sensor for _, each in sorted(found, key=lambda one: one[0])] == list(names)

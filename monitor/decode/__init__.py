@@ -138,6 +138,7 @@ class Router:
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float
     ) -> Decoded:
         """Return what messages say, as :meth:`decode` would of each; most of them go faster."""
+        self._make_room()
         found = _Gathered()
         self._decode_plain(found, topics, payloads, received)
         taken = bytearray(len(topics))
@@ -308,6 +309,13 @@ class Router:
                 return fields.get("sensor", "") if route.kind == "reading" else ""
         return ""
 
+    def _make_room(self) -> None:
+        """Forget the topics if there are too many; never amid a batch, which refers to names."""
+        if len(self._known) >= _CACHED_TOPICS_MAX:
+            for known in (self._known, self._plain, self._quick, self._rows):
+                known.clear()
+            self._names, self._places = [], {}
+
     def _find(self, topic: str) -> tuple[Decoder, dict[str, str], Route]:
         for template, route in self._routes:
             fields = template.match(topic)
@@ -317,12 +325,8 @@ class Router:
                         check_name(name, fields[name])
                 fields.setdefault("quantity", "value")
                 fields.setdefault("subject", fields.get("sensor", ""))
-                if len(self._known) >= _CACHED_TOPICS_MAX:
-                    self._known.clear()
-                    self._plain.clear()
-                    self._quick.clear()
-                    self._rows.clear()
-                    self._names, self._places = [], {}
-                found = self._known[topic] = (DECODERS[route.decoder], fields, route)
+                found = (DECODERS[route.decoder], fields, route)
+                if len(self._known) < 2 * _CACHED_TOPICS_MAX:
+                    self._known[topic] = found
                 return found
         raise Rejected("unknown_topic", f"no source of the settings reads {topic[:200]!r}")
