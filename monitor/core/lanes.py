@@ -148,22 +148,6 @@ class Bucket:
             self.span_seconds = max(self.span_seconds, reach)
         return place
 
-    def append(self, reference: Reference, identity: Identity) -> int:
-        """Put a reference that is newer than all behind them, and return its place."""
-        time, scope = reference.time, self.scope.times
-        self.times.append(time)
-        if scope and time < scope[-1]:
-            insort(scope, time)
-        else:
-            scope.append(time)
-        self.references.append(reference)
-        self.identities.append(identity)
-        self.digests.append(digest(*identity))
-        self.named |= reference.reference_id != ""
-        for lane in self.lanes:
-            lane.meet(time)
-        return len(self.times) - 1
-
     def find(self, reference: Reference, identity: Identity) -> int:
         """Return the place of a reference that is here."""
         place = bisect_left(self.times, reference.time)

@@ -50,7 +50,7 @@ class Newest:
         if not self._references.begin(identity, Held(reference, bucket, received)):
             return False
         self._matching.touch(bucket)
-        at = bucket.append(reference, identity)
+        at = bucket.insert(reference, identity)
         if lane is not None:
             self._settling.begin(lane, bucket, at)
         return True
