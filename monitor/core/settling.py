@@ -54,14 +54,7 @@ class Settling:
 
     def begin(self, lane: Lane, bucket: Bucket, at: int) -> None:
         """Pair a reference that is new, later than all others and touches none, in one lane."""
-        time, series = bucket.times[at], lane.series
-        link = lane.link(bucket, time)
-        if link is None:
-            return
-        mode, rules = self._matching.modes[series], self._matching.rules[series]
-        rows = mode.newest(lane, link, at, time, rules) if mode.newest is not None else None
-        if rows is None:
-            rows = mode.pairs(Place(lane, link, at, time, rules))
+        rows = self._made(lane, bucket, at, is_newest=True)
         if rows:
             lane.slots[bucket.identities[at]] = Slot(rows)
             self._changes += rows
@@ -119,14 +112,18 @@ class Settling:
             if rows or slot is not None:
                 self._replace(lane, identity, rows)
 
-    def _made(self, lane: Lane, bucket: Bucket, at: int) -> list[Row]:
+    def _made(self, lane: Lane, bucket: Bucket, at: int, *, is_newest: bool = False) -> list[Row]:
         """Return the pairs that the reference at a place makes with what a lane holds."""
-        time = bucket.times[at]
+        time, series = bucket.times[at], lane.series
         link = lane.link(bucket, time)
         if link is None:
             return []
-        matching, series = self._matching, lane.series
-        return matching.modes[series].pairs(Place(lane, link, at, time, matching.rules[series]))
+        mode, rules = self._matching.modes[series], self._matching.rules[series]
+        if is_newest and mode.newest is not None:
+            rows = mode.newest(lane, link, at, time, rules)
+            if rows is not None:
+                return rows
+        return mode.pairs(Place(lane, link, at, time, rules))
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)
