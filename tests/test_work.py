@@ -17,12 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import scipy
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.assembly import Parts, assemble
 from monitor.config import Settings
+from monitor.core.observed import Observed, PlainReadings
 from monitor.sources.paho_batch import BatchClient
 
 ROOT = Path(__file__).parents[1]
@@ -136,6 +138,22 @@ def test_a_plain_reading_costs_a_call_in_python_and_a_dozen_in_c(parts):
     assert parts.intake.counts.committed == 2 * MESSAGES
     assert python / MESSAGES < 1.3
     assert c / MESSAGES < 12
+
+
+def test_the_first_readings_of_many_series_are_let_in_once_a_series(parts):
+    names = [(f"s{at}", "mass") for at in range(SENSORS)]
+    which = np.arange(MESSAGES) % SENSORS
+    times = 1000.0 + np.arange(MESSAGES) // SENSORS
+    plain = PlainReadings(names, which, times, np.full(MESSAGES, 5.0), np.ones(MESSAGES))
+    admitted = []
+    admit = parts.network.registry.admit
+    parts.network.registry.admit = lambda *named: admitted.append(named) or admit(*named)
+
+    python, _ = calls(lambda: parts.network.observe(Observed(plain, []), NOW))
+
+    assert len(admitted) == SENSORS
+    assert parts.network.pairing.readings == MESSAGES
+    assert python / SENSORS < 90
 
 
 def test_a_keyed_reading_costs_a_dozen_calls_more(parts):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -37,7 +36,15 @@ from monitor.core.model import (
     in_portions,
     some_rows,
 )
-from monitor.core.observed import Durable, Observed, PackedReadings, observed, pack, unpack
+from monitor.core.observed import (
+    Durable,
+    Observed,
+    PackedReadings,
+    PlainReadings,
+    observed,
+    pack,
+    unpack,
+)
 from monitor.core.pairing import Concern, Pairing
 from monitor.core.past import Past
 from monitor.core.refusals import Refusals
@@ -216,24 +223,55 @@ class Network:
 
     def _take(self, batch: Observed, received: float, *, recalled: bool) -> _Taken:
         """Take plain readings by the column, and then what else there is one by one."""
-        plain = batch.plain
-        rows = self.pairing.take_plain(plain, received)
-        taken, heard = _Taken(rows, [], []), _Heard([], [])
-        self._hear(rows, plain.times, received, recalled=recalled)
-        others, first = batch.others, len(plain)
-        readings = ((at, plain.reading(at)) for at in np.flatnonzero(rows < 0).tolist())
-        more = ((first + at, others[at]) for at in self.pairing.take_newest(others, received))
-        for at, observation in chain(readings, more):
+        plain, others, first = batch.plain, batch.others, len(batch.plain)
+        taken, heard = _Taken(self.pairing.take_plain(plain, received), [], []), _Heard([], [])
+        left = np.flatnonzero(taken.rows < 0)
+        if left.size:
+            left = self._take_new(plain, left, received, taken)
+        self._hear(taken.rows, plain.times, received, recalled=recalled)
+
+        def take(at: int, observation: Observation) -> None:
             verdict = self._take_one(observation, received, heard, recalled=recalled)
             if verdict == "duplicate":
                 taken.duplicates.append(at)
             elif verdict != "accepted":
                 taken.refused.append((at, verdict))
             elif at < first:
-                rows[at] = heard.rows[-1]
+                taken.rows[at] = heard.rows[-1]
+
+        for at in left.tolist():
+            take(at, plain.reading(at))
+        for at in self.pairing.take_newest(others, received):
+            take(first + at, others[at])
         by_one = np.array(heard.rows, dtype=np.int64)
         self._hear(by_one, np.array(heard.times), received, recalled=recalled)
         return taken
+
+    def _take_new(self, plain: PlainReadings, left: Int, received: float, taken: _Taken) -> Int:
+        """Take the readings at places ``left`` by the column once their series are let in.
+
+        Returns the places of those that are to be taken one by one.
+        """
+        which = plain.which[left]
+        _, firsts = np.unique(which, return_index=True)
+        refused: dict[int, str] = {}
+        opened = False
+        for at in np.sort(firsts).tolist():
+            reading = plain.reading(left[at])
+            if self.pairing.lane_of(reading) is None:
+                lane = self._open_lane(reading, received)
+                opened |= isinstance(lane, Lane)
+                if isinstance(lane, str):
+                    refused[int(which[at])] = lane
+        if refused:
+            is_out = np.isin(which, list(refused))
+            reasons = [refused[name] for name in which[is_out].tolist()]
+            taken.refused.extend(zip(left[is_out].tolist(), reasons, strict=True))
+            left = left[~is_out]
+        if opened:
+            taken.rows[left] = self.pairing.take_plain(plain.part(left), received)
+            left = left[taken.rows[left] < 0]
+        return left
 
     def _take_one(
         self, observation: Observation, received: float, heard: _Heard, *, recalled: bool
@@ -454,6 +492,9 @@ class Network:
 
     def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
         """Return the rules of a series: one object for all that have the same."""
+        row = self.registry.get(sensor, quantity)
+        if row is not None and row < len(self.rules):
+            return self.rules[row]
         rules = self.plan.rules_of(sensor, quantity)
         return self._shared_rules.setdefault(rules, rules)
 

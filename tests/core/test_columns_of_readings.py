@@ -17,7 +17,9 @@ SENSORS = ("a", "b", "c", "d", "e")
 NAMES = [(sensor, "x") for sensor in SENSORS]
 
 
-def network(mode: str, lag: float = 0.0, pending: int = 500_000, known: int = 100) -> Network:
+def network(
+    mode: str, lag: float = 0.0, pending: int = 500_000, known: int = 100, a_minute: int = 1000
+) -> Network:
     pairing = Rules(
         mode=mode,
         tolerance_seconds=3.0,
@@ -27,7 +29,7 @@ def network(mode: str, lag: float = 0.0, pending: int = 500_000, known: int = 10
     )
     plan = Plan(
         rules_of=lambda _sensor, _quantity: SeriesRules(pairing=pairing),
-        limits=Limits(maximum=known, new_per_minute=1000),
+        limits=Limits(maximum=known, new_per_minute=a_minute),
         max_pending=pending,
     )
     return Network(plan, Memory())
@@ -92,6 +94,7 @@ def followed(network: Network, seed: int, *, by_column: bool) -> dict[str, objec
         kept += len(outcome.packed or ())
     assert kept == 0 or by_column
     return {
+        "series": network.registry.keys,
         "pairs": in_event_order(np.concatenate(changes)).tobytes(),
         "counts": counts,
         "held": held(network),
@@ -134,6 +137,17 @@ def test_a_series_beyond_the_limit_is_refused_by_its_place_in_the_batch():
     assert [at for at, _ in outcome.refused] == list(range(1, 100, 2))
     assert outcome.packed is not None
     assert len(outcome.packed) == 50
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize(("known", "a_minute"), [(3, 1000), (100, 2), (0, 1000)])
+def test_series_that_may_not_come_in_are_refused_as_one_by_one(few, known, a_minute, monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", few)
+    for seed in range(3):
+        small = {"known": known, "a_minute": a_minute}
+        one = followed(network("nearest", **small), seed, by_column=True)
+        assert one == followed(network("nearest", **small), seed, by_column=False)
+        assert any(refused for _, refused in one["counts"])
 
 
 def test_what_is_packed_is_what_was_accepted():
