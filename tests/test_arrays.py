@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.decode import Rejected, Route, Router
 from monitor.decode.arrays import arrays
 from monitor.decode.mapping import Mapped
-from monitor.decode.specification import MapSpec, SeriesSpec
+from monitor.decode.specification import Kind, MapSpec, SeriesSpec
 
 NOW = 1_772_330_500.0
 TOPIC = "plant/a/mass"
@@ -45,9 +45,9 @@ records = st.fixed_dictionaries(
 ) | st.just(GOOD)
 
 
-def route(spec: MapSpec, unit: str = "") -> Route:
-    mapped = Mapped(spec, "reading", ("sensor", "quantity"), unit)
-    return Route("reading", "json", unit, "plant/{sensor}/{quantity}", mapped)
+def route(spec: MapSpec, unit: str = "", kind: Kind = "reading") -> Route:
+    mapped = Mapped(spec, kind, ("sensor", "quantity"), unit)
+    return Route(kind, "json", unit, "plant/{sensor}/{quantity}", mapped)
 
 
 def said(router: Router, payload: bytes) -> tuple[str, str]:
@@ -79,6 +79,18 @@ def test_columns_say_what_the_mapping_says(each, unit, made):
     assert mine == theirs
 
 
+@pytest.mark.parametrize("unit", ["auto", "s", "ms"])
+@settings(deadline=None, max_examples=300)
+@given(record=records)
+@example(record=GOOD)
+def test_a_plain_reference_says_what_the_mapping_says(unit, record):
+    router = Router([route(WHOLE._replace(time_unit=unit), kind="reference")], 10_000)
+
+    mine, theirs = said(router, json.dumps(record).encode())
+
+    assert mine == theirs
+
+
 @pytest.mark.parametrize(
     "payload", [b"", b"[", b"\xff", b"[1]", b'{"data":[]}', b"[" * 9000, b"null"]
 )
@@ -88,9 +100,38 @@ def test_what_is_no_record_is_refused_as_the_mapping_refuses_it(payload):
     assert mine == theirs
 
 
-def test_good_records_are_columns():
+@pytest.mark.parametrize("count", [1, 15, 16, 3000, 70_000])
+@pytest.mark.parametrize("letters", [1, 31, 32, 300])
+def test_every_number_is_read_however_many_there_are_and_however_they_are_called(count, letters):
+    value, u = "v" * letters, "s" * letters
+    spec = WHOLE._replace(each="$", series=(SeriesSpec(value=value, u=u),), time_unit="s")
+    made = [{"t": float(at), value: at / 3.0, u: 1.0 + at / 7.0} for at in range(count)]
+    router = Router([route(spec)], 100_000_000)
+
+    plain = router.decode_all([TOPIC], [json.dumps(made).encode()], NOW).observations.plain
+
+    assert plain.times.tolist() == [each["t"] for each in made]
+    assert plain.values.tolist() == [each[value] for each in made]
+    assert plain.us.tolist() == [each[u] for each in made]
+
+
+def test_a_message_with_a_time_that_is_not_usable_is_left_to_the_mapping_and_no_other():
     router = Router([route(WHOLE._replace(each="$"))], 10_000)
-    router.decode_all([TOPIC], [json.dumps([GOOD]).encode()], NOW)
+    late = {**GOOD, "t": NOW + 1000.0}
+    messages = [[GOOD], [GOOD, late, GOOD], [GOOD, GOOD], [late]]
+
+    decoded = router.decode_all([TOPIC] * 4, [json.dumps(m).encode() for m in messages], NOW)
+
+    assert decoded.sources == [0, 2, 2, 1, 1]
+    assert (len(decoded.observations.plain), len(decoded.observations.others)) == (3, 2)
+    assert [(at, refused.reason) for at, refused in decoded.refused] == [
+        (1, "future"),
+        (3, "future"),
+    ]
+
+
+def test_good_records_are_columns_from_the_first_message_on():
+    router = Router([route(WHOLE._replace(each="$"))], 10_000)
 
     decoded = router.decode_all([TOPIC] * 2, [json.dumps([GOOD] * 3).encode()] * 2, NOW)
 

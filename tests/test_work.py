@@ -76,12 +76,23 @@ def packets(second: int, kind: str = "reading", **more: str) -> bytes:
         sensor, later = at % SENSORS, second + at // SENSORS
         stamp = f"2026-01-01T{later // 3600:02}:{later // 60 % 60:02}:{later % 60:02}Z"
         payload = json.dumps({"time": stamp, "value": 5.0 + sensor, "u": 1.0, **more}).encode()
-        topic = f"monitor/s{sensor}/mass/{kind}".encode()
-        body = len(topic).to_bytes(2, "big") + topic + (at + 1).to_bytes(2, "big") + b"\0" + payload
-        assert len(body) < 1 << 14
-        length = bytes((len(body) % 128 | 0x80, len(body) // 128))
-        made.append(b"\x32" + length + body)
+        made.append(packet(f"monitor/s{sensor}/mass/{kind}".encode(), payload, at))
     return b"".join(made)
+
+
+def packet(topic: bytes, payload: bytes, number: int) -> bytes:
+    """Return a message of QoS 1 as a broker sends it with MQTT 5."""
+    body = len(topic).to_bytes(2, "big") + topic + (number + 1).to_bytes(2, "big") + b"\0" + payload
+    assert len(body) < 1 << 14
+    return b"\x32" + bytes((len(body) % 128 | 0x80, len(body) // 128)) + body
+
+
+def arrays(second: int) -> bytes:
+    """Return a message of a hundred readings of each sensor, one a second from a second on."""
+    times = [1_767_225_600 + second + at for at in range(100)]
+    payload = json.dumps([{"time": time, "value": 5.25, "u": 1.0} for time in times]).encode()
+    topics = [f"monitor/s{sensor}/mass/reading".encode() for sensor in range(SENSORS)]
+    return b"".join(packet(topic, payload, at) for at, topic in enumerate(topics))
 
 
 def calls(work: Callable[[], Any]) -> tuple[int, int]:
@@ -101,11 +112,12 @@ def calls(work: Callable[[], Any]) -> tuple[int, int]:
     return counts["call"], counts["c_call"]
 
 
-def assembled(folder: Path) -> Parts:
+def assembled(folder: Path, **more: object) -> Parts:
     settings = Settings.model_validate(
         {
             "journal": {"path": str(folder / "journal.sqlite")},
             "series": {"max_new_per_minute": 1_000_000},
+            **more,
         }
     )
     return assemble(settings, NOW)
@@ -154,6 +166,28 @@ def test_the_first_readings_of_many_series_are_let_in_once_a_series(parts):
     assert len(admitted) == SENSORS
     assert parts.network.pairing.readings == MESSAGES
     assert python / SENSORS < 90
+
+
+@pytest.mark.parametrize(("before", "python_most", "c_most"), [(0, 115, 220), (2, 11, 28)])
+def test_a_message_of_a_hundred_readings_costs_a_few_calls(tmp_path, before, python_most, c_most):
+    mapping = {"each": "$", "time": "time", "series": [{"value": "value", "u": "u"}]}
+    kinds = {kind: f"monitor/{{sensor}}/{{quantity}}/{kind}" for kind in ("reading", "reference")}
+    sources: list[dict[str, object]] = [
+        {"topic": topic, "kind": kind} for kind, topic in kinds.items()
+    ]
+    sources[0] |= {"decoder": "json", "map": mapping}
+    parts = assembled(tmp_path, sources=sources)
+    client = Fed()
+    for number in range(before):
+        take(parts, client, arrays(100 * number))
+    data = arrays(1000)
+
+    python, c = calls(lambda: take(parts, client, data))
+
+    parts.journal.close()
+    assert parts.network.pairing.readings == 100 * SENSORS * (before + 1)
+    assert python / SENSORS < python_most
+    assert c / SENSORS < c_most
 
 
 def test_a_keyed_reading_costs_a_dozen_calls_more(parts):

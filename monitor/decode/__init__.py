@@ -26,7 +26,7 @@ from monitor.decode import (
     sparkplug,
 )
 from monitor.decode.arrays import Arrays
-from monitor.decode.checks import REASONS, Rejected, check_name, latest_time
+from monitor.decode.checks import REASONS, TIME_MIN, Rejected, check_name, latest_time
 from monitor.decode.maintenance import Maintenance
 from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
@@ -80,7 +80,7 @@ class _Way(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Reads the messages of a topic that hold many readings; whose they are."""
+    """Reads the messages of a topic whose records are plain readings; whose they are."""
 
     arrays: Arrays
     which: int
@@ -89,11 +89,13 @@ class _Rows(NamedTuple):
 class _Gathered:
     """What messages said so far: plain readings in parts, all else one by one."""
 
-    __slots__ = ("others", "parts", "places", "refused", "sources")
+    __slots__ = ("others", "packed", "parts", "places", "refused", "sources")
 
     def __init__(self) -> None:
         self.parts: list[tuple[Int, Float, Float, Float]] = []
         self.places: list[int] = []
+        # By what reads them, and the unit of their times: place, whose they are, records.
+        self.packed: dict[tuple[Arrays, str], list[tuple[int, int, bytes]]] = {}
         self.others: list[Observation] = []
         self.sources: list[int] = []
         self.refused: list[tuple[int, Rejected]] = []
@@ -112,6 +114,13 @@ def _is_plain(body: native.PlainReading | None, stream: _Stream) -> bool:
     if body is None or body.key or body.seq:
         return False
     return body.unit is None or body.unit == stream.unit
+
+
+def _arrays(decoder: Decoder, route: Route) -> Arrays | None:
+    """Return what reads the records of a route as columns, None if it has more to say."""
+    if decoder is not mapped_json.decode or route.mapped is None:
+        return None
+    return route.mapped.arrays
 
 
 class Router:
@@ -157,6 +166,7 @@ class Router:
                     add_source(at)
                     continue
             self._decode_into(found, at, topic, payload, received)
+        self._unpack(found, topics, payloads, received)
         return found.decoded(self._names)
 
     def _decode_plain(
@@ -215,14 +225,45 @@ class Router:
         self, found: _Gathered, at: int, topic: str, payload: bytes, received: float
     ) -> None:
         """Add what one message says that is no plain reading nor reference."""
-        rows = self._rows.get(topic)
-        if rows is not None and len(payload) <= self._payload_bytes_max:
-            columns = rows.arrays.read(payload, received)
-            if columns is not None:
-                found.parts.append((np.full(columns[0].size, rows.which), *columns))
-                found.places += [at] * columns[0].size
+        if len(payload) <= self._payload_bytes_max:
+            if topic not in self._known:
+                self._meet(topic)
+            rows = self._rows.get(topic)
+            packed = rows.arrays.packed(payload) if rows is not None else None
+            if rows is not None and packed is not None:
+                alike = found.packed.setdefault((rows.arrays, packed.unit), [])
+                alike.append((at, rows.which, packed.body))
                 return
         self._decode_with_care(found, at, topic, payload, received)
+
+    def _unpack(
+        self, found: _Gathered, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> None:
+        """Add what is packed; a message with a time that is not usable is looked at with care."""
+        for (arrays, unit), messages in found.packed.items():
+            places, which, bodies = zip(*messages, strict=True)
+            columns, counts = arrays.columns(bodies, unit)
+            whose, sources = np.repeat(which, counts), np.repeat(places, counts)
+            is_good = (columns[0] >= TIME_MIN) & (columns[0] <= latest_time(received))
+            if not is_good.all():
+                bad = np.unique(sources[~is_good])
+                for at in bad.tolist():
+                    self._decode_with_care(found, at, topics[at], payloads[at], received)
+                kept = ~np.isin(sources, bad)
+                whose, sources = whose[kept], sources[kept]
+                columns = (columns[0][kept], columns[1][kept], columns[2][kept])
+            found.parts.append((whose, *columns))
+            found.places += sources.tolist()
+
+    def _meet(self, topic: str) -> None:
+        """Get to know a topic before its first message, if its records may be plain readings."""
+        with suppress(Rejected):
+            decoder, fields, route = self._find(topic)
+            arrays = _arrays(decoder, route)
+            is_read = route.kind == "reading" and self._maintenance is None
+            if arrays is not None and is_read and topic in self._known:
+                which = self._which((fields["sensor"], fields["quantity"]))
+                self._rows[topic] = _Rows(arrays, which)
 
     def _decode_with_care(
         self, found: _Gathered, at: int, topic: str, payload: bytes, received: float
@@ -250,20 +291,19 @@ class Router:
             way = self._quick[topic] = self._way(decoder, fields, route)
             if way is not None and way.decode is native.quick_reading:
                 self._plain[topic] = _Stream(self._which(way.name), way.unit)
-            arrays = route.mapped.arrays if route.mapped is not None else None
-            if arrays is not None and decoder is mapped_json.decode and not self._maintenance:
-                which = self._which((fields["sensor"], fields["quantity"]))
-                self._rows[topic] = _Rows(arrays, which)
 
     def _way(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Way | None:
-        if decoder is not native.decode or self._maintenance is not None:
+        if self._maintenance is not None:
             return None
-        if route.kind == "reading":
+        if route.kind == "reading" and decoder is native.decode:
             name = (fields["sensor"], fields["quantity"])
             return _Way(native.quick_reading, name, route.unit)
         if route.kind == "reference":
             name = (fields["subject"], fields["quantity"])
-            return _Way(native.quick_reference, name, route.unit)
+            if decoder is native.decode:
+                return _Way(native.quick_reference, name, route.unit)
+            arrays = _arrays(decoder, route)
+            return _Way(arrays.reference, name, route.unit) if arrays is not None else None
         return None
 
     def _which(self, name: Name) -> int:

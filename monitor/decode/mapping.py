@@ -70,7 +70,7 @@ class Mapped:
         self, spec: MapSpec, kind: Kind, topic_names: Collection[str] = (), unit: str = ""
     ) -> None:
         self.spec: Final = spec
-        self.arrays: Final = arrays(spec, unit) if kind == "reading" else None
+        self.arrays: Final = arrays(spec, unit) if kind in ("reading", "reference") else None
         self._kind: Final = kind
         fetchers = Fetchers(spec.defaults, number_texts=spec.number_texts)
         self._frame: Final = framing(spec)
