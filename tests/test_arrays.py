@@ -7,7 +7,9 @@ import json
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from monitor.core.model import Reading
 from monitor.decode import Rejected, Route, Router
 from monitor.decode.arrays import arrays
 from monitor.decode.mapping import Mapped
@@ -123,7 +125,7 @@ def test_a_message_with_a_time_that_is_not_usable_is_left_to_the_mapping_and_no_
     decoded = router.decode_all([TOPIC] * 4, [json.dumps(m).encode() for m in messages], NOW)
 
     assert decoded.sources == [0, 2, 2, 1, 1]
-    assert (len(decoded.observations.plain), len(decoded.observations.others)) == (3, 2)
+    assert [each.time for each in decoded.observations] == [GOOD["t"]] * 5
     assert [(at, refused.reason) for at, refused in decoded.refused] == [
         (1, "future"),
         (3, "future"),
@@ -170,3 +172,20 @@ def test_a_unit_that_is_the_sources_is_no_conversion():
     assert arrays(kilograms, "kg") is not None
     assert arrays(kilograms, "g") is None
     assert arrays(WHOLE, "kg") is not None
+
+
+def test_plain_readings_that_were_decoded_with_care_are_columns_too():
+    router = Router([route(WHOLE._replace(each="$", sequence="n"))], 10_000)
+    messages = [
+        [{**GOOD, "n": ""}, {**GOOD, "n": "7"}, {**GOOD, "v": None, "n": ""}],
+        [{**GOOD, "v": 6.0, "n": ""}],
+    ]
+
+    decoded = router.decode_all([TOPIC] * 2, [json.dumps(m).encode() for m in messages], NOW)
+
+    plain, others = decoded.observations.plain, decoded.observations.others
+    made = Reading("a", "mass", GOOD["t"], 5.0, GOOD["s"])
+    assert [plain.reading(at) for at in range(len(plain))] == [made, replace(made, value=6.0)]
+    assert others == [replace(made, sequence="7")]
+    assert decoded.sources == [0, 1, 0]
+    assert [at for at, _ in decoded.refused] == [0]

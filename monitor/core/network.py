@@ -7,7 +7,7 @@ only after the shell has made them durable; no clock, the time of arrival is han
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -223,29 +223,39 @@ class Network:
 
     def _take(self, batch: Observed, received: float, *, recalled: bool) -> _Taken:
         """Take plain readings by the column, and then what else there is one by one."""
-        plain, others, first = batch.plain, batch.others, len(batch.plain)
+        plain = batch.plain
         taken, heard = _Taken(self.pairing.take_plain(plain, received), [], []), _Heard([], [])
         left = np.flatnonzero(taken.rows < 0)
         if left.size:
             left = self._take_new(plain, left, received, taken)
         self._hear(taken.rows, plain.times, received, recalled=recalled)
-
-        def take(at: int, observation: Observation) -> None:
+        for at, observation in self._one_by_one(batch, left, received):
             verdict = self._take_one(observation, received, heard, recalled=recalled)
             if verdict == "duplicate":
                 taken.duplicates.append(at)
             elif verdict != "accepted":
                 taken.refused.append((at, verdict))
-            elif at < first:
+            elif at < len(plain):
                 taken.rows[at] = heard.rows[-1]
-
-        for at in left.tolist():
-            take(at, plain.reading(at))
-        for at in self.pairing.take_newest(others, received):
-            take(first + at, others[at])
         by_one = np.array(heard.rows, dtype=np.int64)
         self._hear(by_one, np.array(heard.times), received, recalled=recalled)
         return taken
+
+    def _one_by_one(
+        self, batch: Observed, left: Int, received: float
+    ) -> Iterator[tuple[int, Observation]]:
+        """Yield the plain readings at places ``left`` and all others, but the newest references.
+
+        Those are taken at once, after all readings, so that what they pair with is made once.
+        """
+        plain, others = batch.plain, batch.others
+        yield from ((at, plain.reading(at)) for at in left.tolist())
+        for at, each in enumerate(others, len(plain)):
+            if isinstance(each, Reading):
+                yield at, each
+        for at in self.pairing.take_newest(others, received):
+            if not isinstance(others[at], Reading):
+                yield len(plain) + at, others[at]
 
     def _take_new(self, plain: PlainReadings, left: Int, received: float, taken: _Taken) -> Int:
         """Take the readings at places ``left`` by the column once their series are let in.

@@ -28,6 +28,13 @@ def is_plain(reading: Reading) -> bool:
     )
 
 
+def columns_of(readings: Sequence[Reading]) -> tuple[Float, Float, Float]:
+    """Return the times, values and u of plain readings."""
+    times = np.array([each.time for each in readings], dtype=np.float64)
+    values = np.array([each.value for each in readings], dtype=np.float64)
+    return times, values, np.array([each.u for each in readings], dtype=np.float64)
+
+
 class PlainReadings:
     """Readings that state a value and u alone: columns of equal length.
 

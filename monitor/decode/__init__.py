@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import Final, NamedTuple, cast
 
 import numpy as np
 
 from monitor.core.model import Float, Int, Observation, Reading, Reference
-from monitor.core.observed import NOTHING, Name, Observed, PlainReadings
+from monitor.core.observed import NOTHING, Name, Observed, PlainReadings, columns_of, is_plain
 from monitor.decode import (
     csv_lines,
     lineprotocol,
@@ -167,6 +168,7 @@ class Router:
                     continue
             self._decode_into(found, at, topic, payload, received)
         self._unpack(found, topics, payloads, received)
+        self._lay_out(found)
         return found.decoded(self._names)
 
     def _decode_plain(
@@ -254,6 +256,23 @@ class Router:
                 columns = (columns[0][kept], columns[1][kept], columns[2][kept])
             found.parts.append((whose, *columns))
             found.places += sources.tolist()
+
+    def _lay_out(self, found: _Gathered) -> None:
+        """Let the plain readings that were decoded one by one be columns too."""
+        if Reading not in set(map(type, found.others)):
+            return
+        are_plain = [
+            isinstance(each, Reading) and not each.key and is_plain(each) for each in found.others
+        ]
+        if not any(are_plain):
+            return
+        plain = cast("list[Reading]", list(compress(found.others, are_plain)))
+        which = [self._which((each.sensor, each.quantity)) for each in plain]
+        found.parts.append((np.array(which, dtype=np.int64), *columns_of(plain)))
+        found.places += compress(found.sources, are_plain)
+        are_left = [not each for each in are_plain]
+        found.others = list(compress(found.others, are_left))
+        found.sources = list(compress(found.sources, are_left))
 
     def _meet(self, topic: str) -> None:
         """Get to know a topic before its first message, if its records may be plain readings."""
@@ -350,8 +369,8 @@ class Router:
         return ""
 
     def _make_room(self) -> None:
-        """Forget the topics if there are too many; never amid a batch, which refers to names."""
-        if len(self._known) >= _CACHED_TOPICS_MAX:
+        """Forget topics and names if there are too many; never amid a batch: it refers to them."""
+        if max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX:
             for known in (self._known, self._plain, self._quick, self._rows):
                 known.clear()
             self._names, self._places = [], {}

@@ -140,6 +140,19 @@ def test_a_series_beyond_the_limit_is_refused_by_its_place_in_the_batch():
 
 
 @pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("by_column", [True, False])
+def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_column, monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", few)
+    readings = [Reading("a", "x", float(at), 2.0, u=1.0) for at in range(50)]
+    references = [Reference("a", "x", float(at), 2.0, 0.1) for at in (10, 20, 30)]
+    batch = Observed(plain(readings), references) if by_column else [*references, *readings]
+
+    outcome = network("nearest").observe(batch, 0.0)
+
+    assert outcome.pairs["time"].tolist() == [10.0, 20.0, 30.0]
+
+
+@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("known", "a_minute"), [(3, 1000), (100, 2), (0, 1000)])
 def test_series_that_may_not_come_in_are_refused_as_one_by_one(few, known, a_minute, monkeypatch):
     monkeypatch.setattr(fresh, "FEW", few)
