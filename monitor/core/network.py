@@ -1,7 +1,9 @@
 """All that is known in memory: series, pairing, windows, evidence; batches in, a snapshot out.
 
 Rules of this file: it wires the core's parts and owns none of their rules; pairs are applied
-only after the shell has made them durable; no clock, the time of arrival is handed in.
+only after the shell has made them durable; no clock, the time of arrival is handed in. Pairs that
+are durable wait until somebody reaches what is made of them, which is a function of the set of
+pairs: to take a few hundred costs hardly more than to take one.
 """
 
 from __future__ import annotations
@@ -53,13 +55,15 @@ from monitor.core.rules import SeriesRules
 from monitor.core.silence import Silence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.stations import Gathered, IsShared, Station
-from monitor.core.steps import Steps, finish
+from monitor.core.steps import Steps, finish, with_each
 from monitor.core.thresholds import Threshold, Thresholds
 from monitor.core.views import Seen, Views
 from monitor.core.watch import Change, Watch
 from monitor.core.windows import Applied, Precision, Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
+# So many pairs wait no longer: with more at once a pair costs no less, and the data would wait.
+WAITING_MAX: Final = 512
 
 
 class Plan(NamedTuple):
@@ -131,6 +135,16 @@ class _Heard(NamedTuple):
     times: list[float]
 
 
+class _Made(NamedTuple):
+    """What is made of the pairs that were applied."""
+
+    windows: Windows
+    detector: Detector
+    watch: Watch
+    derived: Derived
+    views: Views
+
+
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
@@ -148,26 +162,22 @@ class Network:
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
             past,
         )
-        self.windows: Final = Windows(
-            capacity, plan.window_pairs_max, past.history, plan.window_precision
-        )
+        windows = Windows(capacity, plan.window_pairs_max, past.history, plan.window_precision)
         # Where the windows hold all that a replay may look back on, nothing else keeps it.
-        in_windows = plan.replay_in_windows and plan.replay_pairs <= self.windows.length
+        in_windows = plan.replay_in_windows and plan.replay_pairs <= windows.length
         replays = Replays(
             plan.replay_pairs,
             plan.window_precision == "single",
             self._earlier if in_windows else None,
         )
-        self.detector: Final = Detector(
-            np.full(capacity, 1000.0), horizon=plan.fleet.horizon, replays=replays
-        )
+        detector = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon, replays=replays)
         self.rules: list[SeriesRules] = []
-        self._frames: Final = Frames(self.windows, self.detector, self.rules)
-        self.watch: Final = Watch(
-            self.detector,
-            self.windows,
+        frames = Frames(windows, detector, self.rules)
+        watch = Watch(
+            detector,
+            windows,
             past.history,
-            self._frames.columns,
+            frames.columns,
             lambda row: self.epochs.of(self.registry.keys[row]),
         )
         self._told: set[int] = set()
@@ -177,35 +187,38 @@ class Network:
         self.last_reading: Float = np.full(capacity, np.nan)
         self.heard: Float = np.full(capacity, -np.inf)
         self.refusals: Final = Refusals(capacity)
-        self._derived: Final = Derived(
+        derived = Derived(
             Ground(
-                self.windows,
-                self.detector,
+                windows,
+                detector,
                 self.pairing,
                 self.rules,
                 self.registry.keys,
-                self._frames,
+                frames,
                 past.history,
                 plan.fleet,
                 plan.thresholds,
                 Arrivals(self.first_reading, self.last_reading, self.heard),
-                self.watch.disturbed,
+                watch.disturbed,
                 self._settle,
             )
         )
-        self._views: Final = Views(
+        views = Views(
             Seen(
                 self.registry,
                 self.rules,
                 self.names,
                 self.epochs,
                 self.pairing,
-                self.windows,
-                self._frames,
-                self.detector,
-                self._derived.judgement,
+                windows,
+                frames,
+                detector,
+                derived.judgement,
             )
         )
+        self._made: Final = _Made(windows, detector, watch, derived, views)
+        self._waiting: list[Records] = []
+        self._waiting_pairs = 0
         self._transitions: list[Change] = []
         # How many of them had been found when each series was last looked at.
         self._looked_at: Int = np.zeros(capacity, dtype=np.int64)
@@ -326,10 +339,40 @@ class Network:
         raise TypeError(observation)
 
     def apply(self, pairs: Records) -> None:
-        """Take changes of pairs that are durable now."""
+        """Take changes of pairs that are durable now; they count for whatever is asked next."""
         if pairs.size:
-            self._bring_back(pairs["series"])
-            self._follow(self.windows.apply(pairs, lambda newer: self._step([newer])))
+            self._waiting.append(pairs)
+            self._waiting_pairs += pairs.size
+            if self._waiting_pairs >= WAITING_MAX:
+                self._take_waiting()
+
+    @property
+    def _current(self) -> _Made:
+        """What is made of all pairs that were applied: the only way to it."""
+        if self._waiting:
+            self._take_waiting()
+        return self._made
+
+    @property
+    def windows(self) -> Windows:
+        """The last pairs of every series."""
+        return self._current.windows
+
+    @property
+    def detector(self) -> Detector:
+        """The evidence of every series."""
+        return self._current.detector
+
+    @property
+    def watch(self) -> Watch:
+        """What feeds the detector."""
+        return self._current.watch
+
+    def _take_waiting(self) -> None:
+        waiting, self._waiting, self._waiting_pairs = self._waiting, [], 0
+        pairs = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+        self._bring_back(pairs["series"])
+        self._follow(self._made.windows.apply(pairs, lambda newer: self._step([newer])))
 
     def _step(self, portions: Iterable[Records]) -> None:
         """Let the evidence of series that only grow have their new pairs, before the windows do."""
@@ -355,8 +398,8 @@ class Network:
             self.watch.disturb(row, time)
             root = self.watch.root(row)
             began = -math.inf if root is None else math.nextafter(root.time, math.inf)
-            self._derived.forget(row, max(time, began))
-        self._derived.mark(series)
+            self._current.derived.forget(row, max(time, began))
+        self._current.derived.mark(series)
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:
         """Give series the rows that a journal knows them by, in the order of their rows."""
@@ -415,7 +458,8 @@ class Network:
         """
         self.watch.taken_back = set()
         rejected = self.refusals.shares(self.registry.keys)
-        found = yield from self._derived.steps(now, self.names(), rejected, judged_most)
+        work = self._current.derived.steps(now, self.names(), rejected, judged_most)
+        found = yield from with_each(work, lambda: self._current)
         return replace(found, gone=frozenset(self.silence.gone))
 
     def take_transitions(self) -> list[Change]:
@@ -434,7 +478,7 @@ class Network:
     @property
     def thresholds(self) -> Thresholds:
         """Return who is beyond which threshold."""
-        return self._derived.thresholds
+        return self._current.derived.thresholds
 
     def shared_references(
         self, concerned: Int, is_shared: IsShared
@@ -443,11 +487,11 @@ class Network:
 
         It is gathered where one of the ``concerned`` series meets them, else None.
         """
-        return self._derived.shared_references(concerned, is_shared)
+        return self._current.derived.shared_references(concerned, is_shared)
 
     def judgement(self, row: int) -> Judgement | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""
-        return self._derived.judgement(row)
+        return self._current.derived.judgement(row)
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return who each row is; the same object until there is a new series."""
@@ -458,15 +502,15 @@ class Network:
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full as it is at ``now``, None if there is no such series."""
-        return self._views.detail(key, now)
+        return self._current.views.detail(key, now)
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
         """Return the windows of the series that a contest invites, if they have any pair."""
-        return self._views.contenders(contest, now)
+        return self._current.views.contenders(contest, now)
 
     def occasion(self, name: str, now: float) -> Occasion:
         """Return the pairs of all series whose references have a key or an identity in common."""
-        return self._views.occasion(name, now)
+        return self._current.views.occasion(name, now)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -479,20 +523,21 @@ class Network:
         for row in rows:
             self.windows.forget(row)
             self.watch.forget(row)
-            self._derived.forget(row)
-            self._derived.mark(np.array([row]))
+            self._current.derived.forget(row)
+            self._current.derived.mark(np.array([row]))
             self.heard[row] = -np.inf
 
     def _bring_back(self, rows: Int, *, recalled: bool = False) -> None:
         """Know series again that memory let go of; where all is recalled, their pairs will come."""
         if not self.silence.gone:
             return
+        made = self._current  # pairs that waited may bring some of them back
         for row in sorted(self.silence.gone.intersection(rows.tolist())):
             self.silence.came_back(row)
             if not recalled:
-                self.windows.reload(row)
-                self.watch.disturb(row, -np.inf)
-                self._derived.mark(np.array([row]))
+                made.windows.reload(row)
+                made.watch.disturb(row, -np.inf)
+                made.derived.mark(np.array([row]))
 
     def _make_room(self) -> None:
         """Let go of the tenth that came first, if more is held than may be."""
@@ -547,6 +592,6 @@ class Network:
             if key.sensor == event.sensor:
                 self.windows.begin_epoch(row, self.epochs.start_of(key))
                 self.watch.disturb(row, -np.inf)
-                self._derived.forget(row)
-                self._derived.mark(np.array([row]))
+                self._current.derived.forget(row)
+                self._current.derived.mark(np.array([row]))
         return "accepted"

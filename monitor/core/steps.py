@@ -6,7 +6,7 @@ generator returns, the same whether anything happened between the steps or not.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +25,18 @@ def finish(steps: Steps[T]) -> T:
         except StopIteration as end:
             found: T = end.value
             return found
+
+
+def with_each(steps: Steps[T], before: Callable[[], object]) -> Steps[T]:
+    """Do the same steps, and ``before`` ahead of each of them."""
+    while True:
+        before()
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+        yield
 
 
 def portions(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:

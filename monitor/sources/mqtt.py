@@ -1,19 +1,17 @@
 """The broker's side of the daemon: what came, and the word that it is durable.
 
 Rules of this file: one thread; an acknowledgement belongs to the connection its message came on;
-to wake up costs more than to wait, so that what comes together is read together.
+to wake up costs more than to wait, so that what comes together is read together: the system wakes
+us once enough has come (SO_RCVLOWAT) or the time is over, and not for each message.
 """
 
 from __future__ import annotations
 
-import fcntl
 import random
 import select
 import socket as tcp
 import ssl
-import termios
 import time
-from array import array
 from collections.abc import Callable, Sequence
 from socket import socket as Socket  # noqa: N812 - a class
 from typing import Final
@@ -70,8 +68,10 @@ class MqttSource(Session):
         self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
         twice = any(each.qos == 2 for each in settings.subscriptions)
         self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
-        self._enough_bytes = float(ENOUGH_BYTES)
+        self._enough_bytes = ENOUGH_BYTES
         self._busy = False
+        self._flows = False
+        self._read_at = -float("inf")
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
@@ -88,8 +88,8 @@ class MqttSource(Session):
             if not self._open:
                 pause = min(wait, max(0.0, self._next_attempt - self._monotonic()))
                 time.sleep(min(pause, 0.25))
-            elif self._wait_readable(wait):
-                self._read(is_patient=timeout > 0.0)
+            else:
+                self._listen(wait, is_patient=timeout > 0.0)
                 if self._client.arrived:
                     return self._take()
             if self._monotonic() >= deadline:
@@ -104,55 +104,47 @@ class MqttSource(Session):
 
     # -- reading ----------------------------------------------------------------------------
 
-    def _wait_readable(self, seconds: float) -> bool:
+    def _listen(self, seconds: float, *, is_patient: bool) -> None:
+        """Wait for something to come and then a little for more; read all there is.
+
+        While messages keep coming the first one is not waited for: that would be a wake-up more. A
+        broker that sends little at a time is read every few milliseconds at most.
+        """
+        if not self._flows and not self._wait_for(1, seconds):
+            return
+        if self.connected:
+            if is_patient:
+                # No longer for a flood: the broker may be waiting for acknowledgements.
+                more = BUSY_SECONDS if self._busy else self._coalesce_seconds
+                self._wait_for(self._enough_bytes, more)
+                time.sleep(max(0.0, self._read_at + SLICE_SECONDS - self._monotonic()))
+                self._read_at = self._monotonic()
+            _acknowledge_at_once(self._client.socket())
+        if self._open:
+            code = self._client.read(MESSAGES_MAX)
+            if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
+                self._lost(paho.error_string(code))
+        self._flows = self.connected and bool(self._client.arrived)
+
+    def _wait_for(self, count: int, seconds: float) -> bool:
+        """Wait until so many bytes, or the end of the connection, can be read; False if not yet."""
         socket = self._client.socket()
         if socket is None:
             self._lost("the connection is closed")
             return False
         if isinstance(socket, ssl.SSLSocket) and socket.pending():
             return True
+        if isinstance(socket, Socket):
+            socket.setsockopt(tcp.SOL_SOCKET, tcp.SO_RCVLOWAT, count)
         writing = [socket] if self._client.want_write() else []
         readable, _, _ = select.select([socket], writing, [], seconds)
         return bool(readable)
-
-    def _read(self, *, is_patient: bool) -> None:
-        """Let more arrive, then read all there is: to wake up costs more than to wait."""
-        if self.connected:
-            if is_patient:
-                self._let_more_arrive()
-            _acknowledge_at_once(self._client.socket())
-        code = self._client.read(MESSAGES_MAX)
-        if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
-            self._lost(paho.error_string(code))
-
-    def _let_more_arrive(self) -> None:
-        """Wait a little; no longer once a broker that counts is waiting for acknowledgements.
-
-        It looks again after twice as long each time: to look costs as much as ten messages.
-        """
-        now = self._monotonic()
-        until = now + (BUSY_SECONDS if self._busy else self._coalesce_seconds)
-        pause, seen = SLICE_SECONDS, 0
-        while now < until and (unread := self._unread_bytes()) < self._enough_bytes:
-            if self._busy and unread == seen:
-                return  # no more comes, or no more fits
-            seen = unread
-            time.sleep(min(pause, until - now))
-            pause *= 2.0
-            now = self._monotonic()
-
-    def _unread_bytes(self) -> int:
-        count = array("i", [0])
-        socket = self._client.socket()
-        if socket is not None:
-            fcntl.ioctl(socket.fileno(), termios.FIONREAD, count)
-        return count[0]
 
     def _take(self) -> Arrivals:
         messages = self._client.take()
         count = min(len(messages), 16)
         size = sum(map(len, messages.topics[:count])) + sum(map(len, messages.payloads[:count]))
-        self._enough_bytes = min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES)
+        self._enough_bytes = int(min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES))
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
         for came_by in set(map(self._filters_of, set(messages.topics))):

@@ -18,7 +18,7 @@ from monitor.web.page import Page
 from monitor.web.wishes import Wishes
 
 if TYPE_CHECKING:
-    import uvicorn
+    from monitor.web.server import QuietServer
 
 TICK_SECONDS_MAX: Final = 10.0
 _STOP_SECONDS: Final = 2.0
@@ -55,7 +55,7 @@ class Service:
         self.wishes = Wishes(monotonic)
         self._ticked = monotonic()
         self._socket: socket.socket | None = None
-        self._server: uvicorn.Server | None = None
+        self._server: QuietServer | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -104,8 +104,7 @@ class Service:
         """Stop answering, within a bounded time."""
         self.stopping = True
         if self._server is not None:
-            self._server.should_exit = True
-            self._server.force_exit = True
+            self._server.end()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
         if self._socket is not None:
@@ -119,10 +118,11 @@ class Service:
         from monitor.web.application import application  # noqa: PLC0415
         from monitor.web.authentication import Authenticated  # noqa: PLC0415
         from monitor.web.limits import limited, loop_of  # noqa: PLC0415
+        from monitor.web.server import Dated, QuietServer  # noqa: PLC0415
 
         app, users = application(self), self._access.users
         settings = uvicorn.Config(
-            Authenticated(app, users) if users else app,
+            Dated(Authenticated(app, users) if users else app),
             http=limited(self.connections_max, self._header_timeout_seconds),
             ws="none",
             lifespan="off",
@@ -130,11 +130,11 @@ class Service:
             log_level="warning",
             access_log=False,
             server_header=False,
+            date_header=False,
             timeout_keep_alive=5,
         )
         settings.load()
         settings.ssl = self._access.tls
-        self._server = uvicorn.Server(settings)
-        self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        self._server = QuietServer(settings)
         with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
             runner.run(self._server.serve(sockets=[listener]))

@@ -152,6 +152,46 @@ def test_reading_stops_when_enough_messages_wait():
     assert len(client.arrived) == 10
 
 
+# -- waiting ------------------------------------------------------------------------------------
+
+
+def test_the_system_wakes_us_once_enough_has_come_or_nothing_more_will():
+    source = source_on(1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ours = socket.create_connection(server.getsockname())
+        theirs, _ = server.accept()
+        source._client.socket = lambda: ours  # type: ignore[method-assign]
+        theirs.sendall(b"x" * 10)
+        assert source._wait_for(1, 10.0)
+        assert not source._wait_for(100, 0.05)
+        theirs.sendall(b"x" * 90)
+        assert source._wait_for(100, 10.0)
+        assert len(ours.recv(1000)) == 100
+        theirs.close()
+        assert source._wait_for(100, 10.0)
+        ours.close()
+
+
+def test_while_messages_flow_a_read_is_one_wait(monkeypatch):
+    source = source_on(1)
+    source.connected = source._open = True
+    waits: list[int] = []
+    chunks = [packet(b"a/x", b"1", 0, 0, properties=True)] * 3 + [b""]
+
+    def read(_most: int) -> MQTTErrorCode:
+        return source._client._split(chunks.pop(0))
+
+    monkeypatch.setattr(source._client, "read", read)
+    monkeypatch.setattr(source, "_wait_for", lambda count, _seconds: not waits.append(count))
+    for _ in range(4):
+        source._listen(0.25, is_patient=True)
+        source._client.take()
+    enough = source._enough_bytes
+
+    assert waits == [1, enough, enough, enough, enough]
+    assert not source._flows
+
+
 # -- sessions -----------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 
 import jsonschema
@@ -82,6 +83,18 @@ def get(service: Service, path: str, method: str = "GET", **headers: str):
         return error.code, error.read(), error.headers
     except OSError:
         return 0, b"", {}
+
+
+def test_its_thread_sleeps_until_somebody_asks_and_every_answer_has_a_date(service):
+    date = parsedate_to_datetime(get(service, "/healthz")[2]["Date"])
+    loop = service._server._loop
+
+    def has_no_timer() -> bool:
+        return all(each.cancelled() for each in [*loop._scheduled])
+
+    until("no timer is set", has_no_timer)
+    assert has_no_timer()
+    assert abs(date.timestamp() - time.time()) < 3600.0
 
 
 def test_before_the_first_page_it_is_alive_but_not_ready(service):
