@@ -243,19 +243,21 @@ class Router:
     ) -> None:
         """Add what is packed; a message with a time that is not usable is looked at with care."""
         for (arrays, unit), messages in found.packed.items():
-            places, which, bodies = zip(*messages, strict=True)
-            columns, counts = arrays.columns(bodies, unit)
-            whose, sources = np.repeat(which, counts), np.repeat(places, counts)
+            columns, counts = arrays.columns([body for _, _, body in messages], unit)
             is_good = (columns[0] >= TIME_MIN) & (columns[0] <= latest_time(received))
+            kept = messages
             if not is_good.all():
-                bad = np.unique(sources[~is_good])
-                for at in bad.tolist():
+                are_good = np.logical_and.reduceat(is_good, np.cumsum(counts) - counts)
+                kept = list(compress(messages, are_good))
+                for at in compress([at for at, _, _ in messages], ~are_good):
                     self._decode_with_care(found, at, topics[at], payloads[at], received)
-                kept = ~np.isin(sources, bad)
-                whose, sources = whose[kept], sources[kept]
-                columns = (columns[0][kept], columns[1][kept], columns[2][kept])
-            found.parts.append((whose, *columns))
-            found.places += sources.tolist()
+                is_kept = np.repeat(are_good, counts)
+                columns = (columns[0][is_kept], columns[1][is_kept], columns[2][is_kept])
+                counts = counts[are_good]
+            whose = np.array([which for _, which, _ in kept], dtype=np.int64)
+            found.parts.append((np.repeat(whose, counts), *columns))
+            for (at, _, _), count in zip(kept, counts.tolist(), strict=True):
+                found.places += [at] * count
 
     def _lay_out(self, found: _Gathered) -> None:
         """Let the plain readings that were decoded one by one be columns too."""
