@@ -117,15 +117,29 @@ def observed(observations: Sequence[Observation]) -> Observed:
 
 
 class PackedReadings(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
-    """Plain readings as they are kept: the rows of their series, times, values and u, as bytes."""
+    """Plain readings as they are kept: the rows of their series, times, values and u, as bytes.
+
+    Where series and u are often those of the reading before, ``rows`` and ``us`` have one number
+    for all such in a row, and ``runs`` says for how many.
+    """
 
     rows: bytes
     times: bytes
     values: bytes
     us: bytes
+    runs: bytes = b""
 
     def __len__(self) -> int:
         return len(self.times) // 8
+
+    def columns(self) -> tuple[Int, Float, Float, Float]:
+        """Return rows, times, values and u, a number a reading."""
+        rows = np.frombuffer(self.rows, np.int64)
+        times, values, us = map(np.frombuffer, (self.times, self.values, self.us))
+        if self.runs:
+            lengths = np.frombuffer(self.runs, np.int64)
+            rows, us = np.repeat(rows, lengths), np.repeat(us, lengths)
+        return rows, times, values, us
 
 
 Durable = Observation | PackedReadings
@@ -133,13 +147,19 @@ Durable = Observation | PackedReadings
 
 def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
     """Return plain readings of the series ``rows``, but those whose row is below 0."""
-    columns = [plain.times, plain.values, plain.us]
     if rows.size and rows.min() < 0:
-        columns = [column[rows >= 0] for column in columns]
-        rows = rows[rows >= 0]
-    return (
-        PackedReadings(rows.tobytes(), *(each.tobytes() for each in columns)) if rows.size else None
-    )
+        kept = np.flatnonzero(rows >= 0)
+        rows, plain = rows[kept], plain.part(kept)
+    if not rows.size:
+        return None
+    us, lengths = plain.us, np.zeros(0, dtype=np.int64)
+    firsts = np.flatnonzero((rows[1:] != rows[:-1]) | (us[1:] != us[:-1])) + 1
+    if firsts.size < rows.size // 2:
+        firsts = np.concatenate(([0], firsts))
+        lengths = np.diff(firsts, append=rows.size)
+        rows, us = rows[firsts], us[firsts]
+    columns = (rows, plain.times, plain.values, us, lengths)
+    return PackedReadings(*(each.tobytes() for each in columns))
 
 
 def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
@@ -147,9 +167,7 @@ def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
     plain, others = NOTHING, []
     for each in kept:
         if isinstance(each, PackedReadings):
-            rows = np.frombuffer(each.rows, np.int64)
-            columns = (each.times, each.values, each.us)
-            plain = PlainReadings(names, rows, *(np.frombuffer(column) for column in columns))
+            plain = PlainReadings(names, *each.columns())
         else:
             others.append(each)
     return Observed(plain, others)

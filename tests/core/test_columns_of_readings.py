@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -182,6 +183,26 @@ def test_what_is_packed_is_what_was_accepted():
     restored.registry.add("b", "x")
     restored.restore(0.0, [outcome.packed])
     assert held(restored) == held(one)
+
+
+@pytest.mark.parametrize(("run", "most"), [(1, 32), (2, 32), (3, 25), (100, 17)])
+def test_readings_of_one_series_in_a_row_are_kept_in_half_the_bytes(run, most):
+    sensors = [SENSORS[at // run % 5] for at in range(300)]
+    us = [0.5 + at // (2 * run) % 2 for at in range(300)]
+    readings = [
+        Reading(sensor, "x", float(at), at / 3.0, u=u)
+        for at, (sensor, u) in enumerate(zip(sensors, us, strict=True))
+    ]
+    rows = np.array([SENSORS.index(sensor) for sensor in sensors])
+    rows[[5, 100, 299]] = -1
+
+    packed = pack(rows, plain(readings))
+
+    kept = [each for at, each in enumerate(readings) if rows[at] >= 0]
+    assert packed is not None
+    assert len(packed) == len(kept)
+    assert list(unpack([packed], NAMES)) == kept
+    assert len(msgspec.msgpack.encode(packed)) < most * len(kept) + 100
 
 
 def test_nothing_packs_to_nothing():
