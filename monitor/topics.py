@@ -8,9 +8,13 @@ name a sensor is asked of :func:`valid_name` afterwards: a match does not vouch 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, overload
+
+import numpy as np
+import numpy.typing as npt
 
 CHARACTERS_MAX: Final = 1000
 _FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
@@ -55,6 +59,46 @@ class Template:
         """Return the fields of ``topic`` as they stand, None if it is not of this template."""
         found = self.pattern.fullmatch(topic)
         return None if found is None else found.groupdict()
+
+
+class Topics(Sequence[str]):
+    """Topics of messages, which repeat: for each its place in ``names``, which only ever grow."""
+
+    __slots__ = ("names", "which")
+
+    def __init__(self, names: Sequence[str], which: npt.NDArray[np.int64]) -> None:
+        self.names: Final = names
+        self.which: Final = which
+
+    def __len__(self) -> int:
+        return self.which.size
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Topics: ...
+
+    def __getitem__(self, place: int | slice) -> str | Topics:
+        if isinstance(place, slice):
+            return Topics(self.names, self.which[place])
+        return self.names[self.which[place]]
+
+    def part(self, places: npt.NDArray[np.int64]) -> list[str]:
+        """Return the topics at some places."""
+        return [*map(self.names.__getitem__, self.which[places].tolist())]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.which.tolist())
+
+
+def topics_of(topics: Sequence[str]) -> Topics:
+    """Return the topics of messages by their places among those that occur."""
+    if isinstance(topics, Topics):
+        return topics
+    places: dict[str, int] = {}
+    which = [places.setdefault(topic, len(places)) for topic in topics]
+    return Topics(list(places), np.array(which, dtype=np.int64))
 
 
 def valid_name(name: str) -> bool:

@@ -453,7 +453,14 @@ def test_whatever_topic_comes_is_refused_with_a_reason_or_names_a_sensor(topic):
 
 field = {
     "time": st.sampled_from(
-        [TIME, "2026-01-01T13:00:00.25+13:00", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00", "x"]
+        [
+            TIME,
+            "2026-01-01T13:00:00.25+13:00",
+            "9999-12-31T23:59:59Z",
+            "0001-01-01T00:00:00+13:00",
+            "2026-01-01T00:00:00",
+            "x",
+        ]
     ),
     "value": st.sampled_from([1.0, -3, 1e15, 1e16, "1", None]),
     "u": st.sampled_from([0.5, 2, 1e-12, 1e-13, 0, -0.0, -1.0, None]),
@@ -475,6 +482,7 @@ payloads = st.fixed_dictionaries(
     sent=st.lists(st.tuples(st.sampled_from([*TOPICS.values(), "elsewhere"]), payloads), max_size=8)
 )
 @example(sent=[(TOPICS["reading"], spoilt(unit="g"))])
+@example(sent=[(TOPICS["reading"], spoilt(time="0001-01-01T00:00:00+13:00"))])
 @example(sent=[(TOPICS["reading"], spoilt(key="a\n"))])
 @example(sent=[(TOPICS["reading"], spoilt(time="2027-01-01T00:00:00Z"))])
 @settings(deadline=None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.topics import Template, TemplateError, valid_name
+from monitor.topics import Template, TemplateError, topics_of, valid_name
 
 LEVELS = st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=6)
 TEMPLATE_LEVELS = st.sampled_from(["a", "b", "$x", "{sensor}", "{farm}", "+", "#", "a.b", "é"])
@@ -134,3 +135,16 @@ def test_usual_names_are_valid(name):
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "a/b", "x" * 129, "٣"])
 def test_names_that_would_need_escaping_are_not_valid(name):
     assert not valid_name(name)
+
+
+def test_topics_of_messages_are_a_sequence_of_them():
+    sent = ["b", "a", "b", "c"]
+    topics = topics_of(sent)
+
+    assert list(topics) == sent
+    assert topics.names == ["b", "a", "c"]
+    assert [topics[at] for at in range(-4, 4)] == sent + sent
+    assert list(topics[1:3]) == ["a", "b"]
+    assert topics.part(np.array([3, 0])) == ["c", "b"]
+    assert topics_of(topics) is topics
+    assert list(topics_of([])) == []

@@ -8,18 +8,17 @@ to a lane at once costs a fraction of going there with each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.lanes import Fronts, Lane
+from monitor.core.lookup import UNKNOWN, Lookup
 from monitor.core.model import Bool, Float, Int
 from monitor.core.observed import Name, PlainReadings
 
-HELD_MAX: Final = 8192
+HELD_MAX: Final = 32_768
 FEW: Final = 128  # so few readings cost less one by one
-_UNKNOWN: Final = -1
 _PLACE_BITS: Final = 32
 
 
@@ -42,8 +41,7 @@ class Fresh:
         self._numbers: Final[dict[Name, int]] = {}
         self._blocks: list[_Block] = []
         self._held = 0
-        self._names: Sequence[Name] = ()
-        self._numbers_of_names: Int = np.zeros(0, dtype=np.int64)
+        self._lookup: Final[Lookup[Name]] = Lookup(lambda name: self._numbers.get(name, UNKNOWN))
 
     def open(self, lane: Lane) -> None:
         """Let the plain readings of a lane come here."""
@@ -53,18 +51,18 @@ class Fresh:
     def close(self, lane: Lane) -> None:
         """Forget a lane in which nothing is left."""
         del self._numbers[lane.name], self._lanes[lane.front]
-        self._names = ()
+        self._lookup.forget()
 
     def take(self, plain: PlainReadings, received: float) -> Int:
         """Take the readings that are newer than all in their lanes and touch no reference.
 
         Returns the row of the series of each, -1 for those that are left to go to their lanes.
         """
-        rows = np.full(len(plain), _UNKNOWN)
+        rows = np.full(len(plain), -1)
         if len(plain) <= FEW:
             self._take_few(plain, received, rows)
             return rows
-        numbers = self._numbers_of(plain)
+        numbers = self._lookup.numbers(plain.names, plain.which)
         order = _by_lane(numbers)[np.count_nonzero(numbers < 0) :]
         lanes, times = numbers[order], plain.times[order]
         is_good = self._are_newest(lanes, times)
@@ -104,21 +102,6 @@ class Fresh:
                 if time > before and not before < lane.until:
                     lane.append(time, value, u, received)
                     rows[at] = lane.series
-
-    def _numbers_of(self, plain: PlainReadings) -> Int:
-        """Return the number of the lane of each reading, -1 if there is none."""
-        if plain.names is not self._names:
-            self._names, self._numbers_of_names = plain.names, np.zeros(0, dtype=np.int64)
-        known = self._numbers_of_names
-        if known.size < len(self._names):
-            added = np.full(len(self._names) - known.size, _UNKNOWN)
-            known = self._numbers_of_names = np.concatenate((known, added))
-        numbers = known[plain.which]
-        if numbers.min() < 0:
-            for which in np.unique(plain.which[numbers < 0]).tolist():
-                known[which] = self._numbers.get(self._names[which], _UNKNOWN)
-            numbers = known[plain.which]
-        return numbers
 
     def _are_newest(self, lanes: Int, times: Float) -> Bool:
         """Return which readings, by lane, may stay here: all of a lane or none."""

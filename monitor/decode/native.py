@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
 from monitor.core.observed import Name
 from monitor.decode.checks import (
+    TIME_MIN,
     U_MIN,
     VALUE_MAX,
     Rejected,
@@ -28,10 +28,12 @@ from monitor.decode.checks import (
     latest_time,
     midpoint,
 )
+from monitor.decode.instants import Instant
 from monitor.decode.route import Route
 
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 Revision = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]  # what JSON numbers carry exactly
+Value = Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
+Uncertainty = Annotated[float, msgspec.Meta(ge=U_MIN, le=VALUE_MAX)]
 RANKS: Final = {"prelim": 0, "final": 1, "void": 2}
 
 
@@ -57,8 +59,19 @@ class PlainReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Payload of most readings: what is beyond it is for :class:`NativeReading`."""
 
     time: Instant
-    value: Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
-    u: Annotated[float, msgspec.Meta(ge=U_MIN, le=VALUE_MAX)]
+    value: Value
+    u: Uncertainty
+    unit: str | None = None
+    key: str = ""
+    seq: str = ""
+
+
+class WrittenReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A :class:`PlainReading` with its time as it is written: times of many are read at once."""
+
+    time: str
+    value: Value
+    u: Uncertainty
     unit: str | None = None
     key: str = ""
     seq: str = ""
@@ -68,7 +81,7 @@ class PlainReference(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Payload of most references: what is beyond it is for :class:`NativeReference`."""
 
     time: Instant
-    value: Annotated[float, msgspec.Meta(ge=-VALUE_MAX, le=VALUE_MAX)]
+    value: Value
     u: Annotated[float, msgspec.Meta(ge=0.0, le=VALUE_MAX)] = 0.0
     unit: str | None = None
     key: str = ""
@@ -111,8 +124,9 @@ class NativeCollocation(msgspec.Struct, gc=False):
     distance_m: float = 0.0
 
 
-plain_reading: Final = msgspec.json.Decoder(PlainReading).decode
+written_reading: Final = msgspec.json.Decoder(WrittenReading).decode
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+_plain_reading: Final = msgspec.json.Decoder(PlainReading).decode
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
 _plain_reference: Final = msgspec.json.Decoder(PlainReference).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
@@ -143,11 +157,13 @@ def decode(
 def quick_reading(payload: bytes, name: Name, unit: str, received: float) -> Reading | None:
     """Return what :func:`decode` would if a payload is usable and has no interval, else None."""
     try:
-        body = plain_reading(payload)
+        body = _plain_reading(payload)
     except UNREADABLE:
         return None
     time = body.time.timestamp()
-    if time > latest_time(received) or (body.unit is not None and unit and body.unit != unit):
+    if not TIME_MIN <= time <= latest_time(received):
+        return None
+    if body.unit is not None and unit and body.unit != unit:
         return None
     if (body.key and not is_key(body.key)) or (body.seq and not is_key(body.seq)):
         return None
@@ -161,7 +177,9 @@ def quick_reference(payload: bytes, name: Name, unit: str, received: float) -> R
     except UNREADABLE:
         return None
     time = body.time.timestamp()
-    if time > latest_time(received) or (body.unit is not None and unit and body.unit != unit):
+    if not TIME_MIN <= time <= latest_time(received):
+        return None
+    if body.unit is not None and unit and body.unit != unit:
         return None
     if 0.0 < body.u < U_MIN:
         return None

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, overload
 
-_PUBACK: Final = b"\x40\x02"
-_PUBREC: Final = b"\x50\x02"
+import numpy as np
+import numpy.typing as npt
+
+from monitor.topics import Topics, topics_of
+
+_PUBACK: Final = 0x40
+_PUBREC: Final = 0x50
+_REST: Final = 2  # bytes that follow
 _QOS: Final = 6  # the bits of the first byte of a PUBLISH that say its quality of service
-_QOS_1: Final = 2
-_ONCE_DELIVERED: Final = frozenset((0x32, 0x33, 0x3A, 0x3B))  # QoS 1, retained or not, again or not
+_QOS_2: Final = 4
+NO_MID: Final = b"\0\0"
+
+Octets = npt.NDArray[np.uint8]
 
 
 class Message:
@@ -45,19 +53,32 @@ class Message:
 
 
 class Arrivals(Sequence[Message]):
-    """Messages of one connection, in the order they came: a column a field of :class:`Message`."""
+    """Messages of one connection, in the order they came: a column a field of :class:`Message`.
 
-    __slots__ = ("flags", "generation", "mids", "payloads", "topics")
+    ``numbers`` are the places of their topics in ``names``; ``mids`` lie end to end, ``NO_MID`` for
+    what came with QoS 0.
+    """
 
-    def __init__(self, generation: int) -> None:
+    __slots__ = ("_topics", "flags", "generation", "mids", "names", "numbers", "payloads")
+
+    def __init__(self, generation: int, names: Sequence[str]) -> None:
         self.generation: Final = generation
-        self.topics: list[str] = []
+        self.names: Final = names
+        self.numbers: list[int] = []
         self.payloads: list[bytes] = []
-        self.flags: list[int] = []
-        self.mids: list[bytes] = []
+        self.flags = bytearray()
+        self.mids = bytearray()
+        self._topics: Topics | None = None
+
+    @property
+    def topics(self) -> Topics:
+        """Their topics."""
+        if self._topics is None or len(self._topics) != len(self):
+            self._topics = Topics(self.names, np.array(self.numbers, dtype=np.int64))
+        return self._topics
 
     def __len__(self) -> int:
-        return len(self.topics)
+        return len(self.payloads)
 
     @overload
     def __getitem__(self, place: int) -> Message: ...
@@ -67,39 +88,42 @@ class Arrivals(Sequence[Message]):
 
     def __getitem__(self, place: int | slice) -> Message | Arrivals:
         if isinstance(place, int):
-            return Message(
-                self.topics[place],
-                self.payloads[place],
-                self.flags[place],
-                self.mids[place],
-                self.generation,
-            )
-        part = Arrivals(self.generation)
-        part.topics, part.payloads = self.topics[place], self.payloads[place]
-        part.flags, part.mids = self.flags[place], self.mids[place]
+            at = range(len(self))[place]
+            flags = self.flags[at]
+            mid = bytes(self.mids[2 * at : 2 * at + 2]) if flags & _QOS else b""
+            topic = self.names[self.numbers[at]]
+            return Message(topic, self.payloads[at], flags, mid, self.generation)
+        part = Arrivals(self.generation, self.names)
+        part.numbers, part.payloads = self.numbers[place], self.payloads[place]
+        part.flags = self.flags[place]
+        part.mids = bytearray(self._pairs_of_octets()[place].tobytes())
         return part
 
     def acknowledgements(self) -> tuple[int, bytes]:
         """Return how many messages are to be acknowledged, and the packets that do it."""
-        if self.mids and _ONCE_DELIVERED.issuperset(self.flags):
-            return len(self.mids), _PUBACK + _PUBACK.join(self.mids)
-        packets = [
-            (_PUBACK if flags & _QOS == _QOS_1 else _PUBREC) + mid
-            for flags, mid in zip(self.flags, self.mids, strict=True)
-            if flags & _QOS
-        ]
-        return len(packets), b"".join(packets)
+        flags = np.frombuffer(bytes(self.flags), np.uint8)
+        packets = np.empty((flags.size, 4), np.uint8)
+        packets[:, 0] = np.where(flags & _QOS == _QOS_2, _PUBREC, _PUBACK)
+        packets[:, 1] = _REST
+        packets[:, 2:] = self._pairs_of_octets()
+        is_asked = flags & _QOS != 0
+        if not is_asked.all():
+            packets = packets[is_asked]
+        return len(packets), packets.tobytes()
+
+    def _pairs_of_octets(self) -> Octets:
+        return np.frombuffer(bytes(self.mids), np.uint8).reshape(-1, 2)
 
 
 def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:
     """Return those of ``messages`` that came on a connection, as columns."""
     if isinstance(messages, Arrivals):
-        return messages if messages.generation == generation else Arrivals(generation)
-    found = Arrivals(generation)
-    for message in messages:
-        if message.generation == generation:
-            found.topics.append(message.topic)
-            found.payloads.append(message.payload)
-            found.flags.append(message.flags)
-            found.mids.append(message.mid)
+        return messages if messages.generation == generation else Arrivals(generation, ())
+    own = [message for message in messages if message.generation == generation]
+    topics = topics_of([message.topic for message in own])
+    found = Arrivals(generation, topics.names)
+    found.numbers = topics.which.tolist()
+    found.payloads = [message.payload for message in own]
+    found.flags = bytearray(message.flags for message in own)
+    found.mids = bytearray(b"".join(message.mid or NO_MID for message in own))
     return found

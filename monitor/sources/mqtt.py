@@ -16,9 +16,11 @@ from collections.abc import Callable, Sequence
 from socket import socket as Socket  # noqa: N812 - a class
 from typing import Final
 
+import numpy as np
 import paho.mqtt.client as paho
 from paho.mqtt.enums import MQTTErrorCode
 
+from monitor.core.lookup import Lookup
 from monitor.sources.arrivals import Arrivals, Message
 from monitor.sources.connection import (
     MqttSettings,
@@ -42,11 +44,10 @@ __all__ = [
 MESSAGES_MAX: Final = 4096
 BUSY_MESSAGES: Final = 1024
 SLICE_SECONDS: Final = 0.002
-BUSY_SECONDS: Final = 0.02
+BUSY_SECONDS: Final = 0.05
 ENOUGH_BYTES: Final = 524_288
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 WINDOW_311: Final = 20
-TOPICS_MAX: Final = 65_536
 
 
 class MqttSource(Session):
@@ -64,7 +65,8 @@ class MqttSource(Session):
         self._wall: Final = wall
         self.stale_acknowledgements = 0
         self.last_message: dict[str, float] = {}
-        self._topic_filters: dict[str, tuple[str, ...]] = {}
+        self._came_by: Final = Lookup(self._filters_of)
+        self._filters: Final[dict[tuple[str, ...], int]] = {}
         self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
         twice = any(each.qos == 2 for each in settings.subscriptions)
         self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
@@ -143,24 +145,22 @@ class MqttSource(Session):
     def _take(self) -> Arrivals:
         messages = self._client.take()
         count = min(len(messages), 16)
-        size = sum(map(len, messages.topics[:count])) + sum(map(len, messages.payloads[:count]))
+        topics = messages.topics
+        size = sum(map(len, topics[:count])) + sum(map(len, messages.payloads[:count]))
         self._enough_bytes = int(min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES))
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
-        for came_by in set(map(self._filters_of, set(messages.topics))):
-            self.last_message.update(dict.fromkeys(came_by, now))
+        came_by = np.unique(self._came_by.numbers(topics.names, topics.which)).tolist()
+        for at, filters in enumerate(self._filters):
+            if at in came_by:
+                self.last_message.update(dict.fromkeys(filters, now))
         return messages
 
-    def _filters_of(self, topic: str) -> tuple[str, ...]:
-        """Return the filters that a topic came by; remembered, since topics repeat."""
-        found = self._topic_filters.get(topic)
-        if found is None:
-            if len(self._topic_filters) >= TOPICS_MAX:
-                self._topic_filters.clear()
-            wanted = (each.filter for each in self._settings.subscriptions)
-            found = tuple(each for each in wanted if paho.topic_matches_sub(each, topic))
-            self._topic_filters[topic] = found
-        return found
+    def _filters_of(self, topic: str) -> int:
+        """Return the number of the filters that a topic came by."""
+        wanted = (each.filter for each in self._settings.subscriptions)
+        filters = tuple(each for each in wanted if paho.topic_matches_sub(each, topic))
+        return self._filters.setdefault(filters, len(self._filters))
 
 
 def _acknowledge_at_once(socket: object) -> None:

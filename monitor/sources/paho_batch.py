@@ -19,7 +19,8 @@ import paho.mqtt.client as paho
 from paho.mqtt import MQTTException
 from paho.mqtt.enums import MQTTErrorCode, MQTTProtocolVersion
 
-from monitor.sources.arrivals import Arrivals, Message, arrivals
+from monitor.sources.arrivals import NO_MID, Arrivals, Message, arrivals
+from monitor.sources.publishes import ENOUGH_BYTES, taken_apart
 
 PRIVATE: Final = (
     "_sock_recv",
@@ -30,12 +31,15 @@ PRIVATE: Final = (
     "_last_bytes_received",
 )
 READ_BYTES: Final = 262_144
+GATHERED_BYTES: Final = 262_144
 _TOPICS_MAX: Final = 65_536
 
-# First byte of a PUBLISH: bytes of the packet identifier. What has QoS 3 is no MQTT.
-_PUBLISH: Final = {
-    first: 0 if not first & 6 else 2 for first in range(0x30, 0x40) if first & 6 != 6
-}
+# Bytes of the packet identifier, by the first byte; None for what is no PUBLISH. What has QoS 3 is
+# no MQTT.
+_MID_BYTES: Final = tuple(
+    (2 if first & 6 else 0) if first & 0xF0 == 0x30 and first & 6 != 6 else None
+    for first in range(256)
+)
 _ANY_PUBLISH: Final = 0x30
 _PUBACK: Final = 0x40
 _PUBREL: Final = 0x62
@@ -55,9 +59,10 @@ class BatchClient(paho.Client):
         self.generation = 0
         self.was_ended = False
         """Whether the broker ended the connection in good order, and no fault of the network."""
-        self.arrived = Arrivals(self.generation)
         self._rest = b""
-        self._topics: dict[bytes, str] = {}
+        self._names: list[str] = []
+        self._numbers: dict[bytes, int] = {}  # of names, by a topic with its length before it
+        self.arrived = Arrivals(self.generation, self._names)
         self._has_properties: Final = self._protocol == MQTTProtocolVersion.MQTTv5
 
     def begin_generation(self) -> None:
@@ -65,33 +70,55 @@ class BatchClient(paho.Client):
         self.generation += 1
         self.was_ended = False
         self._rest = b""
-        self.arrived = Arrivals(self.generation)
+        self._begin()
 
     def take(self) -> Arrivals:
         """Return what arrived since the last call."""
-        taken, self.arrived = self.arrived, Arrivals(self.generation)
+        taken = self.arrived
+        self._begin()
         return taken
+
+    def _begin(self) -> None:
+        """Let what arrives from now on be for the next to take; topics are forgotten between."""
+        if len(self._names) >= _TOPICS_MAX:
+            self._names, self._numbers = [], {}
+        self.arrived = Arrivals(self.generation, self._names)
 
     def read(self, messages_max: int) -> MQTTErrorCode:
         """Read until the socket is empty or ``messages_max`` wait; returns paho's code."""
         while len(self.arrived) < messages_max:
+            data, after = self._gather()
             try:
-                chunk = self._sock_recv(READ_BYTES)
-            except BlockingIOError:
-                return MQTTErrorCode.MQTT_ERR_SUCCESS
-            except OSError:
-                return self._loop_rc_handle(MQTTErrorCode.MQTT_ERR_CONN_LOST)
-            if not chunk:
-                self.was_ended = True
-                return self._loop_rc_handle(MQTTErrorCode.MQTT_ERR_CONN_LOST)
-            self._last_bytes_received = time.monotonic()
-            try:
-                code = self._split(self._rest + chunk if self._rest else chunk)
+                code = self._split(data)
             except (MalformedError, IndexError, UnicodeDecodeError, MQTTException):
                 code = MQTTErrorCode.MQTT_ERR_PROTOCOL
+            if code == MQTTErrorCode.MQTT_ERR_SUCCESS:
+                code = after
+            if code == MQTTErrorCode.MQTT_ERR_AGAIN:
+                break
             if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
                 return self._loop_rc_handle(code)
         return MQTTErrorCode.MQTT_ERR_SUCCESS
+
+    def _gather(self) -> tuple[bytes, MQTTErrorCode]:
+        """Return what is there, up to ``GATHERED_BYTES``, and whether there may be more.
+
+        The code is MQTT_ERR_AGAIN once the socket is empty. What is large is split at less cost.
+        """
+        chunks, size, after = [self._rest], 0, MQTTErrorCode.MQTT_ERR_SUCCESS
+        while size < GATHERED_BYTES and after == MQTTErrorCode.MQTT_ERR_SUCCESS:
+            try:
+                chunks.append(self._sock_recv(READ_BYTES))
+                size += len(chunks[-1])
+                if not chunks[-1]:
+                    self.was_ended, after = True, MQTTErrorCode.MQTT_ERR_CONN_LOST
+            except BlockingIOError:
+                after = MQTTErrorCode.MQTT_ERR_AGAIN
+            except OSError:
+                after = MQTTErrorCode.MQTT_ERR_CONN_LOST
+        if size:
+            self._last_bytes_received = time.monotonic()
+        return b"".join(chunks), after
 
     def acknowledge(self, messages: Sequence[Message]) -> int:
         """Send PUBACK or PUBREC for messages of this connection, in one write; return how many."""
@@ -105,10 +132,10 @@ class BatchClient(paho.Client):
 
         PUBLISH is taken apart here (MQTT 5.0 section 3.3), with no call a message but appending.
         """
-        arrived, known, has_properties = self.arrived, self._topics, self._has_properties
-        add_topic, add_payload = arrived.topics.append, arrived.payloads.append
-        add_flags, add_mid = arrived.flags.append, arrived.mids.append
-        start, end = 0, len(data)
+        arrived, number_of, has_properties = self.arrived, self._numbers.get, self._has_properties
+        add_number, add_payload = arrived.numbers.append, arrived.payloads.append
+        add_flags, mids = arrived.flags.append, arrived.mids
+        start, end = self._take_alike(data), len(data)
         while end - start >= 2:
             first, length, body = data[start], data[start + 1], start + 2
             if length & 0x80:
@@ -116,7 +143,7 @@ class BatchClient(paho.Client):
             stop = body + length
             if stop > end:
                 break
-            width = _PUBLISH.get(first)
+            width = _MID_BYTES[first]
             if width is None:
                 code = self._other(first, data[body:stop])
                 if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
@@ -125,27 +152,44 @@ class BatchClient(paho.Client):
                 continue
             after_name = body + 2 + (data[body] << 8 | data[body + 1])
             at = after_name + width
+            mid = data[after_name:at] or NO_MID
             if has_properties:
                 at = _after_properties(data, at) if data[at] else at + 1
             if at > stop:
                 raise MalformedError
             name = data[body:after_name]
-            add_topic(known.get(name) or self._learn(name))
+            number = number_of(name)
+            add_number(self._learn(name) if number is None else number)
             add_payload(data[at:stop])
             add_flags(first)
-            add_mid(data[after_name : after_name + width])
+            mids += mid
             start = stop
         self._rest = data[start:]
         return MQTTErrorCode.MQTT_ERR_SUCCESS
 
-    def _learn(self, name: bytes) -> str:
-        """Return a topic that comes for the first time; ``name`` has its length before it."""
+    def _take_alike(self, data: bytes) -> int:
+        """Take what stands at the front of much, if it is alike; return the place after it."""
+        width = _MID_BYTES[data[0]] if len(data) >= ENOUGH_BYTES else None
+        if width is None:
+            return 0
+        found = taken_apart(data, self._numbers, width, has_properties=self._has_properties)
+        if found is None:
+            return 0
+        arrived = self.arrived
+        arrived.numbers += found.numbers
+        arrived.payloads += found.payloads
+        arrived.flags += data[:1] * len(found.payloads)
+        arrived.mids += found.mids
+        return found.stop
+
+    def _learn(self, name: bytes) -> int:
+        """Return the number of a topic that is new; ``name`` has its length before it."""
         if len(name) <= 2:
             raise MalformedError
-        if len(self._topics) >= _TOPICS_MAX:
-            self._topics.clear()
-        topic = self._topics[name] = name[2:].decode()
-        return topic
+        topic, number = name[2:].decode(), len(self._names)
+        self._names.append(topic)
+        self._numbers[name] = number
+        return number
 
     def _other(self, first: int, packet: bytes) -> MQTTErrorCode:
         """Answer a PUBREL; let paho have any other packet that is no PUBLISH."""

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.sources import session
+from monitor.sources import paho_batch, session
 from monitor.sources.mqtt import (
     Message,
     MqttSettings,
@@ -125,6 +125,64 @@ def test_packets_cut_anywhere_give_the_same_messages(sent, cuts, newest):
     assert found == [(t, p, q, mid.to_bytes(2, "big") if q else b"") for t, p, q, mid in sent]
 
 
+@st.composite
+def streams_alike(draw):
+    """Packets most of which are alike, as a broker sends them to one subscriber."""
+    topics = [b"a/" + bytes([97 + at]) * draw(st.sampled_from([1, 130])) for at in range(3)]
+    qos = draw(st.integers(0, 2))
+    usual = st.tuples(st.sampled_from(topics), st.binary(max_size=150), st.just(qos))
+    odd = st.tuples(st.sampled_from(topics), st.binary(max_size=20_000), st.integers(0, 2))
+    sent = draw(st.lists(st.one_of(usual, usual, usual, odd), min_size=1, max_size=40))
+    return [(*each, at + 1) for at, each in enumerate(sent)]
+
+
+@given(
+    sent=streams_alike(),
+    newest=st.booleans(),
+    flags=st.sampled_from([0, 1, 8]),
+    ping=st.booleans(),
+    cut=st.integers(0, 100),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_large_read_is_taken_apart_as_packet_by_packet(sent, newest, flags, ping, cut):
+    made = [packet(*each, properties=newest) for each in sent]
+    at = len(made) // 2
+    made[at] = bytes((made[at][0] | flags,)) + made[at][1:]  # retained, or sent again
+    made.insert(at, b"\xd0\x00" * ping)
+    stream = b"".join(made)
+    at = max(1, len(stream) - cut)
+    pieces = [stream, *filter(None, (stream[:at], stream[at:]))]  # topics are known after the first
+    found = []
+    for enough in (1, 1 << 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(paho_batch, "ENOUGH_BYTES", enough)
+            patch.setattr(paho_batch, "GATHERED_BYTES", 1)
+            client = reading_client(pieces, newest=newest)
+            assert client.read(100_000) == MQTTErrorCode.MQTT_ERR_SUCCESS
+        taken = client.take()
+        found.append([(m.topic, m.payload, m.flags, m.mid) for m in taken])
+        found.append([taken.acknowledgements()])
+    assert found[:2] == found[2:]
+    assert len(found[0]) == 2 * len(sent)
+
+
+@given(sent=streams_alike(), newest=st.booleans(), spoilt=st.integers(0, 5000), by=st.integers(0))
+@settings(deadline=None, max_examples=200)
+def test_a_large_read_that_is_spoilt_comes_to_the_same_either_way(sent, newest, spoilt, by):
+    good = b"".join(packet(*each, properties=newest) for each in sent)
+    bad = bytearray(good)
+    bad[spoilt % len(bad)] = by % 256
+    found = []
+    for enough in (1, 1 << 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(paho_batch, "ENOUGH_BYTES", enough)
+            patch.setattr(paho_batch, "GATHERED_BYTES", 1)
+            client = reading_client([good, bytes(bad)], newest=newest)
+            code = client.read(100_000)
+        found.append((code, [(m.topic, m.payload, m.flags, m.mid) for m in client.arrived]))
+    assert found[0] == found[1]
+
+
 @given(garbage=st.binary(min_size=1, max_size=200))
 @settings(deadline=None, max_examples=300)
 def test_what_is_not_mqtt_ends_the_connection_and_nothing_else(garbage):
@@ -144,8 +202,9 @@ def test_the_private_names_of_paho_are_what_they_were():
     }
 
 
-def test_reading_stops_when_enough_messages_wait():
+def test_reading_stops_when_enough_messages_wait(monkeypatch):
     one = packet(b"a", b"x", 0, 0, properties=True)
+    monkeypatch.setattr(paho_batch, "GATHERED_BYTES", len(one))
     client = reading_client([one] * 50)
     client.read(10)
 
