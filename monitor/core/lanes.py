@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -74,17 +74,14 @@ def same_reading(one: Reading, other: Reading) -> bool:
     return same_content(one, other)
 
 
-class Slot:
+class Slot(msgspec.Struct, eq=False):
     """The pairs that one reference has made in one lane.
 
     ``frozen`` once a reading it used is gone: then only the reference's own revisions change it.
     """
 
-    __slots__ = ("frozen", "rows")
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        self.frozen = False
+    rows: list[Row]
+    frozen: bool = False
 
 
 class Scope:
@@ -130,23 +127,42 @@ class Bucket:
     def insert(self, reference: Reference, identity: Identity) -> int:
         """Put a reference in its place and return the place."""
         time, times = reference.time, self.times
-        place = len(times)
-        if times and not time > times[-1]:
-            place = bisect_left(times, time)
-            while place < len(times) and times[place] == time and self.identities[place] < identity:
-                place += 1
+        if not times or time > times[-1]:
+            self.append(reference, identity)
+            return len(times) - 1
+        place = bisect_left(times, time)
+        while place < len(times) and times[place] == time and self.identities[place] < identity:
+            place += 1
         times.insert(place, time)
         insort(self.scope.times, time)
         self.references.insert(place, reference)
         self.identities.insert(place, identity)
         self.digests.insert(place, digest(*identity))
-        self.named |= reference.reference_id != ""
-        for lane in self.lanes:
-            lane.meet(time)
-        if reference.start < reference.end:
-            reach = max(abs(time - reference.start), abs(reference.end - time))
-            self.span_seconds = max(self.span_seconds, reach)
+        self._note(reference)
         return place
+
+    def append(self, reference: Reference, identity: Identity) -> None:
+        """Put a reference that is later than all at the end."""
+        time, scope = reference.time, self.scope.times
+        self.times.append(time)
+        if scope and time < scope[-1]:
+            insort(scope, time)
+        else:
+            scope.append(time)
+        self.references.append(reference)
+        self.identities.append(identity)
+        self.digests.append(digest(*identity))
+        self._note(reference)
+
+    def _note(self, reference: Reference) -> None:
+        """Note what a reference that came means for those it concerns."""
+        if reference.reference_id:
+            self.named = True
+        for lane in self.lanes:
+            lane.meet(reference.time)
+        if reference.start < reference.end:
+            before, after = reference.time - reference.start, reference.end - reference.time
+            self.span_seconds = max(self.span_seconds, abs(before), abs(after))
 
     def find(self, reference: Reference, identity: Identity) -> int:
         """Return the place of a reference that is here."""
@@ -185,19 +201,26 @@ class Link(NamedTuple):
     distance_km: float = 0.0
 
 
-def covered(links: Iterable[Link], first: float) -> int:
+def covered(links: Sequence[Link], first: float) -> int:
     """Count the references since ``first`` that links concern, those of any key, each once."""
+    if len(links) == 1:
+        return _covered(links, first)
     spans: dict[int, list[Link]] = {}
     for link in links:
         spans.setdefault(id(link.bucket.scope), []).append(link)
-    count = 0
-    for concerned in spans.values():
-        times = concerned[0].bucket.scope.times
-        place = bisect_left(times, first)
-        for link in sorted(concerned, key=lambda link: link.start):
-            begin = max(place, bisect_left(times, link.start))
-            place = max(begin, bisect_right(times, link.end))
-            count += place - begin
+    return sum(
+        _covered(sorted(each, key=lambda link: link.start), first) for each in spans.values()
+    )
+
+
+def _covered(links: Sequence[Link], first: float) -> int:
+    """Do the same with links of one scope, in the order of their starts."""
+    times, count = links[0].bucket.scope.times, 0
+    place = bisect_left(times, first)
+    for link in links:
+        begin = max(place, bisect_left(times, link.start))
+        place = max(begin, bisect_right(times, link.end))
+        count += place - begin
     return count
 
 
@@ -369,6 +392,9 @@ class Lane:
 
     def link(self, bucket: Bucket, time: float) -> Link | None:
         """Return the nearest link by which a reference at ``time`` concerns this lane."""
+        if len(self.links) == 1:
+            only = self.links[0]
+            return only if only.bucket is bucket and only.start <= time <= only.end else None
         best = None
         for link in self.links:
             concerns = link.bucket is bucket and link.start <= time <= link.end

@@ -15,6 +15,8 @@ from monitor.core.model import Observation, Reference
 from monitor.core.references import Held, References
 from monitor.core.settling import Settling
 
+Candidate = tuple[int, Reference, Bucket]  # with its place in the batch
+
 
 class Newest:
     """Takes such references; it owns nothing."""
@@ -24,33 +26,42 @@ class Newest:
         self._references: Final = references
         self._settling: Final = settling
 
-    def candidates(
-        self, observations: Sequence[Observation]
-    ) -> list[tuple[int, Reference, Bucket]]:
-        """Return the references without name, revision or interval, their places and buckets."""
-        bucket_of = self._matching.bucket_of
+    def candidates(self, observations: Sequence[Observation]) -> list[Candidate]:
+        """Return the references without name, revision or interval, with their buckets."""
+        bucket = self._matching.bucket
         return [
-            (at, each, bucket_of(each))
+            (at, each, bucket(each.subject, each.quantity, each.key))
             for at, each in enumerate(observations)
             if type(each) is Reference
             and not (each.identity or each.revision or each.void or each.start < each.end)
         ]
 
-    def take(self, reference: Reference, bucket: Bucket, received: float) -> bool:
-        """Take a reference if it is such, all of its bucket's lanes being where it can be seen."""
-        times, lanes = bucket.times, bucket.lanes
-        if len(lanes) > 1 or (times and not reference.time > times[-1]):
-            return False
-        lane = lanes[0] if lanes else None
-        if lane is not None and times:
-            mode = self._matching.modes[lane.series]
-            if mode.takes_from_last(lane, bucket, reference.time):
-                return False
-        identity = reference_identity(reference)
-        if not self._references.begin(identity, Held(reference, bucket, received)):
-            return False
-        self._matching.touch(bucket)
-        at = bucket.insert(reference, identity)
-        if lane is not None:
-            self._settling.begin(lane, bucket, at)
-        return True
+    def take(self, candidates: Sequence[Candidate], received: float) -> list[int]:
+        """Take those that are such; return their places.
+
+        All of the lanes of their buckets must be where it can be seen. It is one loop, since every
+        reference of a fleet goes through it.
+        """
+        modes, begin = self._matching.modes, self._references.begin
+        settle, touch = self._settling.begin, self._matching.touch
+        taken = []
+        for at, reference, bucket in candidates:
+            times, lanes = bucket.times, bucket.lanes
+            if times and not reference.time > times[-1]:
+                continue
+            lane = None
+            if lanes:
+                lane = lanes[0]
+                if len(lanes) > 1 or (
+                    times and modes[lane.series].takes_from_last(lane, bucket, reference.time)
+                ):
+                    continue
+            identity = reference_identity(reference)
+            if not begin(identity, Held(reference, bucket, received)):
+                continue
+            touch(bucket)
+            bucket.append(reference, identity)
+            if lane is not None:
+                settle(lane, bucket)
+            taken.append(at)
+        return taken

@@ -131,8 +131,7 @@ class Pairing:
         """
         found = self._newest.candidates(observations)
         self._look_into(lane for _, _, bucket in found for lane in bucket.lanes)
-        take = self._newest.take
-        taken = {at for at, each, bucket in found if take(each, bucket, received)}
+        taken = set(self._newest.take(found, received))
         return [at for at in range(len(observations)) if at not in taken]
 
     def _look_into(self, lanes: Iterable[Lane]) -> None:

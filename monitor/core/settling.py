@@ -52,11 +52,11 @@ class Settling:
             self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
         self._note()
 
-    def begin(self, lane: Lane, bucket: Bucket, at: int) -> None:
-        """Pair a reference that is new, later than all others and touches none, in one lane."""
-        rows = self._made(lane, bucket, at, is_newest=True)
+    def begin(self, lane: Lane, bucket: Bucket) -> None:
+        """Pair the last reference of a bucket, which is new and touches no other, in one lane."""
+        rows = self._made(lane, bucket, len(bucket.times) - 1, is_newest=True)
         if rows:
-            lane.slots[bucket.identities[at]] = Slot(rows)
+            lane.slots[bucket.identities[-1]] = Slot(rows)
             self._changes += rows
 
     def all_of(self, lane: Lane, bucket: Bucket) -> None:
