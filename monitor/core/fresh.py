@@ -18,6 +18,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.observed import Name, PlainReadings
 
 HELD_MAX: Final = 32_768
+LANES_MAX: Final = 8192  # to go to each takes some microseconds, in which nothing else is done
 FEW: Final = 128  # so few readings cost less one by one
 _PLACE_BITS: Final = 32
 
@@ -41,6 +42,7 @@ class Fresh:
         self._numbers: Final[dict[Name, int]] = {}
         self._blocks: list[_Block] = []
         self._held = 0
+        self._waiting = 0  # lanes that these are of
         self._lookup: Final[Lookup[Name]] = Lookup(lambda name: self._numbers.get(name, UNKNOWN))
 
     def open(self, lane: Lane) -> None:
@@ -121,11 +123,12 @@ class Fresh:
         first = np.flatnonzero(_firsts(lanes))
         stop = np.append(first[1:], lanes.size)
         own = lanes[first]
+        self._waiting += int(np.count_nonzero(self._fronts.fresh[own] == 0))
         self._fronts.newest[own] = times[stop - 1]
         self._fronts.fresh[own] += stop - first
         self._blocks.append(_Block(lanes, times, values, us, np.full(lanes.size, received)))
         self._held += lanes.size
-        if self._held > HELD_MAX:
+        if self._held > HELD_MAX or self._waiting > LANES_MAX:
             self.bring()
 
     def _hand_over(self, block: _Block) -> None:
@@ -133,6 +136,7 @@ class Fresh:
         lanes = block.lanes[order]
         first = np.flatnonzero(_firsts(lanes))
         own = lanes[first]
+        self._waiting -= own.size
         self._fronts.fresh[own] = 0
         times, values, us, received = (column[order].tobytes() for column in block[1:])
         ends = (8 * np.append(first, lanes.size)).tolist()

@@ -222,3 +222,28 @@ def test_a_batch_is_a_sequence_of_observations():
     assert list(batch.part([0, 2, 4])) == [readings[0], readings[2], others[1]]
     with pytest.raises(IndexError):
         batch[5]
+
+
+def test_not_many_lanes_wait_at_once(monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", 0)
+    monkeypatch.setattr(fresh, "LANES_MAX", 10)
+    many = network("nearest")
+    names = [(f"s{at}", "x") for at in range(25)]
+    for at, name in enumerate(names):
+        many.observe([Reading(*name, 0.0, 1.0, u=1.0)], float(at))
+    waited = []
+    for second in range(1, 40):
+        which = np.arange(3) + 3 * second % 24
+        times, ones = np.full(3, float(second)), np.ones(3)
+        many.observe(Observed(PlainReadings(names, which, times, ones, ones), []), float(second))
+        lanes = many.pairing._matching.lanes.values()
+        behind = [lane for lane in lanes if lane.fronts.fresh[lane.front]]
+        assert (
+            sum(int(lane.fronts.fresh[lane.front]) for lane in behind)
+            + sum(len(lane.times) for lane in lanes)
+            == 25 + 3 * second
+        )
+        waited.append(len(behind))
+
+    assert max(waited) == 9
+    assert 5 < waited.count(0) < 15
