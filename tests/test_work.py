@@ -152,6 +152,21 @@ def test_a_plain_reading_costs_no_call_of_its_own_in_python_and_one_in_c(parts):
     assert c / MESSAGES < 1.5
 
 
+@pytest.mark.parametrize("order", ["backwards", "twice"])
+def test_readings_out_of_order_or_twice_in_a_batch_are_taken_by_the_column(parts, order):
+    names = [(f"s{at}", "mass") for at in range(SENSORS)]
+    at = np.arange(MESSAGES)
+    at = at[::-1] if order == "backwards" else at // 2
+    times = 1000.0 + at // SENSORS
+    plain = PlainReadings(names, at % SENSORS, times, np.full(MESSAGES, 5.0), np.ones(MESSAGES))
+    parts.network.observe(Observed(plain.part(np.arange(MESSAGES // 2)), []), NOW)
+    later = PlainReadings(names, plain.which, times + 100.0, plain.values, plain.us)
+
+    python, _ = calls(lambda: parts.network.observe(Observed(later, []), NOW))
+
+    assert python < MESSAGES / 3
+
+
 def test_the_first_readings_of_many_series_are_let_in_once_a_series(parts):
     names = [(f"s{at}", "mass") for at in range(SENSORS)]
     which = np.arange(MESSAGES) % SENSORS

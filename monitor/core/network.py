@@ -43,6 +43,7 @@ from monitor.core.observed import (
     Observed,
     PackedReadings,
     PlainReadings,
+    in_order,
     observed,
     pack,
     unpack,
@@ -240,7 +241,7 @@ class Network:
         taken, heard = _Taken(self.pairing.take_plain(plain, received), [], []), _Heard([], [])
         left = np.flatnonzero(taken.rows < 0)
         if left.size:
-            left = self._take_new(plain, left, received, taken)
+            left = self._take_left(plain, left, received, taken, heard)
         self._hear(taken.rows, plain.times, received, recalled=recalled)
         for at, observation in self._one_by_one(batch, left, received):
             verdict = self._take_one(observation, received, heard, recalled=recalled)
@@ -270,31 +271,40 @@ class Network:
             if not isinstance(others[at], Reading):
                 yield len(plain) + at, others[at]
 
-    def _take_new(self, plain: PlainReadings, left: Int, received: float, taken: _Taken) -> Int:
-        """Take the readings at places ``left`` by the column once their series are let in.
+    def _take_left(
+        self, plain: PlainReadings, left: Int, received: float, taken: _Taken, heard: _Heard
+    ) -> Int:
+        """Take the readings at places ``left`` by the column: of new series, or not in order.
 
         Returns the places of those that are to be taken one by one.
         """
-        which = plain.which[left]
-        _, firsts = np.unique(which, return_index=True)
-        refused: dict[int, str] = {}
-        opened = False
-        for at in np.sort(firsts).tolist():
-            reading = plain.reading(left[at])
-            if self.pairing.lane_of(reading) is None:
-                lane = self._open_lane(reading, received)
-                opened |= isinstance(lane, Lane)
-                if isinstance(lane, str):
-                    refused[int(which[at])] = lane
+        let_in = self._let_in(plain, left, received)
+        refused = {name: why for name, why in let_in.items() if isinstance(why, str)}
         if refused:
-            is_out = np.isin(which, list(refused))
-            reasons = [refused[name] for name in which[is_out].tolist()]
+            is_out = np.isin(plain.which[left], list(refused))
+            reasons = [refused[name] for name in plain.which[left[is_out]].tolist()]
             taken.refused.extend(zip(left[is_out].tolist(), reasons, strict=True))
             left = left[~is_out]
-        if opened:
-            taken.rows[left] = self.pairing.take_plain(plain.part(left), received)
-            left = left[taken.rows[left] < 0]
-        return left
+        left, repeats = in_order(plain, left)
+        taken.duplicates.extend(repeats.tolist())
+        rows = {name: lane.series for name, lane in let_in.items() if isinstance(lane, Lane)}
+        heard.rows.extend(map(rows.__getitem__, plain.which[repeats].tolist()))
+        heard.times.extend(plain.times[repeats].tolist())
+        taken.rows[left] = self.pairing.take_plain(plain.part(left), received)
+        return left[taken.rows[left] < 0]
+
+    def _let_in(self, plain: PlainReadings, places: Int, received: float) -> dict[int, Lane | str]:
+        """Return by name the lanes of the readings at some places, or why they may not come in.
+
+        Who comes first in the batch is let in first.
+        """
+        _, firsts = np.unique(plain.which[places], return_index=True)
+        found = {}
+        for at in places[np.sort(firsts)].tolist():
+            reading = plain.reading(at)
+            lane = self.pairing.lane_of(reading) or self._open_lane(reading, received)
+            found[int(plain.which[at])] = lane
+        return found
 
     def _take_one(
         self, observation: Observation, received: float, heard: _Heard, *, recalled: bool

@@ -74,6 +74,21 @@ NOTHING: Final = PlainReadings(
 )
 
 
+def in_order(plain: PlainReadings, places: Int) -> tuple[Int, Int]:
+    """Return some places by name and time, without those of readings that repeat another's bits.
+
+    Beside them the latter; of equal readings the first one stays.
+    """
+    places = places[np.lexsort((plain.times[places], plain.which[places]))]
+    columns = (plain.which, plain.times, plain.values, plain.us)
+    is_repeat = np.zeros(places.size, dtype=np.bool_)
+    is_repeat[1:] = True
+    for column in columns:
+        bits = column[places].view(np.int64)
+        is_repeat[1:] &= bits[1:] == bits[:-1]
+    return places[~is_repeat], places[is_repeat]
+
+
 class Observed(Sequence[Observation]):
     """What a batch says: ``plain`` first, then ``others``; a place counts over both."""
 
