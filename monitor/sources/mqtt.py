@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import select
 import socket as tcp
-import ssl
 import time
 from collections.abc import Callable, Sequence
 from socket import socket as Socket  # noqa: N812 - a class
@@ -30,6 +29,7 @@ from monitor.sources.connection import (
     tls_context,
 )
 from monitor.sources.session import Session
+from monitor.sources.tls import TlsSocket
 
 __all__ = [
     "Message",
@@ -134,7 +134,7 @@ class MqttSource(Session):
         if socket is None:
             self._lost("the connection is closed")
             return False
-        if isinstance(socket, ssl.SSLSocket) and socket.pending():
+        if isinstance(socket, TlsSocket) and socket.pending():
             return True
         if isinstance(socket, Socket):
             socket.setsockopt(tcp.SOL_SOCKET, tcp.SO_RCVLOWAT, count)

@@ -11,8 +11,11 @@ that comes again until then is removed by the journal's identity.
 
 from __future__ import annotations
 
+import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from socket import socket as Socket  # noqa: N812 - a class
 from typing import Any, Final
 
 import paho.mqtt.client as paho
@@ -21,6 +24,7 @@ from paho.mqtt.enums import MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.sources.arrivals import NO_MID, Arrivals, Message, arrivals
 from monitor.sources.publishes import ENOUGH_BYTES, taken_apart
+from monitor.sources.tls import TlsSocket
 
 PRIVATE: Final = (
     "_sock_recv",
@@ -29,6 +33,7 @@ PRIVATE: Final = (
     "_loop_rc_handle",
     "_in_packet",
     "_last_bytes_received",
+    "_ssl_wrap_socket",
 )
 READ_BYTES: Final = 262_144
 GATHERED_BYTES: Final = 262_144
@@ -99,6 +104,33 @@ class BatchClient(paho.Client):
             if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
                 return self._loop_rc_handle(code)
         return MQTTErrorCode.MQTT_ERR_SUCCESS
+
+    def want_write(self) -> bool:
+        """Return whether something waits to be written, encrypted or not."""
+        return super().want_write() or self._has_unsent()
+
+    def loop_write(self) -> MQTTErrorCode:
+        """Write what waits, if the system takes it."""
+        socket = self.socket()
+        if isinstance(socket, TlsSocket):
+            with suppress(OSError):  # a connection that is lost is noticed when it is read
+                socket.flush()
+        return super().loop_write()
+
+    def _has_unsent(self) -> bool:
+        socket = self.socket()
+        return isinstance(socket, TlsSocket) and socket.has_unsent
+
+    def tls_set_context(self, context: ssl.SSLContext) -> None:  # type: ignore[override]
+        """Let connections have TLS, as ``context`` says."""
+        super().tls_set_context(context)
+        self._tls_of: Callable[[Socket], TlsSocket] = lambda plain: TlsSocket.over(
+            plain, context, self.host, self.connect_timeout
+        )
+
+    def _ssl_wrap_socket(self, tcp_sock: Socket) -> TlsSocket:  # type: ignore[override]
+        """Let a connection have TLS; paho's own way asks the system twice for each message."""
+        return self._tls_of(tcp_sock)
 
     def _gather(self) -> tuple[bytes, MQTTErrorCode]:
         """Return what is there, up to ``GATHERED_BYTES``, and whether there may be more.

@@ -24,6 +24,7 @@ from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.guidance import CONNECTION
 from monitor.sources.connection import MqttSettings, SourceRefusedError, tls_context
 from monitor.sources.paho_batch import BatchClient
+from monitor.sources.tls import TlsSocket
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
@@ -157,7 +158,7 @@ class Session:
 
     def _note_certificate(self) -> None:
         socket = self._client.socket()
-        if isinstance(socket, ssl.SSLSocket):
+        if isinstance(socket, TlsSocket):
             stated = socket.getpeercert() or {}
             if isinstance(not_after := stated.get("notAfter"), str):
                 self.tls_not_after = float(ssl.cert_time_to_seconds(not_after))
