@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from monitor.core import fresh
 from monitor.core.derived import Derived, Ground
 from monitor.core.details import Contenders, Contest, Detail, Occasion
 from monitor.core.detection import RING, Detector, Replays
@@ -240,7 +241,7 @@ class Network:
         plain = batch.plain
         taken, heard = _Taken(self.pairing.take_plain(plain, received), [], []), _Heard([], [])
         left = np.flatnonzero(taken.rows < 0)
-        if left.size:
+        if left.size > fresh.FEW:
             left = self._take_left(plain, left, received, taken, heard)
         self._hear(taken.rows, plain.times, received, recalled=recalled)
         for at, observation in self._one_by_one(batch, left, received):
