@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from statistics import median
@@ -95,11 +95,11 @@ class Delays:
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, deque[float]] = {}
+        self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
 
     def add(self, topics: str, seconds: float) -> None:
         """Take one message's delay."""
-        self._last.setdefault(topics, deque(maxlen=_DELAYS_KEPT)).append(seconds)
+        self._last[topics].append(seconds)
 
     def medians(self) -> Mapping[str, float]:
         """Return the median delay of the last messages of each source."""

@@ -1,7 +1,7 @@
 """How the interpreter looks after memory in a daemon: what is there at the start is there to stay.
 
-Rules of this file: the collector of cycles is told once, before the work begins; nothing is
-switched off, since pages and connections make cycles.
+Rules of this file: the collector of cycles is told before the work begins, and once more by what
+is loaded beside it; nothing is switched off, since pages and connections make cycles.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ _KEPT_BYTES: Final = {_TRIM_THRESHOLD: 256 << 20, _MMAP_THRESHOLD: 64 << 20}
 def settle() -> None:
     """Leave modules, settings and what was recovered out of the collector's rounds from now on."""
     gc.unfreeze()  # what is left of a former life may be in cycles
+    keep()
+    gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+
+
+def keep() -> None:
+    """Leave what was loaded by now out of the rounds too; else the next ones go through it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
 
 
 def keep_freed() -> None:

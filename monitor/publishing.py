@@ -73,6 +73,7 @@ class Publisher:
         self._letters_read = -1
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
+        self._noted = 0
 
     @property
     def is_busy(self) -> bool:
@@ -109,7 +110,11 @@ class Publisher:
 
     def answer(self, now: float) -> None:
         """Show at once what somebody has just begun to look at."""
-        if self._page is not None and (self._answerer.is_behind() or self._is_doctor_behind()):
+        noted = self._show.wishes.noted
+        if self._page is None or noted == self._noted:
+            return
+        self._noted = noted
+        if self._answerer.is_behind() or self._is_doctor_behind():
             answers = self._answerer.answers(now)
             self._page = replace(self._page, **answers._asdict(), doctor=self._examined())
             self._show.publish(self._page)

@@ -69,10 +69,10 @@ class Fed(BatchClient):
         return MQTTErrorCode.MQTT_ERR_SUCCESS
 
 
-def packets(second: int, kind: str = "reading", **more: str) -> bytes:
+def packets(second: int, kind: str = "reading", count: int = MESSAGES, **more: str) -> bytes:
     """Return readings of all sensors, one a second from a second on, as a broker sends them."""
     made = []
-    for at in range(MESSAGES):
+    for at in range(count):
         sensor, later = at % SENSORS, second + at // SENSORS
         stamp = f"2026-01-01T{later // 3600:02}:{later // 60 % 60:02}:{later % 60:02}Z"
         payload = json.dumps({"time": stamp, "value": 5.0 + sensor, "u": 1.0, **more}).encode()
@@ -241,6 +241,26 @@ def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transacti
     assert client.reads == 2  # the second says that there is no more
     assert len(client.written) == 1
     assert parts.intake.commits == before + 1
+
+
+def test_a_read_of_few_messages_costs_a_bounded_number_of_calls(warm):
+    """A transaction, and pairs that wait: windows and detector take them when somebody looks."""
+    parts, client = warm
+    parts.network.evaluate(NOW)
+    taken = []
+    apply = parts.network.windows.apply
+    parts.network.windows.apply = lambda *some: taken.append(some[0].size) or apply(*some)
+    few = [packets(at, count=20) + packets(at, "reference", count=2) for at in (1000, 2000, 3000)]
+    take(parts, client, few[0])
+
+    python, c = calls(lambda: take(parts, client, few[1]))
+    take(parts, client, few[2])
+    assert taken == []
+
+    parts.network.evaluate(NOW)
+    assert taken == [6]
+    assert python < 350
+    assert c < 570
 
 
 @pytest.mark.parametrize("waiting", [2_000, 20_000])

@@ -12,6 +12,7 @@ from monitor.config.sections import Http
 from monitor.journal.repairing import recover
 from monitor.lives import Lives, plan
 from monitor.logs import configure
+from monitor.memory import keep
 from monitor.notify import Supervisor
 from monitor.web.access import access_of
 from monitor.web.service import Service
@@ -61,6 +62,7 @@ def _service(http: Http) -> Service:
         connections_max=http.max_connections,
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
+        loaded=keep,
     )
     service.start()
     _log.info("page and metrics on %s", service.url)

@@ -336,8 +336,12 @@ def saddlepoint_zms(c: Columns) -> Interval:
     square = scaled * scaled
     fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
     rows = _Rows(scaled, c.starts, c.counts)
-    ends = c.once(zms) + size * _saddlepoint_ends(rows, np.where(flat, 0.0, a), fourth)
-    lower, upper = np.where(flat, np.nan, ends)
+    ends = np.full((2, flat.size), np.nan)
+    which = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
+    if which.size:  # the others have no interval to search for
+        some = rows if which.size == flat.size else rows.of(which)
+        ends[:, which] = _saddlepoint_ends(some, a[which], fourth[which])
+    lower, upper = c.once(zms) + size * ends
     return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
 
 

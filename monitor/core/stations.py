@@ -77,15 +77,11 @@ def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
 
 
 def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
-    scopes: dict[int, Scope] = {}
     named: dict[tuple[str, str], list[Bucket]] = {}
     with_ids: list[tuple[str, Bucket]] = []
     for part in portions([*buckets.items()], _BUCKETS_AT_ONCE):
         for (quantity, subject, _), bucket in part:
-            scope = bucket.scope
-            if scope.times:
-                scopes[id(scope)] = scope
-            if is_shared(subject, scope.series):
+            if is_shared(subject, bucket.scope.series):
                 named.setdefault((quantity, subject), []).append(bucket)
             if bucket.named:
                 with_ids.append((quantity, bucket))
@@ -93,6 +89,10 @@ def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
     by_id = _by_id(with_ids, is_shared)
     if not (named or by_id):
         return []
+    scopes: dict[int, Scope] = {}
+    for those in portions([*buckets.values()], _BUCKETS_AT_ONCE):
+        scopes.update((id(each.scope), each.scope) for each in those if each.scope.times)
+        yield
     referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
     yield
     of_subjects = [

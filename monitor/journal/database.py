@@ -19,7 +19,7 @@ from monitor.journal.failures import UNREADABLE, damaged, failure, refusal
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import TABLES
 from monitor.journal.seal import Seal, row_crc
-from monitor.journal.tables import Row, insert, write_seal
+from monitor.journal.tables import Row, insert, statement, write_seal
 
 _MAPPED_BYTES: Final = 1 << 40  # of the file; SQLite maps 2 GB of it at most
 
@@ -67,10 +67,10 @@ class Database:
 
     def insert_new(self, table: str, rows: Iterable[Row]) -> None:
         """Put in those of the rows that are not there."""
-        statement = TABLES[table].statement("insert or ignore", table)
+        put = statement("insert or ignore", table)
         for row in rows:
             crc = row_crc(table, row)
-            if self.connection.execute(statement, (*row, crc)).rowcount == 1:
+            if self.connection.execute(put, (*row, crc)).rowcount == 1:
                 self.seal.add(table, (crc,))
 
     def delete(self, table: str, where: str, *values: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from monitor.journal.schema import TABLES
@@ -12,14 +13,19 @@ from monitor.journal.seal import Seal, row_crc
 Row = tuple[Any, ...]
 
 
+@cache
+def statement(verb: str, table: str) -> str:
+    """Return the SQL that puts a row into a table."""
+    return TABLES[table].statement(verb, table)
+
+
 def insert(db: sqlite3.Connection, table: str, rows: Iterable[Row], blobs: Row = ()) -> list[int]:
     """Put rows in with their checksums; return these."""
     made = [(*row, row_crc(table, row), *blobs) for row in rows]
-    statement = TABLES[table].statement("insert", table)
     if len(made) == 1:
-        db.execute(statement, made[0])
+        db.execute(statement("insert", table), made[0])
     elif made:
-        db.executemany(statement, made)
+        db.executemany(statement("insert", table), made)
     at = len(TABLES[table].columns)
     return [row[at] for row in made]
 

@@ -31,9 +31,9 @@ class Writer:
         self._has_revisions = bool(database.seal.tables["revisions"][0])
 
     def write(self, batch: Batch) -> None:
-        """Write ``batch``."""
-        database = self._database
-        self._replace_series(batch.series)
+        """Write ``batch``; most have neither series nor events."""
+        if batch.series:
+            self._replace_series(batch.series)
         if batch.observations:
             self._insert_observations(batch)
             self._note_revisions(batch)
@@ -41,24 +41,28 @@ class Writer:
             self._insert_pairs(batch.pairs)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
-        database.insert_new(
-            "events", [(e.sensor, _real(e.time), e.event, e.note) for e in batch.events]
-        )
-        database.insert_new(
-            "collocations",
-            [
-                (c.sensor, c.subject, _real(c.start), _real(c.end), _real(c.distance_km))
-                for c in batch.collocations
-            ],
-        )
+        if batch.events or batch.collocations:
+            self._insert_events(batch)
         self.note(batch.notes)
-        database.seal.totals.update(batch.totals)
+        self._database.seal.totals.update(batch.totals)
 
     def note(self, notes: Mapping[str, bytes]) -> None:
         """Write notes in place of earlier ones of their names."""
         for name, body in notes.items():
             self._database.delete("notes", "name = ?", name)
             self._database.insert("notes", [(name, body)])
+
+    def _insert_events(self, batch: Batch) -> None:
+        self._database.insert_new(
+            "events", [(e.sensor, _real(e.time), e.event, e.note) for e in batch.events]
+        )
+        self._database.insert_new(
+            "collocations",
+            [
+                (c.sensor, c.subject, _real(c.start), _real(c.end), _real(c.distance_km))
+                for c in batch.collocations
+            ],
+        )
 
     def _replace_series(self, series: Sequence[KnownSeries]) -> None:
         for known in series:

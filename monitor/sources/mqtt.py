@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from socket import socket as Socket  # noqa: N812 - a class
 from typing import Final
 
-import numpy as np
 import paho.mqtt.client as paho
 from paho.mqtt.enums import MQTTErrorCode
 
@@ -119,7 +118,8 @@ class MqttSource(Session):
                 # No longer for a flood: the broker may be waiting for acknowledgements.
                 more = BUSY_SECONDS if self._busy else self._coalesce_seconds
                 self._wait_for(self._enough_bytes, more)
-                time.sleep(max(0.0, self._read_at + SLICE_SECONDS - self._monotonic()))
+                if (pause := self._read_at + SLICE_SECONDS - self._monotonic()) > 0.0:
+                    time.sleep(pause)
                 self._read_at = self._monotonic()
             _acknowledge_at_once(self._client.socket())
         if self._open:
@@ -144,13 +144,13 @@ class MqttSource(Session):
 
     def _take(self) -> Arrivals:
         messages = self._client.take()
-        count = min(len(messages), 16)
-        topics = messages.topics
-        size = sum(map(len, topics[:count])) + sum(map(len, messages.payloads[:count]))
+        count, topics = min(len(messages), 16), messages.topics
+        size = sum(len(topics.names[number]) for number in messages.numbers[:count])
+        size += sum(map(len, messages.payloads[:count]))
         self._enough_bytes = int(min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES))
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
-        came_by = np.unique(self._came_by.numbers(topics.names, topics.which)).tolist()
+        came_by = set(self._came_by.numbers(topics.names, topics.which).tolist())
         for at, filters in enumerate(self._filters):
             if at in came_by:
                 self.last_message.update(dict.fromkeys(filters, now))

@@ -42,7 +42,9 @@ class Service:
         header_timeout_seconds: float = 5.0,
         access: Access = OPEN,
         monotonic: Callable[[], float] = time.monotonic,
+        loaded: Callable[[], None] = lambda: None,
     ) -> None:
+        """``loaded`` is called in its thread, once all that answers need is imported."""
         self._host: Final = host
         self._port: Final = port
         self._bound = port
@@ -51,6 +53,7 @@ class Service:
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._access: Final = access
         self._monotonic: Final = monotonic
+        self._loaded: Final = loaded
         self._page: Page | None = None
         self.wishes = Wishes(monotonic)
         self._ticked = monotonic()
@@ -135,6 +138,7 @@ class Service:
         )
         settings.load()
         settings.ssl = self._access.tls
+        self._loaded()
         self._server = QuietServer(settings)
         with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
             runner.run(self._server.serve(sockets=[listener]))

@@ -32,6 +32,8 @@ class Wishes:
         self._occasions: dict[str, float] = {}
         self._contests: dict[Contest, float] = {}
         self._doctor: dict[str, float] = {}
+        self.noted = 0
+        """How many were uttered anew: who finds it as it was need not ask."""
 
     def want_series(self, key: SeriesKey) -> None:
         """Note that somebody looks at a series."""
@@ -67,7 +69,7 @@ class Wishes:
 
     def _note(self, wishes: dict[T, float], key: T, most: int) -> None:
         with self._lock:
-            wishes.pop(key, None)
+            self.noted += wishes.pop(key, None) is None
             wishes[key] = self._monotonic()
             while len(wishes) > most:
                 del wishes[next(iter(wishes))]

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import socket
+import sys
 import threading
 import time
 import urllib.error
@@ -83,6 +84,17 @@ def get(service: Service, path: str, method: str = "GET", **headers: str):
         return error.code, error.read(), error.headers
     except OSError:
         return 0, b"", {}
+
+
+def test_it_says_once_when_all_that_it_needs_is_loaded():
+    said: list[bool] = []
+    service = Service("127.0.0.1", 0, loaded=lambda: said.append("uvicorn" in sys.modules))
+    service.start()
+    try:
+        until("the service answers", lambda: get(service, "/healthz")[0] == 200)
+        assert said == [True]
+    finally:
+        service.stop()
 
 
 def test_its_thread_sleeps_until_somebody_asks_and_every_answer_has_a_date(service):
