@@ -149,7 +149,8 @@ def stall() -> list[Line]:
         source = Source(MANY)
         for pairs in rounds_of_all(source, 3):
             parts.network.apply(pairs)
-        parts.network.last_reading[:] = parts.network.heard[:] = START
+        hearing = parts.network.hearing
+        hearing.last_reading[:] = hearing.heard[:] = START
         service = Service("127.0.0.1", 0)
         service.start()
         publisher, connection = Publisher(parts, service), SimpleNamespace(

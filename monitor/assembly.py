@@ -15,7 +15,8 @@ from monitor.config import thresholds as config
 from monitor.config.sections import Series
 from monitor.core.fleet import FleetRules
 from monitor.core.modes import PairUncertainty, Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.thresholds import Threshold

@@ -23,8 +23,9 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from monitor.assembly import router_of
 from monitor.config import load, parse
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.rules import SeriesRules
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births

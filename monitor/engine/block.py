@@ -24,7 +24,8 @@ import numpy as np
 from monitor.core.judgements import Judgement
 from monitor.core.lifecycle import FIRING
 from monitor.core.model import Bool, Float, Int, Records
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
+from monitor.core.plan import Plan
 from monitor.core.snapshot import Snapshot
 from monitor.core.stations import Gathered, Station
 from monitor.core.thresholds import Bases, Crossings
@@ -183,8 +184,8 @@ class Block:
         network = self.network
         changed: list[Int] = []
         known = len(network.registry)
-        before = network.heard[:known].copy()
-        network.heard[:known] = -math.inf
+        before = network.hearing.heard[:known].copy()
+        network.hearing.heard[:known] = -math.inf
         pairs = 0
         ordered = sorted(messages, key=attrgetter("received"))
         for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
@@ -196,8 +197,8 @@ class Block:
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
             pairs += batch.pairs.size
-        touched = np.flatnonzero(np.isfinite(network.heard[: len(network.registry)]))
-        np.maximum(network.heard[:known], before, out=network.heard[:known])
+        touched = np.flatnonzero(np.isfinite(network.hearing.heard[: len(network.registry)]))
+        np.maximum(network.hearing.heard[:known], before, out=network.hearing.heard[:known])
         now = float(ordered[-1].received) if ordered else self._expired
         self._expire(now)
         snapshot = network.evaluate(now)
@@ -257,7 +258,8 @@ class Block:
         for row, each in enumerate(loaded.rows):
             root = None if each.root is None else Checkpoint(*each.root)
             network.watch.resume(row, each.path, each.state, root)
-            network.last_reading[row], network.heard[row] = each.last_reading, each.heard
+            network.hearing.last_reading[row] = each.last_reading
+            network.hearing.heard[row] = each.heard
         network.refusals.load(*loaded.refusals)
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
@@ -293,8 +295,8 @@ class Block:
                 network.detector.path[:count].tolist(),
                 network.detector.dumps(np.arange(count)),
                 roots,
-                network.last_reading[:count].tolist(),
-                network.heard[:count].tolist(),
+                network.hearing.last_reading[:count].tolist(),
+                network.hearing.heard[:count].tolist(),
                 strict=True,
             )
         ]

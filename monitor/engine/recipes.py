@@ -14,7 +14,7 @@ from typing import Final
 
 from monitor.assembly import plan_of, router_of
 from monitor.config import Settings
-from monitor.core.network import Plan
+from monitor.core.plan import Plan
 from monitor.core.thresholds import Threshold
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births

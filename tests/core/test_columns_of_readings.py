@@ -9,9 +9,11 @@ import pytest
 from monitor.core import fresh
 from monitor.core.model import Observation, Reading, Reference, in_event_order
 from monitor.core.modes import MODES, Rules
-from monitor.core.network import Limits, Network, Plan
+from monitor.core.network import Network
 from monitor.core.observed import NOTHING, Observed, PackedReadings, PlainReadings, pack, unpack
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
+from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 
 SENSORS = ("a", "b", "c", "d", "e")
@@ -100,8 +102,8 @@ def followed(network: Network, seed: int, *, by_column: bool) -> dict[str, objec
         "counts": counts,
         "held": held(network),
         "readings": network.pairing.readings,
-        "heard": network.heard.tobytes(),
-        "times": (network.first_reading.tobytes(), network.last_reading.tobytes()),
+        "heard": network.hearing.heard.tobytes(),
+        "times": (network.hearing.first_reading.tobytes(), network.hearing.last_reading.tobytes()),
         "corrections": network.pairing.corrections,
         "unpaired": network.pairing.expired_unpaired,
     }

@@ -8,9 +8,10 @@ import pytest
 from monitor.core.evaluation import COMPARED, LATE, LOST, compared
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.modes import Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.pairing import Concern
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.rules import SeriesRules

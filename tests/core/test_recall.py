@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from monitor.core.model import PAIR, Event, in_event_order
-from monitor.core.network import KnownSeries, Network, Plan
+from monitor.core.network import KnownSeries, Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.windows import spare_of

@@ -9,8 +9,9 @@ import pytest
 
 from monitor.core.detection import Detector, Replays
 from monitor.core.model import PAIR, Event, Records, in_event_order
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 

@@ -10,10 +10,11 @@ import pytest
 from monitor.core.facts import Facts
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.modes import Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.overview import _Said
 from monitor.core.pairing import Concern
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import Snapshot

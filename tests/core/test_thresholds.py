@@ -9,8 +9,9 @@ import pytest
 
 from monitor.core.model import Reading, Reference
 from monitor.core.modes import Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName

@@ -11,8 +11,9 @@ import numpy as np
 from monitor.answering import Answerer
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.modes import Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot

@@ -15,8 +15,9 @@ from transitions import CALM
 from monitor.core.judgements import Judgement
 from monitor.core.model import Reading, Reference
 from monitor.core.modes import Rules
-from monitor.core.network import Network, Plan
+from monitor.core.network import Network
 from monitor.core.past import Memory
+from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.remedies import Estimate
 from monitor.core.rules import SeriesRules
