@@ -84,7 +84,7 @@ class Topics(Sequence[str]):
             return Topics(self.names, self.which[place])
         return self.names[self.which[place]]
 
-    def part(self, places: npt.NDArray[np.int64]) -> list[str]:
+    def part(self, places: npt.NDArray[np.int64] | Sequence[int]) -> list[str]:
         """Return the topics at some places."""
         return [*map(self.names.__getitem__, self.which[places].tolist())]
 

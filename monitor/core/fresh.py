@@ -14,13 +14,12 @@ import numpy as np
 
 from monitor.core.lanes import Fronts, Lane
 from monitor.core.lookup import UNKNOWN, Lookup
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import Bool, Float, Int, by_number
 from monitor.core.observed import Name, PlainReadings
 
 HELD_MAX: Final = 32_768
 LANES_MAX: Final = 8192  # to go to each takes some microseconds, in which nothing else is done
 FEW: Final = 128  # so few readings cost less one by one
-_PLACE_BITS: Final = 32
 
 
 class _Block(NamedTuple):
@@ -65,7 +64,8 @@ class Fresh:
             self._take_few(plain, received, rows)
             return rows
         numbers = self._lookup.numbers(plain.names, plain.which)
-        order = _by_lane(numbers)[np.count_nonzero(numbers < 0) :]
+        known = np.flatnonzero(numbers >= 0)
+        order = known[by_number(numbers[known])]
         lanes, times = numbers[order], plain.times[order]
         is_good = self._are_newest(lanes, times)
         if not is_good.all():
@@ -132,7 +132,7 @@ class Fresh:
             self.bring()
 
     def _hand_over(self, block: _Block) -> None:
-        order = _by_lane(block.lanes)
+        order = by_number(block.lanes)
         lanes = block.lanes[order]
         first = np.flatnonzero(_firsts(lanes))
         own = lanes[first]
@@ -148,12 +148,6 @@ class Fresh:
 def _part(block: _Block, which: Bool) -> _Block:
     lanes, times, values, us, received = block
     return _Block(lanes[which], times[which], values[which], us[which], received[which])
-
-
-def _by_lane(lanes: Int) -> Int:
-    """Return the places in the order of ``lanes``, those of one lane in the order they are in."""
-    keys = np.sort((lanes << _PLACE_BITS) | np.arange(lanes.size))
-    return keys & ((1 << _PLACE_BITS) - 1)
 
 
 def _firsts(lanes: Int) -> Bool:

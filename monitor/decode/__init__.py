@@ -15,7 +15,6 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.lookup import NONE, Lookup
 from monitor.core.model import Float, Int, Observation, Reading, Reference
 from monitor.core.observed import NOTHING, Name, Observed, PlainReadings, columns_of, is_plain
 from monitor.decode import (
@@ -29,11 +28,11 @@ from monitor.decode import (
 )
 from monitor.decode.arrays import Arrays
 from monitor.decode.checks import REASONS, TIME_MIN, Rejected, check_name, latest_time
-from monitor.decode.instants import read_instants
 from monitor.decode.maintenance import Maintenance
+from monitor.decode.plain import PlainMessages, Stream
 from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
-from monitor.topics import Template, Topics, topics_of
+from monitor.topics import Template, topics_of
 
 DECODERS: Final[Mapping[str, Decoder]] = {
     "native": native.decode,
@@ -67,13 +66,6 @@ class Decoded(NamedTuple):
     refused: list[tuple[int, Rejected]]
 
 
-class _Stream(NamedTuple):
-    """Whom the messages of a topic are about: a place in the router's names; their unit."""
-
-    which: int
-    unit: str
-
-
 class _Way(NamedTuple):
     """What decodes most of a topic's messages, or says None, and what it needs to know."""
 
@@ -92,7 +84,7 @@ class _Rows(NamedTuple):
 class _Gathered:
     """What messages said so far: plain readings in parts, all else one by one."""
 
-    __slots__ = ("learned", "others", "packed", "parts", "places", "refused", "sources")
+    __slots__ = ("others", "packed", "parts", "places", "refused", "sources")
 
     def __init__(self) -> None:
         self.parts: list[tuple[Int, Float, Float, Float]] = []
@@ -102,7 +94,6 @@ class _Gathered:
         self.others: list[Observation] = []
         self.sources: list[int] = []
         self.refused: list[tuple[int, Rejected]] = []
-        self.learned: list[int] = []  # places of messages whose topics have another quick way now
 
     def decoded(self, names: Sequence[Name]) -> Decoded:
         """Return all of it."""
@@ -112,12 +103,6 @@ class _Gathered:
         elif self.parts:
             plain = PlainReadings(names, *map(np.concatenate, zip(*self.parts, strict=True)))
         return Decoded(Observed(plain, self.others), self.places + self.sources, self.refused)
-
-
-def _is_plain(body: native.WrittenReading | None, unit: str) -> bool:
-    if body is None or body.key or body.seq:
-        return False
-    return body.unit is None or body.unit == unit
 
 
 def _arrays(decoder: Decoder, route: Route) -> Arrays | None:
@@ -143,10 +128,9 @@ class Router:
         self._known: dict[str, tuple[Decoder, dict[str, str], Route]] = {}
         self._names: list[Name] = []
         self._places: dict[Name, int] = {}
-        self._plain: dict[str, _Stream] = {}
+        self._plain: Final = PlainMessages(payload_bytes_max)
         self._quick: dict[str, _Way | None] = {}
         self._rows: dict[str, _Rows] = {}
-        self._streams: Final = Lookup(self._stream_of)
 
     def decode_all(
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float
@@ -154,10 +138,12 @@ class Router:
         """Return what messages say, as :meth:`decode` would of each; most of them go faster."""
         self._make_room()
         found, known = _Gathered(), topics_of(topics)
+        columns, found.places, left = self._plain.read(known, payloads, received)
+        if found.places:
+            found.parts.append(columns)
         add, add_source = found.others.append, found.sources.append
         way_of, bytes_max = self._quick.get, self._payload_bytes_max
-        left = self._decode_plain(found, known, payloads, received)
-        for at, topic in zip(left.tolist(), known.part(left), strict=True):
+        for at, topic in zip(left, known.part(left), strict=True):
             payload = payloads[at]
             way = way_of(topic)
             if way is not None and len(payload) <= bytes_max:
@@ -170,58 +156,7 @@ class Router:
             self._decode_into(found, at, topic, payload, received)
         self._unpack(found, known, payloads, received)
         self._lay_out(found)
-        if found.learned:
-            self._streams.forget(known.which[found.learned])
         return found.decoded(self._names)
-
-    def _decode_plain(
-        self, found: _Gathered, topics: Topics, payloads: Sequence[bytes], received: float
-    ) -> Int:
-        """Add the plain readings that are a message each; return the places of what is left.
-
-        It goes column by column: a loop over messages costs half as much again.
-        """
-        streams = self._streams.numbers(topics.names, topics.which)
-        places = np.flatnonzero(streams >= 0)
-        if not places.size:
-            return np.arange(streams.size)
-        some = payloads if places.size == streams.size else [payloads[at] for at in places.tolist()]
-        read = self._bodies(some)
-        if any([each is None or each.key or each.seq or each.unit is not None for each in read]):  # noqa: C419 - a list is quicker
-            units = [self._plain[topic].unit for topic in topics.part(places)]
-            kept = [at for at, unit in enumerate(units) if _is_plain(read[at], unit)]
-            places, read = places[kept], [read[at] for at in kept]
-        bodies = cast("list[native.WrittenReading]", read)
-        times = read_instants([body.time for body in bodies])
-        values = np.array([body.value for body in bodies])
-        us = np.array([body.u for body in bodies])
-        is_good = (times >= TIME_MIN) & (times <= latest_time(received))
-        if not is_good.all():
-            times, values, us = (each[is_good] for each in (times, values, us))
-            places = places[is_good]
-        found.parts.append((streams[places], times, values, us))
-        found.places += places.tolist()
-        is_left = np.ones(streams.size, dtype=np.bool_)
-        is_left[places] = False
-        return np.flatnonzero(is_left)
-
-    def _stream_of(self, topic: str) -> int:
-        """Return whose plain readings a topic carries: a place in the names."""
-        stream = self._plain.get(topic)
-        return NONE if stream is None else stream.which
-
-    def _bodies(self, payloads: Sequence[bytes]) -> list[native.WrittenReading | None]:
-        """Return what payloads say, None for those that are too long or not plain readings."""
-        if max(map(len, payloads), default=0) <= self._payload_bytes_max:
-            with suppress(*native.UNREADABLE):
-                return list(map(native.written_reading, payloads))
-        return [self._body(payload) for payload in payloads]
-
-    def _body(self, payload: bytes) -> native.WrittenReading | None:
-        if len(payload) <= self._payload_bytes_max:
-            with suppress(*native.UNREADABLE):
-                return native.written_reading(payload)
-        return None
 
     def _decode_into(
         self, found: _Gathered, at: int, topic: str, payload: bytes, received: float
@@ -300,23 +235,18 @@ class Router:
             else:
                 found.others.append(each)
                 found.sources.append(at)
-        if self._learn(topic):
-            found.learned.append(at)
+        self._learn(topic)
 
-    def _learn(self, topic: str) -> bool:
-        """Note the quick way of a topic after a good message; none if it had one that failed.
-
-        Returns whether that is news of its plain readings.
-        """
+    def _learn(self, topic: str) -> None:
+        """Note the quick way of a topic after a good message; none if it had one that failed."""
         if topic in self._quick:
             self._quick[topic] = None  # its good messages are not plain
-            return self._plain.pop(topic, None) is not None
-        if topic in self._known:
+            self._plain.remove(topic)
+        elif topic in self._known:
             decoder, fields, route = self._known[topic]
             way = self._quick[topic] = self._way(decoder, fields, route)
             if way is not None and way.decode is native.quick_reading:
-                self._plain[topic] = _Stream(self._which(way.name), way.unit)
-        return topic in self._plain
+                self._plain.add(topic, Stream(self._which(way.name), way.unit))
 
     def _way(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Way | None:
         if self._maintenance is not None:
@@ -378,10 +308,10 @@ class Router:
     def _make_room(self) -> None:
         """Forget topics and names if there are too many; never amid a batch: it refers to them."""
         if max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX:
-            for known in (self._known, self._plain, self._quick, self._rows):
+            for known in (self._known, self._quick, self._rows):
                 known.clear()
+            self._plain.clear()
             self._names, self._places = [], {}
-            self._streams.forget()
 
     def _find(self, topic: str) -> tuple[Decoder, dict[str, str], Route]:
         for template, route in self._routes:

@@ -126,7 +126,7 @@ class NativeCollocation(msgspec.Struct, gc=False):
 
 written_reading: Final = msgspec.json.Decoder(WrittenReading).decode
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
-_plain_reading: Final = msgspec.json.Decoder(PlainReading).decode
+plain_reading: Final = msgspec.json.Decoder(PlainReading).decode
 _reading: Final = msgspec.json.Decoder(NativeReading).decode
 _plain_reference: Final = msgspec.json.Decoder(PlainReference).decode
 _reference: Final = msgspec.json.Decoder(NativeReference).decode
@@ -157,7 +157,7 @@ def decode(
 def quick_reading(payload: bytes, name: Name, unit: str, received: float) -> Reading | None:
     """Return what :func:`decode` would if a payload is usable and has no interval, else None."""
     try:
-        body = _plain_reading(payload)
+        body = plain_reading(payload)
     except UNREADABLE:
         return None
     time = body.time.timestamp()

@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from typing import Final, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from monitor.topics import Topics, topics_of
 
-_PUBACK: Final = 0x40
-_PUBREC: Final = 0x50
-_REST: Final = 2  # bytes that follow
+_PUBACK: Final = b"\x40\x02\0\0"
+_PUBREC: Final = b"\x50\x02"
 _QOS: Final = 6  # the bits of the first byte of a PUBLISH that say its quality of service
 _QOS_2: Final = 4
+_QOS_1: Final = b"\x32\x33\x3a\x3b"  # retained or not, again or not
 NO_MID: Final = b"\0\0"
-
-Octets = npt.NDArray[np.uint8]
 
 
 class Message:
@@ -96,23 +93,23 @@ class Arrivals(Sequence[Message]):
         part = Arrivals(self.generation, self.names)
         part.numbers, part.payloads = self.numbers[place], self.payloads[place]
         part.flags = self.flags[place]
-        part.mids = bytearray(self._pairs_of_octets()[place].tobytes())
+        part.mids = bytearray(2 * len(part.flags))
+        part.mids[::2], part.mids[1::2] = self.mids[::2][place], self.mids[1::2][place]
         return part
 
     def acknowledgements(self) -> tuple[int, bytes]:
         """Return how many messages are to be acknowledged, and the packets that do it."""
-        flags = np.frombuffer(bytes(self.flags), np.uint8)
-        packets = np.empty((flags.size, 4), np.uint8)
-        packets[:, 0] = np.where(flags & _QOS == _QOS_2, _PUBREC, _PUBACK)
-        packets[:, 1] = _REST
-        packets[:, 2:] = self._pairs_of_octets()
-        is_asked = flags & _QOS != 0
-        if not is_asked.all():
-            packets = packets[is_asked]
-        return len(packets), packets.tobytes()
-
-    def _pairs_of_octets(self) -> Octets:
-        return np.frombuffer(bytes(self.mids), np.uint8).reshape(-1, 2)
+        packets = bytearray(_PUBACK * len(self))
+        packets[2::4], packets[3::4] = self.mids[::2], self.mids[1::2]
+        if not self.flags.translate(None, _QOS_1):
+            return len(self), bytes(packets)
+        asked = [
+            (_PUBREC if flags & _QOS == _QOS_2 else packets[4 * at : 4 * at + 2])
+            + packets[4 * at + 2 : 4 * at + 4]
+            for at, flags in enumerate(self.flags)
+            if flags & _QOS
+        ]
+        return len(asked), b"".join(asked)
 
 
 def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:
