@@ -27,6 +27,7 @@ from monitor.sources.connection import (
     Tls,
     tls_context,
 )
+from monitor.sources.portions import MESSAGE_BYTES, Portions
 from monitor.sources.session import Session
 from monitor.sources.tls import TlsSocket
 
@@ -46,7 +47,7 @@ SLICE_SECONDS: Final = 0.002
 BUSY_SECONDS: Final = 0.05
 ENOUGH_BYTES: Final = 524_288
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
-WINDOW_311: Final = 20
+PORTION_311: Final = 20
 
 
 class MqttSource(Session):
@@ -66,10 +67,12 @@ class MqttSource(Session):
         self.last_message: dict[str, float] = {}
         self._came_by: Final = Lookup(self._filters_of)
         self._filters: Final[dict[tuple[str, ...], int]] = {}
-        self._window: Final = settings.receive_maximum if settings.protocol == "5" else WINDOW_311
+        most = settings.receive_maximum
+        usual = most if settings.protocol == "5" else PORTION_311
+        self._portions: Final = Portions(most, usual, ENOUGH_BYTES)
+        self._was_enough = True
         twice = any(each.qos == 2 for each in settings.subscriptions)
         self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
-        self._enough_bytes = ENOUGH_BYTES
         self._busy = False
         self._flows = False
         self._read_at = -float("inf")
@@ -115,18 +118,25 @@ class MqttSource(Session):
             return
         if self.connected:
             if is_patient:
-                # No longer for a flood: the broker may be waiting for acknowledgements.
-                more = BUSY_SECONDS if self._busy else self._coalesce_seconds
-                self._wait_for(self._enough_bytes, more)
-                if (pause := self._read_at + SLICE_SECONDS - self._monotonic()) > 0.0:
-                    time.sleep(pause)
-                self._read_at = self._monotonic()
+                self._let_gather()
             _acknowledge_at_once(self._client.socket())
         if self._open:
             code = self._client.read(MESSAGES_MAX)
             if code != MQTTErrorCode.MQTT_ERR_SUCCESS and self._open:
                 self._lost(paho.error_string(code))
         self._flows = self.connected and bool(self._client.arrived)
+
+    def _let_gather(self) -> None:
+        """Wait a little for enough to be read at once."""
+        portions = self._portions
+        if portions.again_bytes and self._wait_for(portions.again_bytes, SLICE_SECONDS):
+            portions.came_again()
+        # No longer for a flood: the broker may be waiting for acknowledgements.
+        more = BUSY_SECONDS if self._busy else self._coalesce_seconds
+        self._was_enough = self._wait_for(portions.enough_bytes, more)
+        if (pause := self._read_at + SLICE_SECONDS - self._monotonic()) > 0.0:
+            time.sleep(pause)
+        self._read_at = self._monotonic()
 
     def _wait_for(self, count: int, seconds: float) -> bool:
         """Wait until so many bytes, or the end of the connection, can be read; False if not yet."""
@@ -147,7 +157,9 @@ class MqttSource(Session):
         count, topics = min(len(messages), 16), messages.topics
         size = sum(len(topics.names[number]) for number in messages.numbers[:count])
         size += sum(map(len, messages.payloads[:count]))
-        self._enough_bytes = int(min((size / count + 6) * 0.8 * self._window, ENOUGH_BYTES))
+        self._portions.took(
+            len(messages), size / count + MESSAGE_BYTES, was_enough=self._was_enough
+        )
         self._busy = len(messages) >= BUSY_MESSAGES
         now = self._wall()
         came_by = set(self._came_by.numbers(topics.names, topics.which).tolist())

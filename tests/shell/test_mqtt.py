@@ -245,10 +245,31 @@ def test_while_messages_flow_a_read_is_one_wait(monkeypatch):
     for _ in range(4):
         source._listen(0.25, is_patient=True)
         source._client.take()
-    enough = source._enough_bytes
+    enough = source._portions.enough_bytes
 
     assert waits == [1, enough, enough, enough, enough]
     assert not source._flows
+
+
+def test_a_broker_that_sends_little_at_a_time_is_not_waited_for_in_vain(monkeypatch):
+    source = source_on(1)
+    source.connected = source._open = True
+    portion = packet(b"a/x", b"1", 1, 7, properties=True) * 32
+    in_vain: list[int] = []
+
+    def wait(count: int, _seconds: float) -> bool:
+        is_there = count <= len(portion)
+        if not is_there:
+            in_vain.append(count)
+        return is_there
+
+    monkeypatch.setattr(source._client, "read", lambda _most: source._client._split(portion))
+    monkeypatch.setattr(source, "_wait_for", wait)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+
+    for _ in range(60):
+        assert len(source.receive(0.25)) == 32
+    assert len(in_vain) == 1  # nothing is known before the first read
 
 
 # -- sessions -----------------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""How much to let gather before a read: learned from how much a broker sends at a time.
+
+Rules of this file: a broker sends so many messages before it waits for acknowledgements (MQTT 5.0
+section 4.9: our receive maximum, or less if it is set so), and says nothing of it. Who waits for
+more than that waits in vain, and holds up the data.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+MESSAGE_BYTES: Final = 6  # of a PUBLISH besides topic and payload: flags, lengths, identifier
+_SHARE: Final = 0.8  # of a portion is enough: the next one is under way sooner
+_AGAIN: Final = 0.5
+_PROBE_FIRST: Final = 64
+_PROBE_LAST: Final = 4096
+
+
+class Portions:
+    """State: the messages that come at a time at most, and what the last read had of them.
+
+    ``most`` messages are what a broker may send, ``usual`` what it is thought to send; more than
+    ``bytes_most`` are never waited for. Now and then it is seen whether it sends more by now.
+    """
+
+    def __init__(self, most: int, usual: int, bytes_most: int) -> None:
+        self._most: Final = most
+        self._bytes_most: Final = bytes_most
+        self._portion = min(usual, most)
+        self._message_bytes = 0.0
+        self._short = 0  # messages of the last read, if it had waited in vain
+        self._until_probe = self._probe_after = _PROBE_FIRST
+
+    @property
+    def enough_bytes(self) -> int:
+        """So much is enough to be read at once."""
+        if not self._message_bytes:
+            return self._bytes_most
+        portion = self._portion if self._until_probe else self._most
+        return max(1, int(min(portion * _SHARE * self._message_bytes, self._bytes_most)))
+
+    @property
+    def again_bytes(self) -> int:
+        """Who sends so much at once after an acknowledgement had waited for it; 0: not asked."""
+        return math.ceil(self._short * _AGAIN * self._message_bytes)
+
+    def came_again(self) -> None:
+        """Note that it did: the last read was all that comes at a time."""
+        self._portion = self._short
+
+    def took(self, messages: int, message_bytes: float, *, was_enough: bool) -> None:
+        """Note a read: its messages, the bytes of one, and whether enough had come in time."""
+        self._message_bytes = message_bytes
+        self._short = 0 if was_enough else messages
+        if messages > self._portion:
+            self._portion = min(messages, self._most)
+            self._probe_after = _PROBE_FIRST
+        if not self._until_probe:
+            self._probe_after = min(2 * self._probe_after, _PROBE_LAST)
+            self._until_probe = self._probe_after
+        elif self._portion < self._most and was_enough:
+            self._until_probe -= 1
