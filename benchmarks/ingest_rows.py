@@ -42,7 +42,7 @@ MESSAGES_QOS_2 = 4000
 ARRAYS, ARRAY = 1500, 100
 ROUNDS = 3
 RATES = (100, 2000, 20_000)
-RATE_SECONDS = 12.0
+RATE_SECONDS = 20.0
 _STEP_SECONDS = 0.01
 
 Rates = dict[str, list[float]]
@@ -273,7 +273,8 @@ def low_rates() -> list[Line]:
         ]  # fmt: skip
         for number, rate in enumerate(RATES):
             count = int(rate * RATE_SECONDS)
-            made = packets(count)(10 + number)
+            sent = readings_and_references(5000 * (10 + number), count, spread=True)[:count]
+            made = [packet(topic, payload, at) for at, (topic, payload) in enumerate(sent)]
             pids = {each.name: each.start() for each in everyone}
             pour(broker.port, packets(1000)(number))  # what is made at the first messages, once
             before = {name: calm(pid) for name, pid in pids.items()}

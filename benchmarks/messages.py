@@ -11,10 +11,13 @@ U = 5.0
 U_REF = 0.5
 
 
-def readings_and_references(first: int, readings: int) -> list[tuple[str, bytes]]:
+def readings_and_references(
+    first: int, readings: int, *, spread: bool = False
+) -> list[tuple[str, bytes]]:
     """Return (topic, payload) of so many readings, and references, from second ``first`` on.
 
-    Every sensor sends one reading a second of event time, and is as right as it says.
+    Every sensor sends one reading a second of event time, and is as right as it says. References to
+    all sensors come together, or ``spread`` evenly, so that a short stretch has its share of them.
     """
     chance = random.Random(first)
     made = []
@@ -25,7 +28,7 @@ def readings_and_references(first: int, readings: int) -> list[tuple[str, bytes]
         true = chance.gauss(500, 50)
         body = {"time": stamp, "value": round(chance.gauss(true, U), 2), "u": U}
         made.append((f"monitor/s{sensor}/mass/reading", json.dumps(body).encode()))
-        if at // SENSORS % REFERENCE_EVERY == 0:
+        if (at // SENSORS + spread * sensor) % REFERENCE_EVERY == 0:
             body = {"time": stamp, "value": round(true, 2), "u": U_REF}
             made.append((f"monitor/s{sensor}/mass/reference", json.dumps(body).encode()))
     return made

@@ -29,13 +29,13 @@ HEAD = "| row | what | ours | peer | | ratio | floor | aim | reached | what limi
 RESULT = "result "
 # Module and function of each row, and the seconds it takes about.
 ROWS: dict[str, tuple[str, str, int]] = {
-    "qos-1": ("ingest_rows", "qos_1", 150),
+    "qos-1": ("ingest_rows", "qos_1", 170),
     "qos-0": ("ingest_rows", "qos_0", 100),
     "qos-2": ("ingest_rows", "qos_2", 150),
     "mqtt-3.1.1": ("ingest_rows", "mqtt_311", 120),
     "tls": ("ingest_rows", "tls", 90),
     "arrays": ("ingest_rows", "arrays", 65),
-    "low-rates": ("ingest_rows", "low_rates", 120),
+    "low-rates": ("ingest_rows", "low_rates", 115),
     "engine": ("engine_rows", "engine", 20),
     "growth": ("engine_rows", "growth", 150),
     "memory": ("engine_rows", "memory", 110),
