@@ -287,7 +287,7 @@ def low_rates() -> list[Line]:
             for each in everyone:
                 each.stop()
             floor, aim = (1.0, 2.0) if rate == RATES[0] else (None, None)
-            why = "five transactions and half a publication a second, out of cold caches"
+            why = "four transactions and half a publication a second, out of cold caches"
             why = why if rate == RATES[0] else "waking up"
             goals = {
                 "paho + json + deque": Goal(

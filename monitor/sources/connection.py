@@ -52,7 +52,7 @@ class MqttSettings:
     receive_maximum: int = 5000
     max_packet_bytes: int = 65_536
     connect_timeout_seconds: float = 3.0
-    coalesce_seconds: float = 0.2
+    coalesce_seconds: float = 0.25
     tls: Tls | None = None
 
     def __repr__(self) -> str:

@@ -18,7 +18,6 @@ from typing import Final
 import paho.mqtt.client as paho
 from paho.mqtt.enums import MQTTErrorCode
 
-from monitor.core.lookup import Lookup
 from monitor.sources.arrivals import Arrivals, Message
 from monitor.sources.connection import (
     MqttSettings,
@@ -65,7 +64,8 @@ class MqttSource(Session):
         self._wall: Final = wall
         self.stale_acknowledgements = 0
         self.last_message: dict[str, float] = {}
-        self._came_by: Final = Lookup(self._filters_of)
+        self._names: Sequence[str] = ()
+        self._came_by: dict[int, int] = {}  # numbers of filters, by the place of a topic in names
         self._filters: Final[dict[tuple[str, ...], int]] = {}
         most = settings.receive_maximum
         usual = most if settings.protocol == "5" else PORTION_311
@@ -154,15 +154,19 @@ class MqttSource(Session):
 
     def _take(self) -> Arrivals:
         messages = self._client.take()
-        count, topics = min(len(messages), 16), messages.topics
-        size = sum(len(topics.names[number]) for number in messages.numbers[:count])
+        names, count = messages.names, min(len(messages), 16)
+        size = sum(len(names[number]) for number in messages.numbers[:count])
         size += sum(map(len, messages.payloads[:count]))
         self._portions.took(
             len(messages), size / count + MESSAGE_BYTES, was_enough=self._was_enough
         )
         self._busy = len(messages) >= BUSY_MESSAGES
-        now = self._wall()
-        came_by = set(self._came_by.numbers(topics.names, topics.which).tolist())
+        if names is not self._names:
+            self._names, self._came_by = names, {}
+        numbers, known, now = set(messages.numbers), self._came_by, self._wall()
+        for number in numbers.difference(known):
+            known[number] = self._filters_of(names[number])
+        came_by = set(map(known.__getitem__, numbers))
         for at, filters in enumerate(self._filters):
             if at in came_by:
                 self.last_message.update(dict.fromkeys(filters, now))

@@ -13,6 +13,7 @@ from typing import Final
 MESSAGE_BYTES: Final = 6  # of a PUBLISH besides topic and payload: flags, lengths, identifier
 _SHARE: Final = 0.8  # of a portion is enough: the next one is under way sooner
 _AGAIN: Final = 0.5
+_ASK_LAST: Final = 64
 _PROBE_FIRST: Final = 64
 _PROBE_LAST: Final = 4096
 
@@ -30,6 +31,7 @@ class Portions:
         self._portion = min(usual, most)
         self._message_bytes = 0.0
         self._short = 0  # messages of the last read, if it had waited in vain
+        self._until_asked = self._ask_after = 1  # such reads until it is seen whether more comes
         self._until_probe = self._probe_after = _PROBE_FIRST
 
     @property
@@ -43,16 +45,21 @@ class Portions:
     @property
     def again_bytes(self) -> int:
         """Who sends so much at once after an acknowledgement had waited for it; 0: not asked."""
-        return math.ceil(self._short * _AGAIN * self._message_bytes)
+        return 0 if self._until_asked else math.ceil(self._short * _AGAIN * self._message_bytes)
 
     def came_again(self) -> None:
         """Note that it did: the last read was all that comes at a time."""
         self._portion = self._short
+        self._until_asked = self._ask_after = 1
 
     def took(self, messages: int, message_bytes: float, *, was_enough: bool) -> None:
         """Note a read: its messages, the bytes of one, and whether enough had come in time."""
         self._message_bytes = message_bytes
+        if not self._until_asked:
+            self._ask_after = min(2 * self._ask_after, _ASK_LAST)
+            self._until_asked = self._ask_after
         self._short = 0 if was_enough else messages
+        self._until_asked -= bool(self._short)
         if messages > self._portion:
             self._portion = min(messages, self._most)
             self._probe_after = _PROBE_FIRST

@@ -60,7 +60,18 @@ def test_what_comes_slowly_is_waited_for_as_ever():
         portions.took(20, BYTES, was_enough=False)  # a hundred a second, and nothing at once
 
     assert portions.enough_bytes == 0.8 * MOST * BYTES
-    assert portions.again_bytes == 10 * BYTES
+
+
+def test_what_comes_slowly_is_asked_after_ever_more_seldom():
+    portions, asked = Portions(MOST, MOST, 1 << 30), []
+    for at in range(1000):
+        portions.took(20, BYTES, was_enough=False)
+        if portions.again_bytes:
+            asked.append(at)
+            assert portions.again_bytes == 10 * BYTES
+
+    assert asked[:5] == [0, 2, 6, 14, 30]
+    assert max(later - one for one, later in itertools.pairwise(asked)) == 64
 
 
 def test_now_and_then_it_is_seen_whether_more_comes_and_ever_more_seldom():
