@@ -36,6 +36,7 @@ from subscribers import (
 )
 
 MESSAGES = 200_000
+MESSAGES_QOS_1 = 400_000  # of publications there is one at the end, however many these are
 # Before it is measured: what is made at the first messages, and loaded at the first pair.
 WARMING_READINGS = 2 * SENSORS
 MESSAGES_QOS_2 = 4000
@@ -46,15 +47,12 @@ RATE_SECONDS = 20.0
 _STEP_SECONDS = 0.01
 
 Rates = dict[str, list[float]]
-Sent = Callable[[int], list[bytes]]
+Sent = Callable[[int], tuple[list[bytes], list[bytes]]]  # not measured, and measured
 
 
-def packets(count: int, qos: int = 1) -> Sent:
-    """Return what makes the packets of a round, by its number."""
-    return lambda number: [
-        packet(topic, payload, at, qos=qos)
-        for at, (topic, payload) in enumerate(readings_and_references(5000 * number, count))
-    ]
+def packets(messages: Sequence[tuple[str, bytes]], qos: int = 1) -> list[bytes]:
+    """Return messages as packets, numbered from the first."""
+    return [packet(topic, payload, at, qos=qos) for at, (topic, payload) in enumerate(messages)]
 
 
 def in_rounds(
@@ -64,19 +62,17 @@ def in_rounds(
     units: int,
     qos: int = 1,
     rounds: int = ROUNDS,
-    warming: int = 0,
 ) -> Rates:
-    """Return the seconds a unit of each subscriber in each round, after ``warming`` packets."""
+    """Return the seconds a unit of each subscriber in each round."""
     found: Rates = {each.name: [] for each in subscribers}
     for number in range(rounds):
         for at, subscriber in enumerate(subscribers):
-            made = sent(number * len(subscribers) + at)
+            warming, made = sent(number * len(subscribers) + at)
             pid = subscriber.start()
-            pour(port, made[:warming], qos=qos)
+            pour(port, warming, qos=qos)
             calm(pid)
             counted = _received(subscriber)
             before = calm(pid)  # to be asked is not charged
-            made = made[warming:]
             pour(port, made, qos=qos)
             used = calm(pid) - before
             share = _share_taken(subscriber, counted, made, units)
@@ -93,9 +89,13 @@ def warmed_up(
     port: int, subscribers: Sequence[Subscriber], messages: int = MESSAGES, qos: int = 1
 ) -> Rates:
     """Do so with readings and references, the first of which are not measured."""
-    warming = WARMING_READINGS + SENSORS  # a reference to each first reading
-    sent = packets(messages + WARMING_READINGS, qos)
-    return in_rounds(port, subscribers, sent, messages, qos, warming=warming)
+
+    def sent(number: int) -> tuple[list[bytes], list[bytes]]:
+        made = readings_and_references(7000 * number, messages + WARMING_READINGS)
+        first = WARMING_READINGS + SENSORS  # a reference to each first reading
+        return packets(made[:first], qos), packets(made[first:], qos)
+
+    return in_rounds(port, subscribers, sent, messages, qos)
 
 
 def _share_taken(
@@ -133,7 +133,7 @@ def qos_1() -> list[Line]:
         folder, broker = _broker(name)
         port = broker.port
         peers = [mqtt2prometheus(folder, port), mqtt_exporter(port), mosquitto_sub(port)]
-        found = warmed_up(port, [Monitor(folder / "own", port), *peers])
+        found = warmed_up(port, [Monitor(folder / "own", port), *peers], MESSAGES_QOS_1)
         broker.stop()
     return against(
         found,
@@ -214,7 +214,7 @@ def tls() -> list[Line]:
     return against(found, {"mosquitto_sub": goal})
 
 
-def _arrays(number: int) -> list[bytes]:
+def _arrays(number: int) -> tuple[list[bytes], list[bytes]]:
     chance, made = random.Random(number), []
     for at in range(ARRAYS):
         sensor, first = at % 100, 10_000 * number + at // 100 * ARRAY
@@ -225,7 +225,7 @@ def _arrays(number: int) -> list[bytes]:
         made.append(packet(f"monitor/s{sensor}/mass/reading", json.dumps(body).encode(), at))
         body = {"time": 1_767_225_600 + first, "value": 500.0, "u": 0.5}
         made.append(packet(f"monitor/s{sensor}/mass/reference", json.dumps(body).encode(), at))
-    return made
+    return [], made
 
 
 _ARRAY_SOURCES = """sources:
@@ -275,9 +275,10 @@ def low_rates() -> list[Line]:
         for number, rate in enumerate(RATES):
             count = int(rate * RATE_SECONDS)
             sent = readings_and_references(5000 * (10 + number), count, spread=True)[:count]
-            made = [packet(topic, payload, at) for at, (topic, payload) in enumerate(sent)]
+            made = packets(sent)
             pids = {each.name: each.start() for each in everyone}
-            pour(broker.port, packets(1000)(number))  # what is made at the first messages, once
+            warming = readings_and_references(5000 * number, SENSORS)
+            pour(broker.port, packets(warming))  # what is made at the first messages, once
             before = {name: calm(pid) for name, pid in pids.items()}
             _at_rate(broker.port, made, len(made) / RATE_SECONDS)
             time.sleep(2.0)

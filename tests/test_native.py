@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor import decode
 from monitor.core.model import Event, Observation, Reading, Reference
-from monitor.decode import REASONS, Rejected, Route, Router
+from monitor.decode import REASONS, Rejected, Route, Router, plain
 
 NOW = 1_780_000_000.0  # 2026-05-28
 TIME = "2026-01-01T00:00:00Z"
@@ -495,14 +495,18 @@ def test_a_batch_says_what_its_messages_say_one_by_one(sent):
             one_by_one.append((at, str(refused)))
 
     topics, bodies = [topic for topic, _ in sent], [payload for _, payload in sent]
-    router = Router(ROUTES, BYTES_MAX)
-    for kind in ("reading", "reference"):  # known as plain
-        router.decode_all([TOPICS[kind]], [json.dumps(GOOD).encode()], NOW)
-    decoded = router.decode_all(topics, bodies, NOW)
+    for few in (0, 100):  # by the column, and one by one
+        router = Router(ROUTES, BYTES_MAX)
+        for kind in ("reading", "reference"):  # known as plain
+            router.decode_all([TOPICS[kind]], [json.dumps(GOOD).encode()], NOW)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plain, "FEW", few)
+            decoded = [router.decode_all(topics, bodies, NOW) for _ in range(2)]
 
-    found = [*zip(decoded.sources, decoded.observations, strict=True)]
-    refused_too = [(at, str(refused)) for at, refused in decoded.refused]
-    assert repr(sorted(found + refused_too, key=lambda each: each[0])) == repr(one_by_one)
+        for each in decoded:
+            found = [*zip(each.sources, each.observations, strict=True)]
+            refused_too = [(at, str(refused)) for at, refused in each.refused]
+            assert repr(sorted(found + refused_too, key=lambda one: one[0])) == repr(one_by_one)
 
 
 def test_more_topics_than_are_remembered_keep_their_readings_apart(monkeypatch):

@@ -77,6 +77,14 @@ class WrittenReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     seq: str = ""
 
 
+class BareReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A :class:`WrittenReading` that states nothing besides."""
+
+    time: str
+    value: Value
+    u: Uncertainty
+
+
 class PlainReference(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Payload of most references: what is beyond it is for :class:`NativeReference`."""
 
@@ -124,6 +132,7 @@ class NativeCollocation(msgspec.Struct, gc=False):
     distance_m: float = 0.0
 
 
+bare_reading: Final = msgspec.json.Decoder(BareReading).decode
 written_reading: Final = msgspec.json.Decoder(WrittenReading).decode
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
 plain_reading: Final = msgspec.json.Decoder(PlainReading).decode

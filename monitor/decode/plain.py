@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class PlainMessages:
         self._streams: dict[str, Stream] = {}
         self._lookup: Final = Lookup(self._which_of)
         self._is_changed = False  # since they were looked up
+        self._are_bare = True
 
     def add(self, topic: str, stream: Stream) -> None:
         """Read the messages of a topic from now on."""
@@ -75,12 +76,13 @@ class PlainMessages:
         streams = self._lookup.numbers(topics.names, topics.which)
         places = np.flatnonzero(streams >= 0)
         some = payloads if places.size == streams.size else [payloads[at] for at in places.tolist()]
-        read = self._bodies(some, native.written_reading)
-        if any([each is None or each.key or each.seq or each.unit is not None for each in read]):  # noqa: C419 - a list is quicker
+        bodies: Sequence[native.BareReading | native.WrittenReading] | None = self._bare(some)
+        if bodies is None:
+            read = self._bodies(some, native.written_reading)
             units = [self._streams[topic].unit for topic in topics.part(places)]
             kept = [at for at, unit in enumerate(units) if _is_plain(read[at], unit)]
-            places, read = places[kept], [read[at] for at in kept]
-        bodies = cast("list[native.WrittenReading]", read)
+            self._are_bare = not any(each is None or _says_more(each) for each in read)
+            places, bodies = places[kept], [each for at in kept if (each := read[at]) is not None]
         times = read_instants([body.time for body in bodies])
         values = np.array([body.value for body in bodies])
         us = np.array([body.u for body in bodies])
@@ -118,6 +120,13 @@ class PlainMessages:
         stream = self._streams.get(topic)
         return NONE if stream is None else stream.which
 
+    def _bare(self, payloads: Sequence[bytes]) -> list[native.BareReading] | None:
+        """Return what payloads say if all say the least, as those before did; else None."""
+        if self._are_bare and max(map(len, payloads), default=0) <= self._bytes_max:
+            with suppress(*native.UNREADABLE):
+                return list(map(native.bare_reading, payloads))
+        return None
+
     def _bodies(
         self, payloads: Sequence[bytes], decode: Callable[[bytes], Body]
     ) -> list[Body | None]:
@@ -132,6 +141,10 @@ class PlainMessages:
             with suppress(*native.UNREADABLE):
                 return decode(payload)
         return None
+
+
+def _says_more(body: native.WrittenReading) -> bool:
+    return bool(body.unit is not None or body.key or body.seq)
 
 
 def _is_plain(body: native.WrittenReading | None, unit: str) -> bool:
