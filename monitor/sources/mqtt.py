@@ -119,6 +119,8 @@ class MqttSource(Session):
         if self.connected:
             if is_patient:
                 self._let_gather()
+            else:
+                self._was_enough = True  # nothing is waited for, so nothing in vain
             _acknowledge_at_once(self._client.socket())
         if self._open:
             code = self._client.read(MESSAGES_MAX)

@@ -272,6 +272,21 @@ def test_a_broker_that_sends_little_at_a_time_is_not_waited_for_in_vain(monkeypa
     assert len(in_vain) == 1  # nothing is known before the first read
 
 
+def test_a_read_that_waits_for_nothing_says_nothing_of_how_much_comes_at_a_time(monkeypatch):
+    source = source_on(1)
+    source.connected = source._open = True
+    chunk = packet(b"a/x", b"1", 1, 7, properties=True) * 3
+    monkeypatch.setattr(source._client, "read", lambda _most: source._client._split(chunk))
+    monkeypatch.setattr(source, "_wait_for", lambda count, _seconds: count == 1)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+
+    assert len(source.receive(0.25)) == 3
+    assert source._portions.again_bytes > 0
+    for _ in range(8):
+        assert len(source.receive(0.0)) == 3
+        assert source._portions.again_bytes == 0
+
+
 # -- sessions -----------------------------------------------------------------------------------
 
 
