@@ -66,23 +66,23 @@ class PlainReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     seq: str = ""
 
 
-class WrittenReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """A :class:`PlainReading` with its time as it is written: times of many are read at once."""
+class BareReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A :class:`PlainReading` that states nothing besides, its time as it is written.
+
+    Times of many are read at once.
+    """
 
     time: str
     value: Value
     u: Uncertainty
+
+
+class WrittenReading(BareReading, gc=False, forbid_unknown_fields=True):
+    """The same with what else a :class:`PlainReading` may state."""
+
     unit: str | None = None
     key: str = ""
     seq: str = ""
-
-
-class BareReading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """A :class:`WrittenReading` that states nothing besides."""
-
-    time: str
-    value: Value
-    u: Uncertainty
 
 
 class PlainReference(msgspec.Struct, gc=False, forbid_unknown_fields=True):

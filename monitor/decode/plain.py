@@ -76,7 +76,7 @@ class PlainMessages:
         streams = self._lookup.numbers(topics.names, topics.which)
         places = np.flatnonzero(streams >= 0)
         some = payloads if places.size == streams.size else [payloads[at] for at in places.tolist()]
-        bodies: Sequence[native.BareReading | native.WrittenReading] | None = self._bare(some)
+        bodies: Sequence[native.BareReading] | None = self._bare(some)
         if bodies is None:
             read = self._bodies(some, native.written_reading)
             units = [self._streams[topic].unit for topic in topics.part(places)]
