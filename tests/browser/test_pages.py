@@ -140,6 +140,20 @@ def test_the_series_page_follows_while_it_is_open_and_keeps_what_was_unfolded(vi
 
     expect(tab.locator("table tbody th").first).not_to_have_text(newest, timeout=15_000)
     assert tab.locator("#all-statistics").get_attribute("open") is not None
+    expect(tab.locator("#all-statistics summary")).to_be_focused()
+
+
+def test_going_to_a_part_of_a_page_asks_for_no_page(visit, yard):
+    tab = visit.open("/doctor")
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#main")).to_be_focused()
+    tab.go_back()
+    tab.wait_for_function("location.hash === ''")
+
+    assert [url for url in asked if "/live/" not in url] == []
 
 
 def test_the_pairs_can_be_downloaded_and_the_event_of_a_pair_looked_at(visit, yard):
@@ -233,6 +247,7 @@ def test_it_works_without_a_mouse(visit, yard):
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
     tab.keyboard.press("Enter")
+    expect(tab.locator("#main")).to_be_focused()
     reached: list[str] = []
     for _ in range(40):
         tab.keyboard.press("Tab")

@@ -14,6 +14,8 @@
   let losing = 0;
 
   const kind = () => document.body.dataset.live || "";
+  const shown = () => location.pathname + location.search; // a part of the same page is no other page
+  let last = shown();
 
   function say(time, lost) {
     const place = document.getElementById("asof");
@@ -30,15 +32,20 @@
     return holder.content.firstElementChild;
   }
 
+  // What stands where the focus was: the same link, or the same of its kind in order.
+  function counterpart(active, old, fresh) {
+    if (active === old) return fresh;
+    const address = active.getAttribute("href");
+    const alike = (root) => [...root.querySelectorAll(active.localName)].filter((each) => each.getAttribute("href") === address);
+    return alike(fresh)[alike(old).indexOf(active)];
+  }
+
   // Replaces a part of the page; what had the focus has it again.
   function replaceKeepingFocus(old, fresh) {
     const active = document.activeElement;
-    const target = active && old.contains(active) ? active.getAttribute("href") : null;
+    const again = active && old.contains(active) ? counterpart(active, old, fresh) : null;
     old.replaceWith(fresh);
-    if (target !== null) {
-      const again = [...fresh.querySelectorAll("a")].find((each) => each.getAttribute("href") === target);
-      if (again) again.focus({ preventScroll: true });
-    }
+    if (again) again.focus({ preventScroll: true });
   }
 
   function applyFleet(change) {
@@ -90,6 +97,7 @@
     document.body.dataset.live = fresh.body.dataset.live || "";
     const time = fresh.getElementById("asof");
     if (time) say(time.textContent, false);
+    last = shown();
   }
 
   // The field that is being typed in stays as it is.
@@ -186,7 +194,7 @@
     clearTimeout(typing);
     typing = setTimeout(() => reload(addressOf(form), true), event.target.type === "search" ? TYPING_MS : 0);
   });
-  addEventListener("popstate", () => reload(location.href, false));
+  addEventListener("popstate", () => { if (shown() !== last) reload(location.href, false); });
 
   requestAnimationFrame(() => setTimeout(listen)); // what is there is painted first
 })();
