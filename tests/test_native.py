@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor import decode
 from monitor.core.model import Event, Observation, Reading, Reference
-from monitor.decode import REASONS, Rejected, Route, Router, plain
+from monitor.decode import REASONS, Rejected, Route, Router, alike, native, plain
 
 NOW = 1_780_000_000.0  # 2026-05-28
 TIME = "2026-01-01T00:00:00Z"
@@ -478,9 +478,63 @@ payloads = st.fixed_dictionaries(
 ).map(lambda body: json.dumps(body).encode())
 
 
+clocks = st.from_regex(
+    r"2026-01-0[1-3]T[0-1][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z", fullmatch=True
+)
+numbers = st.from_regex(r"-?([1-9][0-9]{0,14}|0)(\.[0-9]{1,6})?", fullmatch=True)
+spaces = st.sampled_from(["", "", "", " ", "\t\n"])
+units = st.sampled_from(['"kg"', '"g"', '"\u00b0C"', '"\\u006bg"', '""', '"k9"', "1", "null"])
+
+
+@st.composite
+def written(draw):
+    """Return a payload as somebody might write it, with one mistake now and then."""
+    members = {"time": f'"{draw(clocks)}"', "value": draw(numbers), "u": draw(numbers.map(plus))}
+    members |= draw(st.dictionaries(st.just("unit"), units))
+    names = draw(st.permutations([*members]))
+    names += draw(st.sampled_from([[], [], [], ["u"]]))
+    space = draw(spaces)
+    said = f",{space}".join(f'"{name}"{space}:{space}{members[name]}{space}' for name in names)
+    text = f"{space}{{{said}}}{space}"
+    if draw(st.booleans()):
+        return text
+    at, cut = draw(st.integers(0, len(text))), draw(st.integers(0, 1))
+    return text[:at] + draw(st.sampled_from(["", *'0-.e"},\f\xe9\\'])) + text[at + cut :]
+
+
+def plus(number):
+    """Return a number that is not below zero."""
+    return number.removeprefix("-")
+
+
+@st.composite
+def written_alike(draw):
+    """Return payloads that differ in a few digits only."""
+    text = draw(written())
+    places = [at for at, each in enumerate(text) if each.isdigit()] or [0]
+    found = [text.encode()]
+    changes = st.dictionaries(st.sampled_from(places), st.sampled_from("00123569"), max_size=3)
+    found += [
+        "".join(change.get(at, each) for at, each in enumerate(text)).encode()
+        for change in draw(st.lists(changes, min_size=1, max_size=6))
+    ]
+    return found
+
+
+def sent_with(bodies):
+    topics = st.sampled_from([*TOPICS.values(), "elsewhere"])
+    return st.tuples(*(st.tuples(topics, st.just(each)) for each in bodies)).map(list)
+
+
 @given(
     sent=st.lists(st.tuples(st.sampled_from([*TOPICS.values(), "elsewhere"]), payloads), max_size=8)
+    | written_alike().flatmap(sent_with)
 )
+@example(sent=[(TOPICS["reading"], number("value", text)) for text in ("01.5", "51.5")])
+@example(sent=[(TOPICS["reading"], number("value", text)) for text in ("-1.5", "-0.0")])
+@example(sent=[(TOPICS["reading"], number("value", "0.12345678901234567"))])
+@example(sent=[(TOPICS["reading"], number("value", '"", "value": 1'))])
+@example(sent=[(TOPICS["reading"], spoilt() + b"}")])
 @example(sent=[(TOPICS["reading"], spoilt(unit="g"))])
 @example(sent=[(TOPICS["reading"], spoilt(time="0001-01-01T00:00:00+13:00"))])
 @example(sent=[(TOPICS["reading"], spoilt(key="a\n"))])
@@ -495,18 +549,41 @@ def test_a_batch_says_what_its_messages_say_one_by_one(sent):
             one_by_one.append((at, str(refused)))
 
     topics, bodies = [topic for topic, _ in sent], [payload for _, payload in sent]
-    for few in (0, 100):  # by the column, and one by one
+    for few, enough in ((0, 1), (0, 256), (100, 256)):  # by the column, in a loop, one by one
         router = Router(ROUTES, BYTES_MAX)
         for kind in ("reading", "reference"):  # known as plain
             router.decode_all([TOPICS[kind]], [json.dumps(GOOD).encode()], NOW)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(plain, "FEW", few)
+            patch.setattr(alike, "ENOUGH", enough)
             decoded = [router.decode_all(topics, bodies, NOW) for _ in range(2)]
 
         for each in decoded:
             found = [*zip(each.sources, each.observations, strict=True)]
             refused_too = [(at, str(refused)) for at, refused in each.refused]
             assert repr(sorted(found + refused_too, key=lambda one: one[0])) == repr(one_by_one)
+
+
+@pytest.mark.parametrize("unit", ["", ', "unit": "kg"'])
+def test_messages_that_are_written_alike_are_not_read_one_by_one(monkeypatch, unit):
+    router = Router(ROUTES, BYTES_MAX)
+    texts = [
+        f'{{"time": "2026-01-01T00:{at // 60:02}:{at % 60:02}Z"'
+        f', "value": -{at / 100:.2f}, "u": 2{unit}}}'
+        for at in range(1, 600)
+    ]
+    bodies = [text.encode() for text in texts for _ in range(2)]
+    topics = [TOPICS["reading"], TOPICS["reference"]] * len(texts)
+    router.decode_all(topics[:2], bodies[:2], NOW)
+    for name in ("bare_reading", "written_reading", "_plain_reference"):
+        monkeypatch.setattr(native, name, None)
+
+    found = router.decode_all(topics, bodies, NOW)
+
+    assert found.observations.plain.values.tolist() == [-at / 100 for at in range(1, 600)]
+    assert found.observations.plain.times.tolist() == [SECONDS + at for at in range(1, 600)]
+    assert [each.value for each in found.observations.others] == [-at / 100 for at in range(1, 600)]
+    assert found.sources == [*range(0, len(bodies), 2), *range(1, len(bodies), 2)]
 
 
 def test_more_topics_than_are_remembered_keep_their_readings_apart(monkeypatch):

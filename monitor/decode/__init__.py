@@ -29,9 +29,10 @@ from monitor.decode import (
 from monitor.decode.arrays import Arrays
 from monitor.decode.checks import REASONS, TIME_MIN, Rejected, check_name, latest_time
 from monitor.decode.maintenance import Maintenance
-from monitor.decode.plain import PlainMessages, Stream
+from monitor.decode.plain import Columns, PlainMessages, Stream
 from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
+from monitor.payloads import payloads_of
 from monitor.topics import Template, topics_of
 
 DECODERS: Final[Mapping[str, Decoder]] = {
@@ -137,14 +138,17 @@ class Router:
     ) -> Decoded:
         """Return what messages say, as :meth:`decode` would of each; most of them go faster."""
         self._make_room()
-        found, known = _Gathered(), topics_of(topics)
-        columns, found.places, left = self._plain.read(known, payloads, received)
-        if found.places:
-            found.parts.append(columns)
+        found, known, payloads = _Gathered(), topics_of(topics), payloads_of(payloads)
+        read = self._plain.read(known, payloads, received)
+        if read.places:
+            found.parts.append(read.readings)
+            found.places = read.places
+        if read.of_references:
+            self._add_references(found, read.references, read.of_references)
         add, add_source = found.others.append, found.sources.append
         way_of, bytes_max = self._quick.get, self._payload_bytes_max
-        for at, topic in zip(left, known.part(left), strict=True):
-            payload = payloads[at]
+        left = read.left
+        for at, topic, payload in zip(left, known.part(left), payloads.part(left), strict=True):
             way = way_of(topic)
             if way is not None and len(payload) <= bytes_max:
                 decode, name, unit = way
@@ -157,6 +161,13 @@ class Router:
         self._unpack(found, known, payloads, received)
         self._lay_out(found)
         return found.decoded(self._names)
+
+    def _add_references(self, found: _Gathered, read: Columns, places: list[int]) -> None:
+        """Add references that were read as columns."""
+        names = map(self._names.__getitem__, read.which.tolist())
+        rows = zip(names, read.times.tolist(), read.values.tolist(), read.us.tolist(), strict=True)
+        found.others += [Reference(*name, time, value, u) for name, time, value, u in rows]
+        found.sources += places
 
     def _decode_into(
         self, found: _Gathered, at: int, topic: str, payload: bytes, received: float
@@ -245,8 +256,9 @@ class Router:
         elif topic in self._known:
             decoder, fields, route = self._known[topic]
             way = self._quick[topic] = self._way(decoder, fields, route)
-            if way is not None and way.decode is native.quick_reading:
-                self._plain.add(topic, Stream(self._which(way.name), way.unit))
+            if way is not None and way.decode in (native.quick_reading, native.quick_reference):
+                is_reference = way.decode is native.quick_reference
+                self._plain.add(topic, Stream(self._which(way.name), way.unit, is_reference))
 
     def _way(self, decoder: Decoder, fields: dict[str, str], route: Route) -> _Way | None:
         if self._maintenance is not None:

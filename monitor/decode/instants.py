@@ -19,11 +19,11 @@ from monitor.core.model import NAN, Float
 
 Octets = npt.NDArray[np.uint8]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-_FRACTION: Final = len("2026-01-01T00:00:00.")
+FRACTION: Final = len("2026-01-01T00:00:00.")
 _DIGITS_MAX: Final = 6  # of a fraction of a second: what a datetime can hold
 _END: Final = "\n"
 _COMMON: Final = [*range(len("2026-01-01T")), 13, 16]  # places that are the same in all of them
-_CLOCK: Final = [11, 12, 14, 15, 17, 18]
+CLOCK: Final = [11, 12, 14, 15, 17, 18]
 _ZERO: Final = np.uint8(ord("0"))
 _HIGHEST: Final = np.array([2, 9, 5, 9, 5, 9])
 _MICROSECONDS: Final = 1e6 * np.array([36_000.0, 3600.0, 600.0, 60.0, 10.0, 1.0])
@@ -39,30 +39,39 @@ def read_instants(texts: Sequence[str]) -> Float:
 
 def _of_one_day(texts: Sequence[str]) -> Float | None:
     """Return times of one day in UTC that are written alike, else None."""
-    digits = _digits(texts[0])
+    digits = digits_of(texts[0])
     rows = None if digits is None else _rows(texts, digits)
-    if digits is None or rows is None:
-        return None
-    clock = rows[:, _CLOCK] - _ZERO
-    fraction = rows[:, _FRACTION : _FRACTION + digits] - _ZERO
-    if (clock > _HIGHEST).any() or (fraction > 9).any():
-        return None
+    found = None if rows is None else of_one_day(rows[:, :-1])
+    return None if found is None or np.isnan(found).any() else found
+
+
+def of_one_day(rows: Octets) -> Float:
+    """Return times, s since 1970 UTC, of texts of octets (a row each) that are written alike.
+
+    They must differ in no place but ``CLOCK`` and those from ``FRACTION`` to the last but one. NaN
+    for what is no time, and for all if the first is not written as most are.
+    """
+    first = rows[0].tobytes().decode("latin-1")
+    digits, midnight = digits_of(first), 1e6 * _one(first[:11] + "00:00:00Z")
+    if digits is None or not abs(midnight) < _EXACT - _DAY:
+        return np.full(len(rows), NAN)
+    clock = rows[:, CLOCK] - _ZERO
+    fraction = rows[:, FRACTION : FRACTION + digits] - _ZERO
     since_midnight = clock @ _MICROSECONDS + fraction @ 10.0 ** np.arange(5, 5 - digits, -1)
-    midnight = 1e6 * _one(texts[0][:11] + "00:00:00Z")
-    if since_midnight.max() >= _DAY or not abs(midnight) < _EXACT - _DAY:
-        return None
     found: Float = (midnight + since_midnight) / 1e6
+    is_time = (clock <= _HIGHEST).all(axis=1) & (fraction <= 9).all(axis=1)
+    found[~is_time | (since_midnight >= _DAY)] = NAN
     return found
 
 
-def _digits(text: str) -> int | None:
+def digits_of(text: str) -> int | None:
     """Return how many digits the seconds have after their point, None if it is another form."""
     if text[13:14] + text[16:17] + text[-1:] != "::Z":
         return None
-    if len(text) == _FRACTION:
+    if len(text) == FRACTION:
         return 0
-    digits = len(text) - _FRACTION - 1
-    return digits if text[_FRACTION - 1] == "." and 0 < digits <= _DIGITS_MAX else None
+    digits = len(text) - FRACTION - 1
+    return digits if text[FRACTION - 1] == "." and 0 < digits <= _DIGITS_MAX else None
 
 
 def _rows(texts: Sequence[str], digits: int) -> Octets | None:
@@ -72,7 +81,7 @@ def _rows(texts: Sequence[str], digits: int) -> Octets | None:
         return None
     rows = octets.reshape(len(texts), -1)
     # An end in each row, and digits between: so each row is one of the texts.
-    alike = [*_COMMON, -2, -1, *([_FRACTION - 1] if digits else [])]
+    alike = [*_COMMON, -2, -1, *([FRACTION - 1] if digits else [])]
     return None if (rows[:, alike] != rows[0, alike]).any() else rows
 
 

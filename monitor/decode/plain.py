@@ -1,7 +1,7 @@
-"""Native readings that state a time, a value and u: many messages as columns.
+"""Native readings and references that state a time, a value and u: many messages as columns.
 
 Rules of this file: what is read here is what :mod:`monitor.decode.native` reads of each message;
-what may be more than a plain reading is left to that.
+what may be more is left to that. References are read here only where many messages are alike.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from monitor.core.lookup import NONE, Lookup
-from monitor.core.model import Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode import native
-from monitor.decode.checks import TIME_MIN, latest_time
+from monitor.decode.alike import read_alike
+from monitor.decode.checks import TIME_MIN, U_MIN, latest_time
 from monitor.decode.instants import read_instants
+from monitor.payloads import Packed, Payloads
 from monitor.topics import Topics
 
 Body = TypeVar("Body")
@@ -28,26 +30,46 @@ class Stream(NamedTuple):
 
     which: int
     unit: str
+    is_reference: bool = False
+
+
+class Columns(NamedTuple):
+    """Whose, times in s since 1970 UTC, values, u."""
+
+    which: Int
+    times: Float
+    values: Float
+    us: Float
+
+    def part(self, places: Int | Bool) -> Columns:
+        """Return the rows at some places."""
+        return Columns(self.which[places], self.times[places], self.values[places], self.us[places])
 
 
 class Read(NamedTuple):
-    """Plain readings as columns: whose, times in s since 1970 UTC, values, u.
+    """Plain readings and plain references as columns.
 
-    ``places`` are those of their messages, ``left`` those of the messages that are none.
+    ``places`` are those of the messages of readings, ``of_references`` those of references,
+    ``left`` those of the messages that are neither.
     """
 
-    columns: tuple[Int, Float, Float, Float]
+    readings: Columns
     places: list[int]
+    references: Columns
+    of_references: list[int]
     left: list[int]
 
 
+NO_COLUMNS: Final = Columns(np.zeros(0, dtype=np.int64), *np.zeros((3, 0)))
+
+
 class PlainMessages:
-    """State: the topics whose messages are plain readings."""
+    """State: the topics whose messages are plain readings or references."""
 
     def __init__(self, payload_bytes_max: int) -> None:
         self._bytes_max: Final = payload_bytes_max
         self._streams: dict[str, Stream] = {}
-        self._lookup: Final = Lookup(self._which_of)
+        self._lookup: Final = Lookup(self._number_of)
         self._is_changed = False  # since they were looked up
         self._are_bare = True
 
@@ -66,43 +88,43 @@ class PlainMessages:
         self._streams.clear()
         self._is_changed = True
 
-    def read(self, topics: Topics, payloads: Sequence[bytes], received: float) -> Read:
-        """Return the plain readings among messages that arrived at ``received``, s since 1970."""
+    def read(self, topics: Topics, payloads: Payloads, received: float) -> Read:
+        """Return what is plain among messages that arrived at ``received``, s since 1970 UTC."""
         if len(topics) <= FEW:
             return self._read_few(topics, payloads, received)
         if self._is_changed:
             self._lookup.forget()
             self._is_changed = False
-        streams = self._lookup.numbers(topics.names, topics.which)
-        places = np.flatnonzero(streams >= 0)
-        some = payloads if places.size == streams.size else [payloads[at] for at in places.tolist()]
-        bodies: Sequence[native.BareReading] | None = self._bare(some)
-        if bodies is None:
-            read = self._bodies(some, native.written_reading)
-            units = [self._streams[topic].unit for topic in topics.part(places)]
-            kept = [at for at, unit in enumerate(units) if _is_plain(read[at], unit)]
-            self._are_bare = not any(each is None or _says_more(each) for each in read)
-            places, bodies = places[kept], [each for at in kept if (each := read[at]) is not None]
-        times = read_instants([body.time for body in bodies])
-        values = np.array([body.value for body in bodies])
-        us = np.array([body.u for body in bodies])
-        is_good = (times >= TIME_MIN) & (times <= latest_time(received))
-        if not is_good.all():
-            times, values, us = (each[is_good] for each in (times, values, us))
-            places = places[is_good]
-        is_left = np.ones(streams.size, dtype=np.bool_)
-        is_left[places] = False
-        left = np.flatnonzero(is_left).tolist()
-        return Read((streams[places], times, values, us), places.tolist(), left)
+        numbers = self._lookup.numbers(topics.names, topics.which)
+        places = np.flatnonzero(numbers >= 0)
+        which, is_reference = numbers[places] // 2, numbers[places] % 2 == 1
+        known = Topics(topics.names, topics.which[places])
+        said = Columns(which, *np.full((3, places.size), NAN))
+        self._say_alike(said, known, _part(payloads.packed(), places))
+        rest = np.flatnonzero(np.isnan(said.times) & ~is_reference)
+        if rest.size:
+            self._say_others(said, rest, known, payloads.part(places[rest]))
+        is_good = (said.times >= TIME_MIN) & (said.times <= latest_time(received))
+        is_good &= (said.us >= U_MIN) | (is_reference & (said.us == 0.0))
+        of_readings, of_references = is_good & ~is_reference, is_good & is_reference
+        is_left = np.ones(numbers.size, dtype=np.bool_)
+        is_left[places[is_good]] = False
+        return Read(
+            said.part(of_readings),
+            places[of_readings].tolist(),
+            said.part(of_references),
+            places[of_references].tolist(),
+            np.flatnonzero(is_left).tolist(),
+        )
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _read_few(self, topics: Topics, payloads: Sequence[bytes], received: float) -> Read:
+    def _read_few(self, topics: Topics, payloads: Payloads, received: float) -> Read:
         """Do the same with less that costs as much for one message as for many."""
         latest = latest_time(received)
         streams = list(map(self._streams.get, topics))
-        some = [at for at, stream in enumerate(streams) if stream is not None]
-        read = self._bodies([payloads[at] for at in some], native.plain_reading)
+        some = [at for at, each in enumerate(streams) if each and not each.is_reference]
+        read = self._bodies(payloads.part(some), native.plain_reading)
         rows: dict[int, tuple[int, float, float, float]] = {}
         for at, body in zip(some, read, strict=True):
             stream = streams[at]
@@ -114,11 +136,36 @@ class PlainMessages:
         left = [at for at in range(len(topics)) if at not in rows]
         which = np.array([row[0] for row in rows.values()], dtype=np.int64)
         times, values, us = (np.array([row[at] for row in rows.values()]) for at in (1, 2, 3))
-        return Read((which, times, values, us), [*rows], left)
+        return Read(Columns(which, times, values, us), [*rows], NO_COLUMNS, [], left)
 
-    def _which_of(self, topic: str) -> int:
+    def _number_of(self, topic: str) -> int:
+        """Return twice the place of whom a topic is about, and one more for references."""
         stream = self._streams.get(topic)
-        return NONE if stream is None else stream.which
+        return NONE if stream is None else 2 * stream.which + stream.is_reference
+
+    def _say_alike(self, said: Columns, topics: Topics, packed: Packed) -> None:
+        """Write down what messages say of which many are written alike."""
+        for each in read_alike(packed, self._bytes_max):
+            places = each.places
+            said.times[places], said.values[places], said.us[places] = each[1:4]
+            if each.unit is not None:
+                units = [self._streams[topic].unit for topic in topics.part(places)]
+                said.times[places[[unit != each.unit for unit in units]]] = NAN
+
+    def _say_others(
+        self, said: Columns, places: Int, topics: Topics, payloads: Sequence[bytes]
+    ) -> None:
+        """Write down what the messages at some places say, if it is a plain reading."""
+        bodies: Sequence[native.BareReading] | None = self._bare(payloads)
+        if bodies is None:
+            read = self._bodies(payloads, native.written_reading)
+            units = [self._streams[topic].unit for topic in topics.part(places)]
+            kept = [at for at, unit in enumerate(units) if _is_plain(read[at], unit)]
+            self._are_bare = not any(each is None or _says_more(each) for each in read)
+            places, bodies = places[kept], [each for at in kept if (each := read[at]) is not None]
+        said.times[places] = read_instants([body.time for body in bodies])
+        said.values[places] = [body.value for body in bodies]
+        said.us[places] = [body.u for body in bodies]
 
     def _bare(self, payloads: Sequence[bytes]) -> list[native.BareReading] | None:
         """Return what payloads say if all say the least, as those before did; else None."""
@@ -141,6 +188,12 @@ class PlainMessages:
             with suppress(*native.UNREADABLE):
                 return decode(payload)
         return None
+
+
+def _part(packed: Packed, places: Int) -> Packed:
+    if places.size == packed.starts.size:
+        return packed
+    return Packed(packed.data, packed.starts[places], packed.stops[places])
 
 
 def _says_more(body: native.WrittenReading) -> bool:

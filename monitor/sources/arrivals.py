@@ -11,6 +11,7 @@ from typing import Final, overload
 
 import numpy as np
 
+from monitor.payloads import Payloads
 from monitor.topics import Topics, topics_of
 
 _PUBACK: Final = b"\x40\x02\0\0"
@@ -62,7 +63,7 @@ class Arrivals(Sequence[Message]):
         self.generation: Final = generation
         self.names: Final = names
         self.numbers: list[int] = []
-        self.payloads: list[bytes] = []
+        self.payloads = Payloads()
         self.flags = bytearray()
         self.mids = bytearray()
         self._topics: Topics | None = None
@@ -75,7 +76,7 @@ class Arrivals(Sequence[Message]):
         return self._topics
 
     def __len__(self) -> int:
-        return len(self.payloads)
+        return len(self.numbers)
 
     @overload
     def __getitem__(self, place: int) -> Message: ...
@@ -120,7 +121,7 @@ def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:
     topics = topics_of([message.topic for message in own])
     found = Arrivals(generation, topics.names)
     found.numbers = topics.which.tolist()
-    found.payloads = [message.payload for message in own]
+    found.payloads = Payloads([message.payload for message in own])
     found.flags = bytearray(message.flags for message in own)
     found.mids = bytearray(b"".join(message.mid or NO_MID for message in own))
     return found

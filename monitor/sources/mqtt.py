@@ -158,7 +158,7 @@ class MqttSource(Session):
         messages = self._client.take()
         names, count = messages.names, min(len(messages), 16)
         size = sum(len(names[number]) for number in messages.numbers[:count])
-        size += sum(map(len, messages.payloads[:count]))
+        size += sum(map(len, messages.payloads.part(range(count))))
         self._portions.took(
             len(messages), size / count + MESSAGE_BYTES, was_enough=self._was_enough
         )

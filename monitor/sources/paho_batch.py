@@ -165,7 +165,7 @@ class BatchClient(paho.Client):
         PUBLISH is taken apart here (MQTT 5.0 section 3.3), with no call a message but appending.
         """
         arrived, number_of, has_properties = self.arrived, self._numbers.get, self._has_properties
-        add_number, add_payload = arrived.numbers.append, arrived.payloads.append
+        add_number, add_payload = arrived.numbers.append, arrived.payloads.loose.append
         add_flags, mids = arrived.flags.append, arrived.mids
         start, end = self._take_alike(data), len(data)
         while end - start >= 2:
@@ -209,8 +209,8 @@ class BatchClient(paho.Client):
             return 0
         arrived = self.arrived
         arrived.numbers += found.numbers
-        arrived.payloads += found.payloads
-        arrived.flags += data[:1] * len(found.payloads)
+        arrived.payloads.add(found.payloads)
+        arrived.flags += data[:1] * len(found.numbers)
         arrived.mids += found.mids
         return found.stop
 

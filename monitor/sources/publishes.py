@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.payloads import Packed
+
 ENOUGH_BYTES: Final = 8192  # below, a loop costs less
 _HEADER_BYTES: Final = 4  # of the shortest packet whose length is looked for in two bytes
 
@@ -22,7 +24,7 @@ class Publishes(NamedTuple):
     """
 
     numbers: list[int]
-    payloads: list[bytes]
+    payloads: Packed
     mids: bytes
     stop: int
 
@@ -58,8 +60,7 @@ def taken_apart(
     except KeyError:
         return None
     mids = np.stack((octets[name], octets[name + 1]), axis=1).tobytes() if mid_bytes else b""
-    payloads = [data[a:b] for a, b in zip(payload.tolist(), stop.tolist(), strict=True)]
-    return Publishes(known, payloads, mids or bytes(2 * count), starts[count])
+    return Publishes(known, Packed(data, payload, stop), mids or bytes(2 * count), starts[count])
 
 
 def _starts(data: bytes) -> list[int]:

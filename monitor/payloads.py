@@ -1,0 +1,102 @@
+"""Payloads of messages: places in the bytes that they came in, or one by one.
+
+Rules of this file: a payload is made bytes of its own only where somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+Places = npt.NDArray[np.int64]
+
+
+class Packed(NamedTuple):
+    """Payloads in one piece: each is ``data[start:stop]``."""
+
+    data: bytes
+    starts: Places
+    stops: Places
+
+    def part(self, places: Places) -> list[bytes]:
+        """Return the payloads at some places."""
+        data = self.data
+        spans = zip(self.starts[places].tolist(), self.stops[places].tolist(), strict=True)
+        return [data[start:stop] for start, stop in spans]
+
+
+class Payloads(Sequence[bytes]):
+    """Payloads in the order they came; ``loose`` are those after all that came together."""
+
+    __slots__ = ("_pieces", "_size", "loose")
+
+    def __init__(self, loose: Sequence[bytes] = ()) -> None:
+        self._pieces: list[Packed] = []
+        self._size = 0  # of the pieces
+        self.loose: Final = list(loose)
+
+    def add(self, packed: Packed) -> None:
+        """Add payloads that came together."""
+        self._pack_loose()
+        self._pieces.append(packed)
+        self._size += packed.starts.size
+
+    def packed(self) -> Packed:
+        """Return all of them in one piece."""
+        self._pack_loose()
+        if len(self._pieces) != 1:
+            self._pieces = [_joined(self._pieces)]
+        return self._pieces[0]
+
+    def part(self, places: Sequence[int] | Places) -> list[bytes]:
+        """Return the payloads at some places."""
+        if self._pieces:
+            return self.packed().part(np.asarray(places, dtype=np.int64))
+        return [self.loose[at] for at in places]
+
+    def __len__(self) -> int:
+        return self._size + len(self.loose)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Payloads: ...
+
+    def __getitem__(self, place: int | slice) -> bytes | Payloads:
+        if isinstance(place, slice):
+            return Payloads(self.part(range(*place.indices(len(self)))))
+        return self.part((range(len(self))[place],))[0]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.part(range(len(self))))
+
+    def _pack_loose(self) -> None:
+        if self.loose:
+            stops = np.cumsum(np.fromiter(map(len, self.loose), np.int64, len(self.loose)))
+            starts = np.concatenate(([0], stops[:-1]))
+            self._pieces.append(Packed(b"".join(self.loose), starts, stops))
+            self._size += len(self.loose)
+            self.loose.clear()
+
+
+def payloads_of(payloads: Sequence[bytes]) -> Payloads:
+    """Return payloads as such; those that are already as they are."""
+    return payloads if isinstance(payloads, Payloads) else Payloads(payloads)
+
+
+def _joined(pieces: Sequence[Packed]) -> Packed:
+    starts, stops, before = [], [], 0
+    for piece in pieces:
+        starts.append(piece.starts + before)
+        stops.append(piece.stops + before)
+        before += len(piece.data)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Packed(
+        b"".join(piece.data for piece in pieces),
+        np.concatenate([nothing, *starts]),
+        np.concatenate([nothing, *stops]),
+    )
