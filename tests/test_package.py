@@ -107,3 +107,16 @@ def test_the_least_python_is_said_once_and_meant(wheel):
     assert "Requires-Python: >=3.11" in lines
     versions = {line.rpartition(" ")[2] for line in lines if "Python :: 3." in line}
     assert {"3.11", "3.13"} <= versions
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by Linux")
+def test_no_library_makes_threads_that_nobody_asked_for():
+    code = (
+        "import os; from monitor.cli import main; main(['version']); import numpy as np;"
+        "np.ones((4000, 8)) @ np.ones(8); print(len(os.listdir('/proc/self/task')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.split()[-1] == "1"
