@@ -87,7 +87,7 @@ class Mqtt(Section):
         le=4_294_967_295,
     )
     receive_maximum: int = setting(
-        5000,
+        20_000,
         "How many messages may be under way before they are durable (MQTT 5).",
         ge=1,
         le=65_535,

@@ -6,6 +6,7 @@ only where somebody asks for one.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Final, overload
 
@@ -62,7 +63,7 @@ class Arrivals(Sequence[Message]):
     def __init__(self, generation: int, names: Sequence[str]) -> None:
         self.generation: Final = generation
         self.names: Final = names
-        self.numbers: list[int] = []
+        self.numbers = array("q")
         self.payloads = Payloads()
         self.flags = bytearray()
         self.mids = bytearray()
@@ -72,7 +73,7 @@ class Arrivals(Sequence[Message]):
     def topics(self) -> Topics:
         """Their topics."""
         if self._topics is None or len(self._topics) != len(self):
-            self._topics = Topics(self.names, np.array(self.numbers, dtype=np.int64))
+            self._topics = Topics(self.names, np.array(self.numbers))
         return self._topics
 
     def __len__(self) -> int:
@@ -120,7 +121,7 @@ def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:
     own = [message for message in messages if message.generation == generation]
     topics = topics_of([message.topic for message in own])
     found = Arrivals(generation, topics.names)
-    found.numbers = topics.which.tolist()
+    found.numbers.frombytes(topics.which.tobytes())
     found.payloads = Payloads([message.payload for message in own])
     found.flags = bytearray(message.flags for message in own)
     found.mids = bytearray(b"".join(message.mid or NO_MID for message in own))

@@ -49,7 +49,7 @@ class MqttSettings:
     password: str | None = None
     keepalive_seconds: int = 15
     session_expiry_seconds: int = 604_800
-    receive_maximum: int = 5000
+    receive_maximum: int = 20_000
     max_packet_bytes: int = 65_536
     connect_timeout_seconds: float = 3.0
     coalesce_seconds: float = 0.25

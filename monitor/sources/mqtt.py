@@ -40,11 +40,11 @@ __all__ = [
     "tls_context",
 ]
 
-MESSAGES_MAX: Final = 4096
+MESSAGES_MAX: Final = 16_384
 BUSY_MESSAGES: Final = 1024
 SLICE_SECONDS: Final = 0.002
-BUSY_SECONDS: Final = 0.05
-ENOUGH_BYTES: Final = 524_288
+BUSY_SECONDS: Final = 0.2
+ENOUGH_BYTES: Final = 2_097_152
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 PORTION_311: Final = 20
 

@@ -23,6 +23,7 @@ from paho.mqtt import MQTTException
 from paho.mqtt.enums import MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.sources.arrivals import NO_MID, Arrivals, Message, arrivals
+from monitor.sources.numbering import Numbering
 from monitor.sources.publishes import ENOUGH_BYTES, taken_apart
 from monitor.sources.tls import TlsSocket
 
@@ -37,6 +38,7 @@ PRIVATE: Final = (
 )
 READ_BYTES: Final = 262_144
 GATHERED_BYTES: Final = 262_144
+BYTES_MAX: Final = 4_194_304
 _TOPICS_MAX: Final = 65_536
 
 # Bytes of the packet identifier, by the first byte; None for what is no PUBLISH. What has QoS 3 is
@@ -65,9 +67,8 @@ class BatchClient(paho.Client):
         self.was_ended = False
         """Whether the broker ended the connection in good order, and no fault of the network."""
         self._rest = b""
-        self._names: list[str] = []
-        self._numbers: dict[bytes, int] = {}  # of names, by a topic with its length before it
-        self.arrived = Arrivals(self.generation, self._names)
+        self._numbering = Numbering()
+        self.arrived = Arrivals(self.generation, self._numbering.names)
         self._has_properties: Final = self._protocol == MQTTProtocolVersion.MQTTv5
 
     def begin_generation(self) -> None:
@@ -85,14 +86,19 @@ class BatchClient(paho.Client):
 
     def _begin(self) -> None:
         """Let what arrives from now on be for the next to take; topics are forgotten between."""
-        if len(self._names) >= _TOPICS_MAX:
-            self._names, self._numbers = [], {}
-        self.arrived = Arrivals(self.generation, self._names)
+        if len(self._numbering.names) >= _TOPICS_MAX:
+            self._numbering = Numbering()
+        self.arrived = Arrivals(self.generation, self._numbering.names)
 
     def read(self, messages_max: int) -> MQTTErrorCode:
-        """Read until the socket is empty or ``messages_max`` wait; returns paho's code."""
-        while len(self.arrived) < messages_max:
+        """Read until the socket is empty, or ``messages_max`` or ``BYTES_MAX`` wait.
+
+        Returns paho's code.
+        """
+        size = 0
+        while len(self.arrived) < messages_max and size < BYTES_MAX:
             data, after = self._gather()
+            size += len(data)
             try:
                 code = self._split(data)
             except (MalformedError, IndexError, UnicodeDecodeError, MQTTException):
@@ -164,7 +170,7 @@ class BatchClient(paho.Client):
 
         PUBLISH is taken apart here (MQTT 5.0 section 3.3), with no call a message but appending.
         """
-        arrived, number_of, has_properties = self.arrived, self._numbers.get, self._has_properties
+        arrived, number_of, has_properties = self.arrived, self._numbering.get, self._has_properties
         add_number, add_payload = arrived.numbers.append, arrived.payloads.loose.append
         add_flags, mids = arrived.flags.append, arrived.mids
         start, end = self._take_alike(data), len(data)
@@ -204,11 +210,11 @@ class BatchClient(paho.Client):
         width = _MID_BYTES[data[0]] if len(data) >= ENOUGH_BYTES else None
         if width is None:
             return 0
-        found = taken_apart(data, self._numbers, width, has_properties=self._has_properties)
+        found = taken_apart(data, self._numbering, width, has_properties=self._has_properties)
         if found is None:
             return 0
         arrived = self.arrived
-        arrived.numbers += found.numbers
+        arrived.numbers.frombytes(found.numbers.tobytes())
         arrived.payloads.add(found.payloads)
         arrived.flags += data[:1] * len(found.numbers)
         arrived.mids += found.mids
@@ -218,10 +224,7 @@ class BatchClient(paho.Client):
         """Return the number of a topic that is new; ``name`` has its length before it."""
         if len(name) <= 2:
             raise MalformedError
-        topic, number = name[2:].decode(), len(self._names)
-        self._names.append(topic)
-        self._numbers[name] = number
-        return number
+        return self._numbering.learn(name)
 
     def _other(self, first: int, packet: bytes) -> MQTTErrorCode:
         """Answer a PUBREL; let paho have any other packet that is no PUBLISH."""

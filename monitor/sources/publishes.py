@@ -6,12 +6,12 @@ the rest; what it takes is what a loop over the packets would take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.payloads import Packed
+from monitor.sources.numbering import Int, Numbering
 
 ENOUGH_BYTES: Final = 8192  # below, a loop costs less
 _HEADER_BYTES: Final = 4  # of the shortest packet whose length is looked for in two bytes
@@ -23,7 +23,7 @@ class Publishes(NamedTuple):
     ``stop`` is the place after the last packet.
     """
 
-    numbers: list[int]
+    numbers: Int
     payloads: Packed
     mids: bytes
     stop: int
@@ -31,15 +31,15 @@ class Publishes(NamedTuple):
 
 def taken_apart(
     data: bytes,
-    numbers: Mapping[bytes, int],
+    numbering: Numbering,
     mid_bytes: int,
     *,
     has_properties: bool,
 ) -> Publishes | None:
     """Return the PUBLISH packets like the first that ``data`` begins with, None if any is odd.
 
-    ``numbers`` are those of topics, by a topic with its length before it; ``mid_bytes`` those of a
-    packet identifier (MQTT 5.0 section 3.3.2.2). What has properties is odd, what says a topic that
+    ``numbering`` is that of topics; ``mid_bytes`` has a packet identifier (MQTT 5.0 section
+    3.3.2.2). What has properties is odd, what says a topic that
     is not known, and what holds less than it says.
     """
     starts = _starts(data)
@@ -55,12 +55,11 @@ def taken_apart(
     payload = name + mid_bytes + has_properties
     if (payload > stop).any() or (has_properties and octets[payload - 1].any()):
         return None
-    try:
-        known = [numbers[data[a:b]] for a, b in zip(body.tolist(), name.tolist(), strict=True)]
-    except KeyError:
+    numbers = numbering.find(data, body, name)
+    if numbers is None:
         return None
     mids = np.stack((octets[name], octets[name + 1]), axis=1).tobytes() if mid_bytes else b""
-    return Publishes(known, Packed(data, payload, stop), mids or bytes(2 * count), starts[count])
+    return Publishes(numbers, Packed(data, payload, stop), mids or bytes(2 * count), starts[count])
 
 
 def _starts(data: bytes) -> list[int]:
