@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.lanes import Fronts, Lane
+from monitor.core.lanes import Fronts, Lane, Near
 from monitor.core.lookup import UNKNOWN, Lookup
 from monitor.core.model import Bool, Float, Int, by_number
 from monitor.core.observed import Name, PlainReadings
 
-HELD_MAX: Final = 32_768
+HELD_MAX: Final = 65_536
 LANES_MAX: Final = 8192  # to go to each takes some microseconds, in which nothing else is done
 FEW: Final = 128  # so few readings cost less one by one
 
@@ -32,6 +32,9 @@ class _Block(NamedTuple):
     received: Float
 
 
+_NOTHING: Final = _Block(np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
+
+
 class Fresh:
     """State: the readings, and which names' readings may come here."""
 
@@ -40,6 +43,7 @@ class Fresh:
         self._lanes: Final[dict[int, Lane]] = {}
         self._numbers: Final[dict[Name, int]] = {}
         self._blocks: list[_Block] = []
+        self._latest = _NOTHING  # the last one, in the order of its lanes
         self._held = 0
         self._waiting = 0  # lanes that these are of
         self._lookup: Final[Lookup[Name]] = Lookup(lambda name: self._numbers.get(name, UNKNOWN))
@@ -75,18 +79,39 @@ class Fresh:
             rows[order] = self._fronts.series[lanes]
         return rows
 
+    def nearest(self, lanes: Int, times: Float) -> list[Near | None]:
+        """Return the readings nearest to some times, each in a lane; the earlier ones on a tie.
+
+        None where it may not be among those that came last.
+        """
+        block = self._latest
+        if not block.lanes.size:
+            return [None] * lanes.size
+        first, stop = (np.searchsorted(block.lanes, lanes, side) for side in ("left", "right"))
+        after, last = _bisected(block.times, times, first, stop), block.lanes.size - 1
+        at, before = np.minimum(after, last), np.maximum(after - 1, 0)
+        later = np.where(after < stop, block.times[at], np.inf)
+        at = np.where((after > first) & (times - block.times[before] <= later - times), before, at)
+        is_known = (after > first) | (later == times)
+        columns = (column[at].tolist() for column in (block.times, block.values, block.us))
+        found = zip(*columns, strict=True)
+        return [
+            near if known else None for near, known in zip(found, is_known.tolist(), strict=True)
+        ]
+
     def bring(self, wanted: Int | None = None) -> None:
         """Bring the readings of the lanes ``wanted``, None for all, to where they can be seen."""
         if not self._held or (wanted is not None and not self._fronts.fresh[wanted].any()):
             return
         whole = _Block(*map(np.concatenate, zip(*self._blocks, strict=True)))
         if wanted is None:
-            self._blocks = []
+            self._blocks, self._latest = [], _NOTHING
         else:
             is_wanted = np.zeros(self._fronts.size, dtype=np.bool_)
             is_wanted[wanted] = True
             is_in = is_wanted[whole.lanes]
             self._blocks, whole = [_part(whole, ~is_in)], _part(whole, is_in)
+            self._latest = _part(self._latest, ~is_wanted[self._latest.lanes])
         self._held -= whole.lanes.size
         self._hand_over(whole)
 
@@ -126,7 +151,8 @@ class Fresh:
         self._waiting += int(np.count_nonzero(self._fronts.fresh[own] == 0))
         self._fronts.newest[own] = times[stop - 1]
         self._fronts.fresh[own] += stop - first
-        self._blocks.append(_Block(lanes, times, values, us, np.full(lanes.size, received)))
+        self._latest = _Block(lanes, times, values, us, np.full(lanes.size, received))
+        self._blocks.append(self._latest)
         self._held += lanes.size
         if self._held > HELD_MAX or self._waiting > LANES_MAX:
             self.bring()
@@ -148,6 +174,15 @@ class Fresh:
 def _part(block: _Block, which: Bool) -> _Block:
     lanes, times, values, us, received = block
     return _Block(lanes[which], times[which], values[which], us[which], received[which])
+
+
+def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
+    """Return where each wanted time belongs between two places: before what equals it."""
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        is_later = is_open & (times[np.minimum(middle, times.size - 1)] < wanted)
+        low, high = np.where(is_later, middle + 1, low), np.where(is_later, high, middle)
+    return low
 
 
 def _firsts(lanes: Int) -> Bool:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core.model import Float, Int, Reading, Reference
+from monitor.core.model import NAN, Float, Int, Reading, Reference
 from monitor.core.observed import is_plain
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -25,6 +25,7 @@ _BLANK: Final = blake2b(digest_size=8)
 _WORD: Final = (1 << 64) - 1
 
 Identity = tuple[str, ...]
+Near = tuple[float, float, float]  # a plain reading: its time, value and u
 LaneName = tuple[str, str, str]  # sensor, quantity, key
 Row = tuple[
     int, int, float, float, float, float, float, float, float, float, float, int, float, bool
@@ -98,7 +99,8 @@ class Bucket:
     """References that agree in quantity and match key, in event order, and the lanes they serve.
 
     Buckets that differ in their key alone share a ``scope``; ``digest`` names the bucket.
-    ``named`` once a reference said what measured it.
+    ``named`` once a reference said what measured it. ``taken`` is the time of the reading that the
+    last reference pairs with in the only lane, where that is known without a look: else NaN.
     """
 
     __slots__ = (
@@ -110,6 +112,7 @@ class Bucket:
         "references",
         "scope",
         "span_seconds",
+        "taken",
         "times",
     )
 
@@ -122,6 +125,7 @@ class Bucket:
         self.digests: list[int] = []
         self.lanes: list[Lane] = []
         self.named = False
+        self.taken = NAN
         self.span_seconds = 0.0  # how far a reference's interval reaches from its time, at most
 
     def insert(self, reference: Reference, identity: Identity) -> int:
@@ -156,6 +160,7 @@ class Bucket:
 
     def _note(self, reference: Reference) -> None:
         """Note what a reference that came means for those it concerns."""
+        self.taken = NAN
         if reference.reference_id:
             self.named = True
         for lane in self.lanes:
@@ -173,6 +178,7 @@ class Bucket:
 
     def remove_first(self, count: int) -> set[Identity]:
         """Take the first so many references out, and return who they were."""
+        self.taken = NAN
         scope, times = self.scope.times, self.times[:count]
         if scope[:count] == times:
             del scope[:count]
@@ -186,6 +192,7 @@ class Bucket:
 
     def remove(self, place: int) -> None:
         """Take the reference at ``place`` out."""
+        self.taken = NAN
         times = self.scope.times
         del times[bisect_left(times, self.times[place])]
         for column in (self.times, self.references, self.identities, self.digests):

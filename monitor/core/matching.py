@@ -89,6 +89,7 @@ class Matching:
             lane.links.append(link)
         if lane not in bucket.lanes:
             bucket.lanes.append(lane)
+            bucket.taken = NAN
             if bucket.times:
                 lane.meet(bucket.times[-1])
             bucket.scope.series.add(lane.series)
@@ -99,6 +100,7 @@ class Matching:
         for link in lane.links:
             if lane in link.bucket.lanes:
                 link.bucket.lanes.remove(lane)
+                link.bucket.taken = NAN
         del self.lanes[name]
         if lane.is_plain:
             self.fresh.close(lane)

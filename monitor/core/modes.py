@@ -20,6 +20,7 @@ from monitor.core.lanes import (
     Bucket,
     Lane,
     Link,
+    Near,
     Row,
     combine,
     is_nearest,
@@ -85,7 +86,8 @@ class Mode(NamedTuple):
     """``pairs`` of one reference in one lane, and which references an arrival may touch.
 
     ``takes_from_last``: whether a reference later than all may touch the last one of them, and
-    ``newest`` what ``pairs`` would return for its place; None where there is no shorter way.
+    ``newest`` what ``pairs`` would return for its place, given the reading nearest to it if that is
+    known, or None for a longer way; None where there is no shorter one.
     ``is_local``: a reading touches none that lie before the reading before it.
     """
 
@@ -94,7 +96,7 @@ class Mode(NamedTuple):
     touched_by_reference: Callable[[Lane, Bucket, int], Iterable[int]]
     takes_from_last: Callable[[Lane, Bucket, float], bool]
     is_local: bool = False
-    newest: Callable[[Lane, Link, int, float, Rules], list[Row] | None] | None = None
+    newest: Callable[[Lane, Link, int, float, Rules, Near | None], list[Row] | None] | None = None
 
 
 def _row(place: Place, reading: Reading, time: float, seconds: float, identity: int) -> Row:
@@ -163,14 +165,16 @@ def _mutually_nearest(place: Place) -> list[Row]:
 
 
 def _mutually_nearest_of_newest(
-    lane: Lane, link: Link, at: int, time: float, rules: Rules
+    lane: Lane, link: Link, at: int, time: float, rules: Rules, near: Near | None
 ) -> list[Row] | None:
     """Do the same for a reference later than all others: most of what a pair costs is here."""
     times, bucket = lane.times, link.bucket
-    if not times or lane.whole:
-        return None
-    own = nearest(times, time)
-    taken = times[own]
+    if near is None:
+        if not times or lane.whole:
+            return None
+        own = nearest(times, time)
+        near = times[own], lane.values[own], lane.us[own]
+    taken, value, u = near
     if abs(taken - time) > rules.tolerance_seconds:
         return []
     if at and not taken - bucket.times[at - 1] > time - taken:
@@ -181,8 +185,8 @@ def _mutually_nearest_of_newest(
             lane.series,
             combine(lane.digest, name),
             taken,
-            lane.values[own],
-            lane.us[own],
+            value,
+            u,
             NAN,
             NAN,
             NAN,

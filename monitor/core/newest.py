@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from monitor.core.lanes import Bucket, reference_identity
+import numpy as np
+
+from monitor.core import fresh
+from monitor.core.lanes import Bucket, Lane, Near, reference_identity
 from monitor.core.matching import Matching
 from monitor.core.model import Observation, Reference
 from monitor.core.references import Held, References
@@ -36,25 +39,43 @@ class Newest:
             and not (each.identity or each.revision or each.void or each.start < each.end)
         ]
 
-    def take(self, candidates: Sequence[Candidate], received: float) -> list[int]:
+    def nearest(self, candidates: Sequence[Candidate]) -> list[Near | None]:
+        """Return the reading nearest to each, None where it is to be looked for in its lane."""
+        if len(candidates) <= fresh.FEW:
+            return [None] * len(candidates)
+        fronts = [self._front(bucket.lanes) for _, _, bucket in candidates]
+        times = np.array([reference.time for _, reference, _ in candidates])
+        return self._matching.fresh.nearest(np.array(fronts), times)
+
+    def _front(self, lanes: Sequence[Lane]) -> int:
+        """Return the number of the only lane if its mode asks for the nearest reading, else -1."""
+        if len(lanes) == 1 and self._matching.modes[lanes[0].series].newest is not None:
+            return lanes[0].front
+        return -1
+
+    def take(
+        self, candidates: Sequence[Candidate], near: Sequence[Near | None], received: float
+    ) -> list[int]:
         """Take those that are such; return their places.
 
-        All of the lanes of their buckets must be where it can be seen. It is one loop, since every
-        reference of a fleet goes through it.
+        Where the reading ``near`` one is not known, all of its lane must be where it can be seen.
+        It is one loop, since every reference of a fleet goes through it.
         """
         modes, begin = self._matching.modes, self._references.begin
         settle, touch = self._settling.begin, self._matching.touch
         taken = []
-        for at, reference, bucket in candidates:
-            times, lanes = bucket.times, bucket.lanes
-            if times and not reference.time > times[-1]:
+        for (at, reference, bucket), reading in zip(candidates, near, strict=True):
+            time, times, lanes = reference.time, bucket.times, bucket.lanes
+            if len(lanes) > 1 or (times and not time > times[-1]):
                 continue
-            lane = None
-            if lanes:
-                lane = lanes[0]
-                if len(lanes) > 1 or (
-                    times and modes[lane.series].takes_from_last(lane, bucket, reference.time)
-                ):
+            lane = lanes[0] if lanes else None
+            if lane is not None and times:
+                before, last = bucket.taken, times[-1]
+                if before == before:  # noqa: PLR0124 - it is known
+                    is_safe = abs(before - last) < abs(before - time)
+                else:
+                    is_safe = not modes[lane.series].takes_from_last(lane, bucket, time)
+                if not is_safe:
                     continue
             identity = reference_identity(reference)
             if not begin(identity, Held(reference, bucket, received)):
@@ -62,6 +83,6 @@ class Newest:
             touch(bucket)
             bucket.append(reference, identity)
             if lane is not None:
-                settle(lane, bucket)
+                settle(lane, bucket, reading)
             taken.append(at)
         return taken

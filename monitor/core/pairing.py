@@ -130,8 +130,10 @@ class Pairing:
         Returns the places of what is left to be taken one by one.
         """
         found = self._newest.candidates(observations)
-        self._look_into(lane for _, _, bucket in found for lane in bucket.lanes)
-        taken = set(self._newest.take(found, received))
+        near = self._newest.nearest(found)
+        unseen = (found[at][2] for at, reading in enumerate(near) if reading is None)
+        self._look_into(lane for bucket in unseen for lane in bucket.lanes)
+        taken = set(self._newest.take(found, near, received))
         return [at for at in range(len(observations)) if at not in taken]
 
     def _look_into(self, lanes: Iterable[Lane]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from monitor.core.lanes import CRPS, REMOVED, Bucket, Identity, Lane, Row, Slot
+from monitor.core.lanes import CRPS, REMOVED, Bucket, Identity, Lane, Near, Row, Slot
 from monitor.core.matching import Matching
 from monitor.core.model import NAN, Records, Reference, pair_records
 from monitor.core.modes import Place, neighbours
@@ -52,11 +52,23 @@ class Settling:
             self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
         self._note()
 
-    def begin(self, lane: Lane, bucket: Bucket) -> None:
-        """Pair the last reference of a bucket, which is new and touches no other, in one lane."""
-        rows = self._made(lane, bucket, len(bucket.times) - 1, is_newest=True)
+    def begin(self, lane: Lane, bucket: Bucket, near: Near | None) -> None:
+        """Pair the last reference of a bucket, which is new and touches no other, in its only lane.
+
+        ``near`` is the reading nearest to it; None if it is to be looked for.
+        """
+        at = len(bucket.times) - 1
+        time, mode = bucket.times[at], self._matching.modes[lane.series]
+        link = lane.link(bucket, time)
+        rows = None
+        if link is not None and mode.newest is not None:
+            rows = mode.newest(lane, link, at, time, self._matching.rules[lane.series], near)
+            if rows:
+                bucket.taken = rows[0][2] - lane.lag_seconds
+        if rows is None:
+            rows = self._made(lane, bucket, at)
         if rows:
-            lane.slots[bucket.identities[-1]] = Slot(rows)
+            lane.slots[bucket.identities[at]] = Slot(rows)
             self._changes += rows
 
     def all_of(self, lane: Lane, bucket: Bucket) -> None:
@@ -68,6 +80,7 @@ class Settling:
         """Give a reference that stays in its place its new value, in every pair it made."""
         at = held.bucket.find(held.reference, identity)
         held.bucket.references[at] = held.reference
+        held.bucket.taken = NAN
         for lane in held.bucket.lanes:
             slot = lane.slots.get(identity)
             if slot is not None:
@@ -103,6 +116,7 @@ class Settling:
 
     def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
         """Make the pairs of some references in one lane what they should be."""
+        bucket.taken = NAN
         for at in places:
             identity = bucket.identities[at]
             slot = lane.slots.get(identity)
@@ -112,18 +126,15 @@ class Settling:
             if rows or slot is not None:
                 self._replace(lane, identity, rows)
 
-    def _made(self, lane: Lane, bucket: Bucket, at: int, *, is_newest: bool = False) -> list[Row]:
+    def _made(self, lane: Lane, bucket: Bucket, at: int) -> list[Row]:
         """Return the pairs that the reference at a place makes with what a lane holds."""
         time, series = bucket.times[at], lane.series
         link = lane.link(bucket, time)
         if link is None:
             return []
-        mode, rules = self._matching.modes[series], self._matching.rules[series]
-        if is_newest and mode.newest is not None:
-            rows = mode.newest(lane, link, at, time, rules)
-            if rows is not None:
-                return rows
-        return mode.pairs(Place(lane, link, at, time, rules))
+        return self._matching.modes[series].pairs(
+            Place(lane, link, at, time, self._matching.rules[series])
+        )
 
     def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
         slot = lane.slots.get(identity)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 import pytest
@@ -64,7 +66,7 @@ def history(seed: int, batches: int = 30) -> list[tuple[list[Reading], list[Obse
         sent += readings
         for _ in range(chance.integers(0, 9)):
             sensor = SENSORS[chance.integers(len(SENSORS))]
-            time = clock[sensor] + float(chance.choice([-9.0, -0.4, 0.0, 0.3, 2.0]))
+            time = clock[sensor] + float(chance.choice([-9.0, -0.5, -0.4, -0.25, 0.0, 0.3, 2.0]))
             identity = str(chance.choice(["", "", "", "", "r1", "r2"]))
             revision = int(chance.integers(3)) if identity else 0
             others.append(
@@ -76,6 +78,32 @@ def history(seed: int, batches: int = 30) -> list[tuple[list[Reading], list[Obse
     return made
 
 
+def dense_history(seed: int, batches: int = 40) -> list[tuple[list[Reading], list[Observation]]]:
+    """Return batches in which references come with the readings that are nearest to them."""
+    chance = np.random.default_rng(seed)
+    made = []
+    for batch in range(batches):
+        begin = 10.0 * batch
+        readings = [
+            Reading(sensor, "x", begin + float(second), float(chance.integers(9)), u=1.0)
+            for sensor in SENSORS
+            for second in sorted(chance.choice(10, 4, replace=False))
+        ]
+        if chance.random() < 0.3:  # late
+            at = chance.integers(len(readings))
+            readings.append(msgspec.structs.replace(readings[at], time=begin - 5.5, value=3.0))
+        others: list[Observation] = []
+        for sensor in SENSORS:
+            for time in sorted(begin + chance.choice(20, chance.integers(4), replace=False) / 2.0):
+                identity = str(chance.choice(["", "", "", "", "r1"]))
+                others.append(Reference(sensor, "x", float(time), 5.0, identity=identity))
+        if others and chance.random() < 0.3:
+            of = others[chance.integers(len(others))]
+            others.append(msgspec.structs.replace(of, revision=1, void=chance.random() < 0.5))
+        made.append((readings, others))
+    return made
+
+
 def held(network: Network) -> dict[object, list[Reading]]:
     return {
         name: [lane.reading(at) for at in range(len(lane.times))]
@@ -83,12 +111,18 @@ def held(network: Network) -> dict[object, list[Reading]]:
     }
 
 
-def followed(network: Network, seed: int, *, by_column: bool) -> dict[str, object]:
+def followed(
+    network: Network,
+    seed: int,
+    *,
+    by_column: bool,
+    made: Callable[[int], list[tuple[list[Reading], list[Observation]]]] = history,
+) -> dict[str, object]:
     """Return what a history leaves in a network; in one of the ways nothing is taken quickly."""
     changes, counts, kept = [], [], 0
     if not by_column:
         network.pairing._newest.candidates = lambda _observations: []
-    for at, (readings, others) in enumerate(history(seed)):
+    for at, (readings, others) in enumerate(made(seed)):
         batch = Observed(plain(readings), others) if by_column else [*readings, *others]
         outcome = network.observe(batch, float(at))
         network.apply(outcome.pairs)
@@ -117,6 +151,21 @@ def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
         one = followed(network(mode), seed, by_column=True)
         other = followed(network(mode), seed, by_column=False)
         assert one == other
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch):
+    monkeypatch.setattr(fresh, "FEW", 0)
+    known = []
+    nearest = fresh.Fresh.nearest
+    monkeypatch.setattr(
+        fresh.Fresh, "nearest", lambda *some: known.extend(found := nearest(*some)) or found
+    )
+    for seed in range(20):
+        one = followed(network(mode), seed, by_column=True, made=dense_history)
+        other = followed(network(mode), seed, by_column=False, made=dense_history)
+        assert one == other
+    assert mode != "nearest" or sum(each is not None for each in known) > 100
 
 
 def test_so_they_do_where_readings_lag_and_where_little_is_held(monkeypatch):
