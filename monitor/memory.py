@@ -13,9 +13,8 @@ from typing import Final
 # New containers before a round of the youngest: batches make many, and hardly any cycle.
 _YOUNGEST: Final = 50_000
 _ROUNDS: Final = 20
-# Options of glibc's malloc, and how much is kept: by default 128 kB go back, to be zeroed again.
+# Options of glibc's malloc: by default 128 kB go back, to be zeroed again.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES: Final = {_TRIM_THRESHOLD: 256 << 20, _MMAP_THRESHOLD: 64 << 20}
 
 
 def settle() -> None:
@@ -31,12 +30,13 @@ def keep() -> None:
     gc.freeze()
 
 
-def keep_freed() -> None:
-    """Keep memory that was freed for what comes next, where the C library can be told so.
+def keep_freed(kept_bytes: int, block_bytes: int) -> None:
+    """Keep so much freed memory for what comes next, where the C library can be told so.
 
-    For what makes values of megabytes again and again: most of the time for them is pages.
+    For what makes blocks of memory again and again: much of the time for them is pages. Blocks
+    larger than ``block_bytes`` go back at once.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
-        for option, size in _KEPT_BYTES.items():
-            set_option(option, size)
+        set_option(_TRIM_THRESHOLD, kept_bytes)
+        set_option(_MMAP_THRESHOLD, block_bytes)

@@ -12,7 +12,7 @@ from monitor.config.sections import Http
 from monitor.journal.repairing import recover
 from monitor.lives import Lives, plan
 from monitor.logs import configure
-from monitor.memory import keep
+from monitor.memory import keep, keep_freed
 from monitor.notify import Supervisor
 from monitor.web.access import access_of
 from monitor.web.service import Service
@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
+    keep_freed(32 << 20, 4 << 20)  # what a large read and its columns take
     first = plan(options.config)
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:

@@ -7,5 +7,5 @@ from monitor.memory import keep_freed, settle
 
 if __name__ == "__main__":
     settle()
-    keep_freed()
+    keep_freed(256 << 20, 64 << 20)
     daemon.manager()

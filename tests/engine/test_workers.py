@@ -12,7 +12,7 @@ VALUES = """
 import resource, sys
 from monitor.memory import keep_freed
 if sys.argv[1] == "kept":
-    keep_freed()
+    keep_freed(256 << 20, 64 << 20)
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def made(more):
