@@ -41,9 +41,7 @@ __all__ = [
 ]
 
 MESSAGES_MAX: Final = 16_384
-BUSY_MESSAGES: Final = 1024
 SLICE_SECONDS: Final = 0.002
-BUSY_SECONDS: Final = 0.2
 ENOUGH_BYTES: Final = 2_097_152
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 PORTION_311: Final = 20
@@ -73,7 +71,6 @@ class MqttSource(Session):
         self._was_enough = True
         twice = any(each.qos == 2 for each in settings.subscriptions)
         self._coalesce_seconds: Final = SLICE_SECONDS if twice else settings.coalesce_seconds
-        self._busy = False
         self._flows = False
         self._read_at = -float("inf")
 
@@ -133,9 +130,7 @@ class MqttSource(Session):
         portions = self._portions
         if portions.again_bytes and self._wait_for(portions.again_bytes, SLICE_SECONDS):
             portions.came_again()
-        # No longer for a flood: the broker may be waiting for acknowledgements.
-        more = BUSY_SECONDS if self._busy else self._coalesce_seconds
-        self._was_enough = self._wait_for(portions.enough_bytes, more)
+        self._was_enough = self._wait_for(portions.enough_bytes, self._coalesce_seconds)
         if (pause := self._read_at + SLICE_SECONDS - self._monotonic()) > 0.0:
             time.sleep(pause)
         self._read_at = self._monotonic()
@@ -162,7 +157,6 @@ class MqttSource(Session):
         self._portions.took(
             len(messages), size / count + MESSAGE_BYTES, was_enough=self._was_enough
         )
-        self._busy = len(messages) >= BUSY_MESSAGES
         if names is not self._names:
             self._names, self._came_by = names, {}
         numbers, known, now = set(messages.numbers), self._came_by, self._wall()
