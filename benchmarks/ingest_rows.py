@@ -124,7 +124,7 @@ def against(found: Rates, goals: dict[str, Goal]) -> list[Line]:
 
 
 _WHOLE = "one reading a message: decoded, paired, scored, durable, acknowledged"
-_OBJECTS = "splitting and decoding each message, pairing each reference, in Python"
+_OBJECTS = "caches that are cold after each wait; references one by one; publications"
 
 
 def qos_1() -> list[Line]:

@@ -148,8 +148,8 @@ def test_a_plain_reading_costs_no_call_of_its_own_in_python_and_one_in_c(parts):
     python, c = calls(lambda: take(parts, client, data))
 
     assert parts.intake.counts.committed == 2 * MESSAGES
-    assert python / MESSAGES < 0.3
-    assert c / MESSAGES < 1.5
+    assert python / MESSAGES < 0.28
+    assert c / MESSAGES < 1.35
 
 
 @pytest.mark.parametrize("order", ["backwards", "twice"])
@@ -227,6 +227,20 @@ def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(part
 
     assert parts.intake.counts.committed == 4 * MESSAGES
     assert python / MESSAGES < 25
+
+
+def test_a_reference_that_comes_with_its_reading_costs_fewer_calls(parts):
+    client = Fed()
+    for second in (1000, 2000):
+        for kind in ("reading", "reference"):
+            take(parts, client, packets(second, kind=kind))
+    data = packets(3000) + packets(3000, kind="reference")
+
+    python, c = calls(lambda: take(parts, client, data))
+
+    assert parts.intake.counts.committed == 6 * MESSAGES
+    assert python / MESSAGES < 18
+    assert c / MESSAGES < 31
 
 
 def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(parts):
