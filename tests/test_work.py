@@ -25,6 +25,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersi
 from monitor.assembly import Parts, assemble
 from monitor.config import Settings
 from monitor.core.observed import Observed, PlainReadings
+from monitor.sources.arrivals import Arrivals, owed
 from monitor.sources.paho_batch import BatchClient
 
 ROOT = Path(__file__).parents[1]
@@ -227,6 +228,20 @@ def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(part
 
     assert parts.intake.counts.committed == 4 * MESSAGES
     assert python / MESSAGES < 25
+
+
+@pytest.mark.parametrize(("flags", "count"), [(b"\x30", 0), (b"\x32", MESSAGES)])
+def test_what_is_to_be_acknowledged_is_known_without_a_look_at_each(flags, count):
+    found = Arrivals(0, ["t"])
+    found.numbers.extend([0] * MESSAGES)
+    found.payloads.loose.extend([b""] * MESSAGES)
+    found.flags, found.mids = bytearray(flags * MESSAGES), bytearray(2 * MESSAGES)
+    told = []
+
+    python, c = calls(lambda: told.extend((owed(found), *found.acknowledgements())))
+
+    assert told == [count, count, b"\x40\x02\0\0" * count]
+    assert python + c < 30
 
 
 def test_a_reference_that_comes_with_its_reading_costs_fewer_calls(parts):

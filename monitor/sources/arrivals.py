@@ -19,7 +19,8 @@ _PUBACK: Final = b"\x40\x02\0\0"
 _PUBREC: Final = b"\x50\x02"
 _QOS: Final = 6  # the bits of the first byte of a PUBLISH that say its quality of service
 _QOS_2: Final = 4
-_QOS_1: Final = b"\x32\x33\x3a\x3b"  # retained or not, again or not
+_QOS_0: Final = b"\x30\x31\x38\x39"  # retained or not, again or not
+_QOS_1: Final = b"\x32\x33\x3a\x3b"
 NO_MID: Final = b"\0\0"
 
 
@@ -99,8 +100,14 @@ class Arrivals(Sequence[Message]):
         part.mids[::2], part.mids[1::2] = self.mids[::2][place], self.mids[1::2][place]
         return part
 
+    def owed(self) -> int:
+        """Return how many of them are to be acknowledged."""
+        return len(self.flags.translate(None, _QOS_0))
+
     def acknowledgements(self) -> tuple[int, bytes]:
         """Return how many messages are to be acknowledged, and the packets that do it."""
+        if not self.owed():
+            return 0, b""
         packets = bytearray(_PUBACK * len(self))
         packets[2::4], packets[3::4] = self.mids[::2], self.mids[1::2]
         if not self.flags.translate(None, _QOS_1):
@@ -112,6 +119,13 @@ class Arrivals(Sequence[Message]):
             if flags & _QOS
         ]
         return len(asked), b"".join(asked)
+
+
+def owed(messages: Sequence[Message]) -> int:
+    """Return how many messages, of whatever connection, are to be acknowledged."""
+    if isinstance(messages, Arrivals):
+        return messages.owed()
+    return sum(1 for each in messages if each.qos)
 
 
 def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:

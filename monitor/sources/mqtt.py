@@ -18,7 +18,7 @@ from typing import Final
 import paho.mqtt.client as paho
 from paho.mqtt.enums import MQTTErrorCode
 
-from monitor.sources.arrivals import Arrivals, Message
+from monitor.sources.arrivals import Arrivals, Message, owed
 from monitor.sources.connection import (
     MqttSettings,
     SourceRefusedError,
@@ -99,8 +99,7 @@ class MqttSource(Session):
     def acknowledge(self, messages: Sequence[Message]) -> int:
         """Tell the broker that ``messages`` are durable; those of a former connection are not."""
         sent = self._client.acknowledge(messages)
-        if sent < len(messages):
-            self.stale_acknowledgements += sum(1 for each in messages if each.qos) - sent
+        self.stale_acknowledgements += owed(messages) - sent
         return sent
 
     # -- reading ----------------------------------------------------------------------------
