@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
 
 
 class Packed(NamedTuple):
@@ -81,6 +82,12 @@ class Payloads(Sequence[bytes]):
             self._pieces.append(Packed(b"".join(self.loose), starts, stops))
             self._size += len(self.loose)
             self.loose.clear()
+
+
+def octets_at(data: bytes, starts: Places, width: int) -> Octets:
+    """Return the ``width`` bytes from each place on, a row each; all must be there."""
+    windows = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
+    return windows[starts].view(np.uint8).reshape(starts.size, width)
 
 
 def payloads_of(payloads: Sequence[bytes]) -> Payloads:

@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode.instants import CLOCK, FRACTION, Octets, digits_of, of_one_day
-from monitor.payloads import Packed
+from monitor.payloads import Packed, octets_at
 
 ENOUGH: Final = 256  # so few alike cost less one by one
 LONGEST: Final = 256  # bytes
@@ -105,7 +105,7 @@ def read_alike(packed: Packed, longest: int = LONGEST) -> Iterator[Alike]:
 
 
 def _of_length(packed: Packed, places: Int, length: int) -> Iterator[Alike]:
-    rows = _rows(packed.data, packed.starts[places], length)
+    rows = octets_at(packed.data, packed.starts[places], length)
     while places.size >= ENOUGH:
         row = rows[places.size // 2]
         form = _form(row.tobytes())
@@ -119,12 +119,6 @@ def _of_length(packed: Packed, places: Int, length: int) -> Iterator[Alike]:
         times[np.isnan(values) | np.isnan(us)] = NAN
         yield Alike(places[is_alike], times, values, us, form.unit)
         places, rows = places[~is_alike], rows[~is_alike]
-
-
-def _rows(data: bytes, starts: Int, length: int) -> Octets:
-    """Return the bytes from each start on, a row each."""
-    windows = np.ndarray((len(data) - length + 1,), f"V{length}", data, strides=(1,))
-    return windows[starts].view(np.uint8).reshape(starts.size, length)
 
 
 def _form(text: bytes) -> _Form | None:

@@ -13,7 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Int = npt.NDArray[np.int64]
+from monitor.core.model import Int
+from monitor.payloads import octets_at
+
 Words = npt.NDArray[np.uint64]
 
 NOBODY: Final = -1
@@ -98,9 +100,8 @@ class _Table:
         last, lengths = len(data) - self.width, stops - starts
         if last < 0:
             return np.full(starts.size, NOBODY)
-        windows = np.ndarray((last + 1,), f"V{self.width}", data, strides=(1,))
         is_whole = (starts <= last) & (lengths <= self.width)
-        words = windows[np.minimum(starts, last)].view(np.uint64).reshape(-1, self._count)
+        words = octets_at(data, np.minimum(starts, last), self.width).view(np.uint64)
         words &= _WORD_MASKS[np.where(is_whole, lengths, 0), : self._count]
         found = self._cells[self._cells_of(words)]
         is_found = (self._words[found] == words).all(axis=1)

@@ -97,8 +97,9 @@ class BatchClient(paho.Client):
         """
         size = 0
         while len(self.arrived) < messages_max and size < BYTES_MAX:
+            kept = len(self._rest)
             data, after = self._gather()
-            size += len(data)
+            size += len(data) - kept
             try:
                 code = self._split(data)
             except (MalformedError, IndexError, UnicodeDecodeError, MQTTException):

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.model import Int
 from monitor.payloads import Packed
-from monitor.sources.numbering import Int, Numbering
+from monitor.sources.numbering import Numbering
 
 ENOUGH_BYTES: Final = 8192  # below, a loop costs less
 _HEADER_BYTES: Final = 4  # of the shortest packet whose length is looked for in two bytes
@@ -39,8 +40,8 @@ def taken_apart(
     """Return the PUBLISH packets like the first that ``data`` begins with, None if any is odd.
 
     ``numbering`` is that of topics; ``mid_bytes`` has a packet identifier (MQTT 5.0 section
-    3.3.2.2). What has properties is odd, what says a topic that
-    is not known, and what holds less than it says.
+    3.3.2.2). What has properties is odd, what says a topic that is not known, and what holds less
+    than it says.
     """
     starts = _starts(data)
     octets = np.frombuffer(data, np.uint8)
