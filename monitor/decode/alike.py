@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float, Int
-from monitor.decode.instants import CLOCK, FRACTION, Octets, digits_of, of_one_day
-from monitor.payloads import Packed, octets_at
+from monitor.decode.instants import CLOCK, FRACTION, digits_of, of_one_day
+from monitor.payloads import Octets, Packed, all_of, octets_at
 
 ENOUGH: Final = 256  # so few alike cost less one by one
 LONGEST: Final = 256  # bytes
@@ -87,8 +87,7 @@ class _Form(NamedTuple):
         is_same[:, digits] = rows[:, digits] - _ZERO < 10
         for column in self.leading:
             is_same[:, column] &= rows[:, column] != _ZERO
-        found: Bool = is_same.all(axis=1)
-        return found
+        return all_of(is_same)
 
 
 def read_alike(packed: Packed, longest: int = LONGEST) -> Iterator[Alike]:

@@ -13,11 +13,10 @@ from typing import Annotated, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from monitor.core.model import NAN, Float
+from monitor.payloads import Octets, all_of
 
-Octets = npt.NDArray[np.uint8]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 FRACTION: Final = len("2026-01-01T00:00:00.")
 _DIGITS_MAX: Final = 6  # of a fraction of a second: what a datetime can hold
@@ -25,7 +24,7 @@ _END: Final = "\n"
 _COMMON: Final = [*range(len("2026-01-01T")), 13, 16]  # places that are the same in all of them
 CLOCK: Final = [11, 12, 14, 15, 17, 18]
 _ZERO: Final = np.uint8(ord("0"))
-_HIGHEST: Final = np.array([2, 9, 5, 9, 5, 9])
+_HIGHEST: Final = np.array([2, 9, 5, 9, 5, 9], dtype=np.uint8)
 _MICROSECONDS: Final = 1e6 * np.array([36_000.0, 3600.0, 600.0, 60.0, 10.0, 1.0])
 _DAY: Final = 86_400e6
 _EXACT: Final = 2.0**53  # microseconds that a float tells apart
@@ -59,7 +58,7 @@ def of_one_day(rows: Octets) -> Float:
     fraction = rows[:, FRACTION : FRACTION + digits] - _ZERO
     since_midnight = clock @ _MICROSECONDS + fraction @ 10.0 ** np.arange(5, 5 - digits, -1)
     found: Float = (midnight + since_midnight) / 1e6
-    is_time = (clock <= _HIGHEST).all(axis=1) & (fraction <= 9).all(axis=1)
+    is_time = all_of(clock <= _HIGHEST) & all_of(fraction <= 9)
     found[~is_time | (since_midnight >= _DAY)] = NAN
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import Int
-from monitor.payloads import octets_at
+from monitor.payloads import all_of, octets_at
 
 Words = npt.NDArray[np.uint64]
 
@@ -104,9 +104,9 @@ class _Table:
         words = octets_at(data, np.minimum(starts, last), self.width).view(np.uint64)
         words &= _WORD_MASKS[np.where(is_whole, lengths, 0), : self._count]
         found = self._cells[self._cells_of(words)]
-        is_found = (self._words[found] == words).all(axis=1)
+        is_found = all_of(self._words[found] == words)
         return np.where(is_found & is_whole, found, NOBODY)
 
     def _cells_of(self, words: Words) -> Int:
-        mixed: Words = (words * _FACTORS[: self._count]).sum(axis=1, dtype=np.uint64)
+        mixed = words @ _FACTORS[: self._count]
         return (mixed >> self._shift).astype(np.int64)

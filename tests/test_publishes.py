@@ -1,0 +1,102 @@
+"""Packets taken apart by the column, beside a loop that goes from one to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.payloads import all_of
+from monitor.sources import publishes
+from monitor.sources.numbering import Numbering
+from monitor.sources.publishes import taken_apart
+
+TOPICS = (b"a/b", b"a/" + b"c" * 125, b"\x01" * 300)
+# Bytes that look like the beginning of a packet: first byte, length, zero before a topic.
+ODD = (b"\x32", b"\x30", b"\x32\x05\0", b"\x32\x85\x01\0\x03a/b", b"\0", b"\0\0", b"\x80", b"text")
+FIRSTS = (0x30, 0x32, 0x33)
+
+
+def packet(first: int, topic: bytes, mid: int, payload: bytes, *, newest: bool) -> bytes:
+    """A PUBLISH, written down from MQTT 5.0 section 3.3 once more."""
+    body = len(topic).to_bytes(2, "big") + topic
+    body += mid.to_bytes(2, "big") if first & 6 else b""
+    body += b"\0" * newest + payload
+    length, size = bytearray(), len(body)
+    while size > 127:
+        length.append(size % 128 + 128)
+        size //= 128
+    return bytes((first, *length, size)) + body
+
+
+@st.composite
+def streams(draw):
+    """(first byte, topic, identifier, payload) of packets most of which are alike."""
+    first = draw(st.sampled_from(FIRSTS))
+    begin = draw(st.one_of(st.integers(0x3200, 0x3280), st.integers(1, 60_000)))
+    payload = st.lists(st.sampled_from(ODD), max_size=40).map(b"".join)
+    others = draw(st.sampled_from([(first,), FIRSTS]))
+    each = st.tuples(st.sampled_from(others), st.sampled_from(TOPICS), payload)
+    made = draw(st.lists(each, min_size=1, max_size=150))
+    return [(kind, topic, begin + at, text) for at, (kind, topic, text) in enumerate(made)]
+
+
+@given(sent=streams(), newest=st.booleans(), cut=st.integers(0, 30))
+@settings(deadline=None, max_examples=400)
+def test_packets_are_found_where_a_loop_finds_them(sent, newest, cut):
+    stream = b"".join(packet(*each, newest=newest) for each in sent)
+    data = stream[: max(4, len(stream) - cut)]
+    numbering = Numbering()
+    for topic in TOPICS:
+        numbering.learn(len(topic).to_bytes(2, "big") + topic)
+    mid_bytes = 2 if data[0] & 6 else 0
+
+    found = taken_apart(data, numbering, mid_bytes, has_properties=newest)
+
+    at, whole = 0, []
+    for each in sent:
+        size = len(packet(*each, newest=newest))
+        if each[0] != data[0] or at + size > len(data):
+            break
+        whole.append(each)
+        at += size
+    if not whole:
+        assert found is None
+        return
+    assert found.stop == at
+    assert found.payloads.part(np.arange(len(whole))) == [text for *_, text in whole]
+    assert [TOPICS[number] for number in found.numbers] == [topic for _, topic, *_ in whole]
+    mids = [mid.to_bytes(2, "big") if mid_bytes else b"\0\0" for _, _, mid, _ in whole]
+    assert found.mids == b"".join(mids)
+
+
+@pytest.mark.parametrize("size", [10, 100, 117, 118, 119, 120, 200, 2000])
+@pytest.mark.parametrize("newest", [True, False])
+def test_next_to_all_are_found_by_the_column(size, newest):
+    sent = [packet(0x32, b"a/b", 1 + at, b"x" * size, newest=newest) for at in range(500)]
+
+    assert publishes._chain(np.frombuffer(b"".join(sent), np.uint8)).size >= 500
+
+
+def test_a_length_in_more_bytes_than_it_takes_is_read_as_it_is_written():
+    short = packet(0x32, b"a/b", 7, b"x" * 117, newest=True)  # so long, it might be a short one
+    longer = short[:1] + bytes((short[1] | 0x80, 0)) + short[2:]
+    numbering = Numbering()
+    numbering.learn(b"\0\3a/b")
+
+    found = taken_apart(longer + short + short, numbering, 2, has_properties=True)
+
+    assert found.stop == len(longer) + 2 * len(short)
+    assert found.payloads.part(np.arange(3)) == 3 * [b"x" * 117]
+
+
+@pytest.mark.parametrize("width", [0, 1, 4, 9])
+@pytest.mark.parametrize("wrong", [0, 1, 5, 300])
+def test_rows_that_are_true_throughout_are_those_that_all_finds(width, wrong):
+    chance = np.random.default_rng(wrong)
+    rows = np.ones((200, width), dtype=np.bool_)
+    rows.reshape(-1)[chance.integers(0, rows.size, wrong if width else 0)] = False
+
+    assert np.array_equal(all_of(rows), rows.all(axis=1))
+    assert np.array_equal(all_of(rows[::2]), rows[::2].all(axis=1))
