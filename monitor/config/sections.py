@@ -171,7 +171,10 @@ class Pairing(Section):
         72.0, "How long either side waits for the other to arrive.", gt=0, le=8784
     )
     max_pending: int = setting(
-        500_000, "How many readings and references may wait in all.", ge=1, le=100_000_000
+        500_000,
+        "How many readings and references may wait in all; beyond, the first quarter is let go of.",
+        ge=1,
+        le=100_000_000,
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

@@ -8,7 +8,7 @@ is a function of the pairs and of what is held, so that a journal need not keep 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from monitor.core.lanes import Bucket, Identity, Lane, Slot
@@ -37,18 +37,12 @@ def expire_lane(
         times = lane.times[: gone.stop].tolist()
     else:
         times = [lane.times[at] for at in gone]
-    ranges = _used_ranges(lane, rules, times[0], times[-1])
-    unpaired = _covered(times, ranges.values()).count(0)
-    touched = [
-        identity
-        for identity, (low, high) in ranges.items()
-        if identity not in leaving and bisect_left(times, low) < bisect_right(times, high)
-    ]
+    marks, touched = _used(lane, rules, times)
     lane.drop(gone)
-    for identity in touched:
-        slot = lane.slots[identity]
-        slot.frozen = slot.frozen or is_frozen(lane, identity, slot, rules, same)
-    return len(gone), unpaired
+    for identity, slot in touched:
+        if identity not in leaving:
+            slot.frozen = slot.frozen or is_frozen(lane, identity, slot, rules, same)
+    return len(gone), marks.count(0)
 
 
 def _arrived_before(lane: Lane, time: float) -> Sequence[int]:
@@ -56,16 +50,6 @@ def _arrived_before(lane: Lane, time: float) -> Sequence[int]:
     if lane.in_order:
         return range(bisect_left(lane.received, time))
     return [at for at, arrival in enumerate(lane.received) if arrival < time]
-
-
-def _covered(times: list[float], ranges: Iterable[tuple[float, float]]) -> bytearray:
-    """Return 1 for each of sorted ``times`` that lies in any of ``ranges``, else 0."""
-    marks = bytearray(len(times))
-    for low, high in ranges:
-        first = bisect_left(times, low)
-        count = bisect_right(times, high, lo=first) - first
-        marks[first : first + count] = b"\1" * count
-    return marks
 
 
 def is_frozen(
@@ -87,42 +71,41 @@ def _holds(lane: Lane, time: float, value: float) -> bool:
     return value in lane.values[first:last]
 
 
-def _used_ranges(
-    lane: Lane, rules: Rules, first: float, last: float
-) -> dict[Identity, tuple[float, float]]:
-    """Return from when to when each slot used readings, in the lane's times.
-
-    Slots that used none from ``first`` to ``last`` are left out.
-    """
+def _used(
+    lane: Lane, rules: Rules, times: Sequence[float]
+) -> tuple[bytearray, list[tuple[Identity, Slot]]]:
+    """Return 1 for each of sorted ``times`` (the lane's) that a pair used, else 0; and by whom."""
     reach, lag = 0.0, rules.lag_seconds
     if rules.mode in _MADE_OF_SEVERAL:
         reach, lag = rules.tolerance_seconds, 0.0
         for link in lane.links:
             reach = max(reach, link.bucket.span_seconds)
-    ranges = {}
-    for identity, slot in _slots_near(lane, rules, first - reach, last + reach):
+    marks, users = bytearray(len(times)), []
+    for identity, slot in _slots_near(lane, rules, times[0] - reach, times[-1] + reach):
         low = high = slot.rows[0][2]
         if len(slot.rows) > 1:
-            times = [row[2] for row in slot.rows]
-            low, high = min(times), max(times)
-        low, high = low - reach - lag, high + reach - lag
-        if low <= last and high >= first:
-            ranges[identity] = (low, high)
-    return ranges
+            taken = [row[2] for row in slot.rows]
+            low, high = min(taken), max(taken)
+        start = bisect_left(times, low - reach - lag)
+        stop = bisect_right(times, high + reach - lag, lo=start)
+        if start < stop:
+            marks[start:stop] = b"\1" * (stop - start)
+            users.append((identity, slot))
+    return marks, users
 
 
-def _slots_near(
-    lane: Lane, rules: Rules, first: float, last: float
-) -> Iterator[tuple[Identity, Slot]]:
-    """Yield the slots whose references lie near a range of times: those of its pairs, and more."""
+def _slots_near(lane: Lane, rules: Rules, first: float, last: float) -> list[tuple[Identity, Slot]]:
+    """Return the slots whose references lie near a range of times: those of its pairs, and more."""
     apart = max(rules.tolerance_seconds, lane.apart_seconds) + MARGIN_SECONDS
+    slots, found = lane.slots, []
     for link in lane.links:
         times, identities = link.bucket.times, link.bucket.identities
         start = bisect_left(times, first - apart)
         for identity in identities[start : bisect_right(times, last + apart, lo=start)]:
-            slot = lane.slots.get(identity)
+            slot = slots.get(identity)
             if slot is not None:
-                yield identity, slot
+                found.append((identity, slot))
+    return found
 
 
 def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
@@ -137,7 +120,9 @@ def forget(reference: Reference, bucket: Bucket, identity: Identity) -> None:
 def forget_all(bucket: Bucket, leaving: Mapping[Identity, Reference]) -> None:
     """Do as :func:`forget` with several references of a bucket; those that came first at once."""
     first = 0
-    while first < len(bucket.identities) and bucket.identities[first] in leaving:
+    for identity in bucket.identities:
+        if identity not in leaving:
+            break
         first += 1
     gone = bucket.remove_first(first)
     for lane in bucket.lanes:

@@ -266,10 +266,10 @@ class Network:
     # -- inside -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Let go of the tenth that came first, if more is held than may be."""
+        """Let go of the quarter that came first, if more is held than may be: it is rarely done."""
         pairing = self.pairing
         if pairing.readings + len(pairing.references) > self.plan.max_pending:
-            pairing.expire(math.nextafter(pairing.oldest(0.1), math.inf))
+            pairing.expire(math.nextafter(pairing.oldest(0.25), math.inf))
 
     def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
         """Return the rules of a series: one object for all that have the same."""
