@@ -164,8 +164,9 @@ class Derived:
         """Take all there is of ``series`` anew; return those that have pairs."""
         self._ground.settle(series)
         present = self._facts.look(series)
-        for row in np.setdiff1d(series, present, assume_unique=True).tolist():
-            self._judgements.leave(row)
+        if present.size < series.size:
+            for row in np.setdiff1d(series, present, assume_unique=True).tolist():
+                self._judgements.leave(row)
         self._judgements.mark(present, self._ground.detector)
         return present
 

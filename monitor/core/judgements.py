@@ -140,12 +140,16 @@ class Judgements:
 
     def mark(self, series: Int, detector: Detector) -> None:
         """Note that the windows of ``series`` changed: those that are calm need no judgement."""
-        calm, fresh = detector.states(series) == OK, detector.since_alarm(series)
-        for at, row in enumerate(series.tolist()):
-            if calm[at]:
+        is_calm = detector.states(series) == OK
+        for row in series[is_calm].tolist():
+            if row in self._known or row in self._new or row in self._waiting:
                 self._known.pop(row, None)
                 self.leave(row)
-            elif row not in self._known or 0 <= fresh[at] < PROVISIONAL_PAIRS:
+        others = series[~is_calm]
+        since = detector.since_alarm(others)
+        is_fresh = (since >= 0) & (since < PROVISIONAL_PAIRS)
+        for row, soon in zip(others.tolist(), is_fresh.tolist(), strict=True):
+            if row not in self._known or soon:
                 self._waiting.pop(row, None)
                 self._new[row] = None
             elif row not in self._new:

@@ -75,7 +75,7 @@ def same_reading(one: Reading, other: Reading) -> bool:
     return same_content(one, other)
 
 
-class Slot(msgspec.Struct, eq=False):
+class Slot(msgspec.Struct, eq=False, gc=False):
     """The pairs that one reference has made in one lane.
 
     ``frozen`` once a reading it used is gone: then only the reference's own revisions change it.
@@ -210,8 +210,9 @@ class Link(NamedTuple):
 
 def covered(links: Sequence[Link], first: float) -> int:
     """Count the references since ``first`` that links concern, those of any key, each once."""
-    if len(links) == 1:
-        return _covered(links, first)
+    if len(links) == 1 and links[0].end == math.inf:
+        times = links[0].bucket.scope.times
+        return len(times) - bisect_left(times, max(first, links[0].start))
     spans: dict[int, list[Link]] = {}
     for link in links:
         spans.setdefault(id(link.bucket.scope), []).append(link)

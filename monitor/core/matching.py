@@ -149,6 +149,8 @@ class Matching:
         lanes = self._lanes_of.get(series)
         if not lanes:
             return NAN
-        paired = sum(len(lane.slots) for lane in lanes)
-        due = covered(next(iter(lanes)).links, first - self.rules[series].lag_seconds)
+        paired = 0
+        for lane in lanes:
+            paired += len(lane.slots)
+        due = covered(lane.links, first - lane.lag_seconds)
         return paired / max(due, paired) if due or paired else NAN

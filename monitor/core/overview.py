@@ -21,7 +21,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.ranking import Profile
 from monitor.core.remedies import Estimate
 from monitor.core.rules import SeriesRules
-from monitor.core.sentences import BLURRED, Circumstances, sentence
+from monitor.core.sentences import BLURRED, NOTHING, Circumstances, sentence
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.core.steps import Steps, portions
 from monitor.core.suspects import Suspect
@@ -57,6 +57,14 @@ class _About(NamedTuple):
     rejected: Float
     beyond: Mapping[str, Bool]
     suspicion: Mapping[int, str]
+
+    def is_any(self) -> Bool:
+        """Return whether there is anything to say of each series."""
+        found = (self.uncompared != 0.0) | (self.rejected != 0.0)
+        for crossed in self.beyond.values():
+            found |= crossed
+        found[[*self.suspicion]] = True
+        return found
 
     def of(self, row: int) -> Circumstances:
         """Return it of one series."""
@@ -123,6 +131,7 @@ class Overview:
         self._states: Final = _Said()
         self._codes: Int = np.zeros(0, dtype=np.int64)
         self._faults: Int = np.zeros(0, dtype=np.int64)
+        self._judged: set[int] = set()  # those that fault and advice are told of
         self._about = _About(
             np.zeros(0), np.zeros(0), {each.name: _NOBODY for each in thresholds}, {}
         )
@@ -196,9 +205,14 @@ class Overview:
         for part in portions(changed.tolist(), _SERIES_AT_ONCE):
             for row in part:
                 judged = now.judgement(row)
-                fault, advice = ("", "") if judged is None else (judged.alert, judged.advice)
-                self._faults[row] = _FAULT_NUMBERS.get(fault, _NO_FAULT)
-                self._advice.say(row, advice)
+                if judged is not None:
+                    self._judged.add(row)
+                    self._faults[row] = _FAULT_NUMBERS.get(judged.alert, _NO_FAULT)
+                    self._advice.say(row, judged.advice)
+                elif row in self._judged:
+                    self._judged.remove(row)
+                    self._faults[row] = _NO_FAULT
+                    self._advice.say(row, "")
             yield
 
     def _alerts(self, now: Known, age: Int) -> dict[str, Bool]:
@@ -228,16 +242,17 @@ class Overview:
         for row in np.flatnonzero(others).tolist():
             self._states.say(row, WORDS[codes[row]])
         yield
-        blurred = now.shown.statistics.get(BLURRED)
+        is_any, blurred = about.is_any(), now.shown.statistics.get(BLURRED, np.zeros(codes.size))
         for part in portions(np.flatnonzero(stale | others).tolist(), _SENTENCES_AT_ONCE):
-            for row in part:
-                numbers = {} if blurred is None else {BLURRED: float(blurred[row])}
+            columns = (codes, now.shown.pairs, is_any, blurred)
+            numbers = zip(*(each[part].tolist() for each in columns), strict=True)
+            for row, (code, pairs, is_more, blur) in zip(part, numbers, strict=True):
                 words = sentence(
-                    WORDS[codes[row]],
+                    WORDS[code],
                     now.judgement(row),
-                    int(now.shown.pairs[row]),
-                    numbers,
-                    about.of(row),
+                    pairs,
+                    {BLURRED: blur},
+                    about.of(row) if is_more else NOTHING,
                 )
                 self._sentences.say(row, words)
             yield

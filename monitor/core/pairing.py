@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final, Literal
 
+import msgspec
 import numpy as np
 
 from monitor.core.holding import (
@@ -185,7 +186,8 @@ class Pairing:
         if known.knows(came):
             return "duplicate"
         if rank(stands) <= rank(known.reference):
-            self.references.keep(identity, known._replace(outdone=(*known.outdone, came)))
+            held = msgspec.structs.replace(known, outdone=(*known.outdone, came))
+            self.references.keep(identity, held)
             return "accepted"
         self.corrections += not recalled
         outdone = (*known.outdone, known.reference, *outdone)

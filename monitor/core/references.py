@@ -8,7 +8,7 @@ later too unless their revision is higher. What is no longer held is asked of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -17,7 +17,7 @@ from monitor.core.model import NAN, Records, Reference
 from monitor.core.past import Past, name_alone
 
 
-class Held(NamedTuple):
+class Held(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A reference that is known, its bucket, when it came, and its outdone revisions."""
 
     reference: Reference
