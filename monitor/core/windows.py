@@ -11,7 +11,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order, some_rows
+from monitor.core.model import (
+    PAIR,
+    Bool,
+    Float,
+    Int,
+    Records,
+    by_number,
+    in_event_order,
+    some_rows,
+)
 from monitor.core.rings import WINDOW, Precision, Rings, window_rows
 
 __all__ = [
@@ -229,7 +238,7 @@ class Windows:
     def _append(self, changes: Changes) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, pairs = changes
-        counts = np.diff(starts, append=pairs.size)
+        counts = np.append(starts[1:], pairs.size) - starts
         kept = np.minimum(counts, self.length)
         first = self._next[series] + counts - kept
         rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
@@ -279,8 +288,12 @@ class Windows:
 
 
 def _sorted(pairs: Records) -> Changes:
-    """Order changes by (series, time, id)."""
-    order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
+    """Order changes by (series, time, id): by their series alone where their times ascend."""
+    series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
+    order = by_number(series)
+    names, times = series[order], time[order]
+    if ((names[1:] == names[:-1]) & (times[1:] <= times[:-1])).any():
+        order = np.lexsort((pairs["id"], time, series))
     return grouped(some_rows(pairs, order))
 
 
