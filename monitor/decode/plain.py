@@ -6,7 +6,6 @@ what may be more is left to that. References are read here only where many messa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, TypeVar
@@ -24,8 +23,6 @@ from monitor.topics import Topics
 
 Body = TypeVar("Body")
 FEW: Final = 100  # so few messages cost less one by one
-_TIME: Final = b'"time"'
-_LETTER: Final = re.compile(rb"\\u00[67]")  # a small letter as an escape, which nobody writes
 
 
 class Stream(NamedTuple):
@@ -159,9 +156,6 @@ class PlainMessages:
         self, said: Columns, places: Int, topics: Topics, payloads: Sequence[bytes]
     ) -> None:
         """Write down what the messages at some places say, if it is a plain reading."""
-        once = [at for at, payload in enumerate(payloads) if _says_one_time(payload)]
-        if len(once) < len(payloads):
-            places, payloads = places[once], [payloads[at] for at in once]
         bodies: Sequence[native.BareReading] | None = self._bare(payloads)
         if bodies is None:
             read = self._bodies(payloads, native.written_reading)
@@ -200,11 +194,6 @@ def _part(packed: Packed, places: Int) -> Packed:
     if places.size == packed.starts.size:
         return packed
     return Packed(packed.data, packed.starts[places], packed.stops[places])
-
-
-def _says_one_time(payload: bytes) -> bool:
-    """Return whether a payload has one time: of two each must be one, not just the last."""
-    return payload.count(_TIME) == 1 and not (b"\\" in payload and _LETTER.search(payload))
 
 
 def _says_more(body: native.WrittenReading) -> bool:
