@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.payloads import all_of
 from monitor.sources import publishes
 from monitor.sources.numbering import Numbering
 from monitor.sources.publishes import taken_apart
@@ -89,14 +88,3 @@ def test_a_length_in_more_bytes_than_it_takes_is_read_as_it_is_written():
 
     assert found.stop == len(longer) + 2 * len(short)
     assert found.payloads.part(np.arange(3)) == 3 * [b"x" * 117]
-
-
-@pytest.mark.parametrize("width", [0, 1, 4, 9])
-@pytest.mark.parametrize("wrong", [0, 1, 5, 300])
-def test_rows_that_are_true_throughout_are_those_that_all_finds(width, wrong):
-    chance = np.random.default_rng(wrong)
-    rows = np.ones((200, width), dtype=np.bool_)
-    rows.reshape(-1)[chance.integers(0, rows.size, wrong if width else 0)] = False
-
-    assert np.array_equal(all_of(rows), rows.all(axis=1))
-    assert np.array_equal(all_of(rows[::2]), rows[::2].all(axis=1))

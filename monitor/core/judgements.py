@@ -142,9 +142,8 @@ class Judgements:
         """Note that the windows of ``series`` changed: those that are calm need no judgement."""
         is_calm = detector.states(series) == OK
         for row in series[is_calm].tolist():
-            if row in self._known or row in self._new or row in self._waiting:
-                self._known.pop(row, None)
-                self.leave(row)
+            self._known.pop(row, None)
+            self.leave(row)
         others = series[~is_calm]
         since = detector.since_alarm(others)
         is_fresh = (since >= 0) & (since < PROVISIONAL_PAIRS)

@@ -210,9 +210,8 @@ class Link(NamedTuple):
 
 def covered(links: Sequence[Link], first: float) -> int:
     """Count the references since ``first`` that links concern, those of any key, each once."""
-    if len(links) == 1 and links[0].end == math.inf:
-        times = links[0].bucket.scope.times
-        return len(times) - bisect_left(times, max(first, links[0].start))
+    if len(links) == 1:
+        return _covered(links, first)
     spans: dict[int, list[Link]] = {}
     for link in links:
         spans.setdefault(id(link.bucket.scope), []).append(link)
@@ -223,11 +222,10 @@ def covered(links: Sequence[Link], first: float) -> int:
 
 def _covered(links: Sequence[Link], first: float) -> int:
     """Do the same with links of one scope, in the order of their starts."""
-    times, count = links[0].bucket.scope.times, 0
-    place = bisect_left(times, first)
+    times, count, place = links[0].bucket.scope.times, 0, 0
     for link in links:
-        begin = max(place, bisect_left(times, link.start))
-        place = max(begin, bisect_right(times, link.end))
+        begin = max(place, bisect_left(times, max(link.start, first)))
+        place = max(begin, len(times) if link.end == math.inf else bisect_right(times, link.end))
         count += place - begin
     return count
 

@@ -149,8 +149,7 @@ class Matching:
         lanes = self._lanes_of.get(series)
         if not lanes:
             return NAN
-        paired = 0
-        for lane in lanes:
-            paired += len(lane.slots)
-        due = covered(lane.links, first - lane.lag_seconds)
+        paired = sum([len(lane.slots) for lane in lanes])
+        one = next(iter(lanes))
+        due = covered(one.links, first - one.lag_seconds)
         return paired / max(due, paired) if due or paired else NAN

@@ -150,20 +150,28 @@ def event_order(pairs: Records) -> Int:
     Of rows with one id and time the last one counts: a pair is removed before it gets another time.
     Only the series whose rows do not come in the order of their times are sorted by them.
     """
-    series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
-    order = by_number(series)
-    names, times = series[order], time[order]
+    order, twisted = by_series(pairs)
     stands = ~pairs["removed"][order]
-    twisted = names[1:][(names[1:] == names[:-1]) & (times[1:] <= times[:-1])]
     if twisted.size:
-        within = _among(names, twisted)
+        within = _among(pairs["series"][order], twisted)
         some = order[within]
-        columns = pairs["id"][some], time[some], series[some]
+        columns = tuple(pairs[name][some] for name in ("id", "time", "series"))
         by_time = np.lexsort(columns)
         order[within] = some[by_time]
         stands = ~pairs["removed"][order]
         stands[within] &= _is_last(*(column[by_time] for column in columns))
     return order if stands.all() else order[stands]
+
+
+def by_series(pairs: Records) -> tuple[Int, Int]:
+    """Return the places of pairs by series, as they came within each, and whose times are twisted.
+
+    Those are the series, in order and some of them again, whose times do not always ascend.
+    """
+    series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
+    order = by_number(series)
+    names, times = series[order], time[order]
+    return order, names[1:][(names[1:] == names[:-1]) & (times[1:] <= times[:-1])]
 
 
 def by_number(numbers: Int) -> Int:

@@ -107,9 +107,10 @@ class _Said:
         self._is_new |= len(self._told) != count
 
     def say(self, row: int, words: str) -> None:
-        """Change the words of one series."""
-        self._words[row] = words
-        self._is_new = True
+        """Say something of one series, the same as before or something else."""
+        if words != self._words[row]:
+            self._words[row] = words
+            self._is_new = True
 
     def all(self) -> tuple[str, ...]:
         """Return the words of all."""
@@ -131,7 +132,6 @@ class Overview:
         self._states: Final = _Said()
         self._codes: Int = np.zeros(0, dtype=np.int64)
         self._faults: Int = np.zeros(0, dtype=np.int64)
-        self._judged: set[int] = set()  # those that fault and advice are told of
         self._about = _About(
             np.zeros(0), np.zeros(0), {each.name: _NOBODY for each in thresholds}, {}
         )
@@ -203,16 +203,13 @@ class Overview:
         self._faults = np.append(self._faults, np.full(count - self._faults.size, _NO_FAULT))
         self._advice.grow(count)
         for part in portions(changed.tolist(), _SERIES_AT_ONCE):
+            faults = []
             for row in part:
                 judged = now.judgement(row)
-                if judged is not None:
-                    self._judged.add(row)
-                    self._faults[row] = _FAULT_NUMBERS.get(judged.alert, _NO_FAULT)
-                    self._advice.say(row, judged.advice)
-                elif row in self._judged:
-                    self._judged.remove(row)
-                    self._faults[row] = _NO_FAULT
-                    self._advice.say(row, "")
+                fault, advice = ("", "") if judged is None else (judged.alert, judged.advice)
+                faults.append(_FAULT_NUMBERS.get(fault, _NO_FAULT))
+                self._advice.say(row, advice)
+            self._faults[part] = faults
             yield
 
     def _alerts(self, now: Known, age: Int) -> dict[str, Bool]:

@@ -17,7 +17,7 @@ from monitor.core.model import (
     Float,
     Int,
     Records,
-    by_number,
+    by_series,
     in_event_order,
     some_rows,
 )
@@ -289,11 +289,9 @@ class Windows:
 
 def _sorted(pairs: Records) -> Changes:
     """Order changes by (series, time, id): by their series alone where their times ascend."""
-    series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
-    order = by_number(series)
-    names, times = series[order], time[order]
-    if ((names[1:] == names[:-1]) & (times[1:] <= times[:-1])).any():
-        order = np.lexsort((pairs["id"], time, series))
+    order, twisted = by_series(pairs)
+    if twisted.size:
+        order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
     return grouped(some_rows(pairs, order))
 
 

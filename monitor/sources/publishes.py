@@ -75,9 +75,10 @@ def _starts(data: bytes, octets: Octets) -> Int:
     while start <= last and data[start] == first:
         length, body = data[start + 1], start + 2
         if length & _MORE:
-            length, body = (length ^ _MORE) + (data[body] << 7), body + 1
-            if data[start + 2] & _MORE:
+            more, body = data[body], body + 1
+            if more & _MORE:
                 break
+            length += (more << 7) - _MORE
         if body + length > len(data):
             break
         starts.append(start)
@@ -104,8 +105,8 @@ def _chain(octets: Octets) -> Int:
     start, stop = topic - 2 - is_long, topic + length
     is_start = np.zeros(size + 1, dtype=np.bool_)
     is_start[start] = True
-    is_end = (stop > size - _HEADER_BYTES) | is_start[np.minimum(stop, size)]
-    start, stop = start[is_end], stop[is_end]
+    is_followed = (stop > size - _HEADER_BYTES) | is_start[np.minimum(stop, size)]
+    start, stop = start[is_followed], stop[is_followed]
     if not start.size or start[0] or stop[0] > size:
         return np.zeros(1, dtype=np.int64)
     apart = np.flatnonzero((start[1:] != stop[:-1]) | (stop[1:] > size))

@@ -253,6 +253,7 @@ def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counte
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
         network.observe(flood, 60.0 * minute)
         assert network.pairing.readings <= 1000 + 50
+        assert network.pairing.readings >= min(50 * (minute + 1), 750)  # a quarter goes, no more
 
     network.expire(3600.0)
     assert network.pairing.readings <= 1000
