@@ -25,7 +25,7 @@ from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
 from monitor.decode.sparkplug_births import Births
 from monitor.intake import BIRTHS, Intake, recover
-from monitor.journal import Journal
+from monitor.journal import Batch, Journal
 from monitor.sources.mqtt import MqttSettings, Subscription, Tls, tls_context
 from monitor.sources.publish import BrokerPublisher
 from monitor.sources.replay import Topics
@@ -178,7 +178,8 @@ def note_subscriptions(parts: Parts) -> list[str]:
     former = msgspec.json.decode(noted, type=list[str]) if noted else []
     left = [each for each in former if each not in wanted][-_LEFT_MAX:]
     if [*wanted, *left] != former:
-        parts.journal.remember(SUBSCRIPTIONS, msgspec.json.encode([*wanted, *left]))
+        note = msgspec.json.encode([*wanted, *left])
+        parts.journal.append(Batch(notes={SUBSCRIPTIONS: note}))
     return left
 
 

@@ -24,13 +24,14 @@ from monitor.core.model import (
     time_of,
 )
 from monitor.core.network import Network
-from monitor.core.past import Memory
+from monitor.core.past import is_revisable
 from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName
 from monitor.core.watch import Change
 from monitor.files import PairTable, detect, read_pairs, read_stream
+from monitor.journal import Batch, InMemoryStore
 
 _BATCH: Final = 4096
 _BARE: Final = (
@@ -84,7 +85,7 @@ def replayed(
 
     ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
     """
-    memory = _Memory(rules_of, 32)
+    memory = _InMemory(rules_of, 32)
     for name in names:
         memory.network.registry.add(*name)
     if events:
@@ -93,24 +94,27 @@ def replayed(
     return memory.recorded(notes)
 
 
-class _Memory:
-    """A network whose past is in memory."""
+class _InMemory:
+    """A network whose store is in memory."""
 
     def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
         limits = Limits(_SERIES_MAX, _SERIES_MAX)
         plan = Plan(rules_of, limits=limits, window_pairs_max=window)
-        self._past: Final = Memory()
-        self.network: Final = Network(plan, self._past)
+        self._store: Final = InMemoryStore()
+        self.network: Final = Network(plan, self._store)
 
     def apply(self, pairs: Records, observations: Iterable[Observation] = ()) -> None:
-        """Keep changes of pairs and let the network have them."""
-        self._past.keep(pairs, (each for each in observations if isinstance(each, Reference)))
+        """Keep changes of pairs, and references that can be revised; apply the pairs."""
+        references = [
+            each for each in observations if isinstance(each, Reference) and is_revisable(each)
+        ]
+        self._store.append(Batch(observations=references, pairs=pairs))
         self.network.apply(pairs)
 
     def recorded(self, notes: Iterable[str]) -> Recorded:
         """Return all there is, series without a pair left out."""
         self.network.evaluate(0.0)
-        pairs = in_event_order(self._past.pairs())
+        pairs = in_event_order(self._store.pairs())
         paired, index = np.unique(pairs["series"], return_inverse=True)
         renumbered = {int(row): at for at, row in enumerate(paired)}
         pairs["series"] = index
@@ -154,7 +158,7 @@ def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))
 
-    memory = _Memory(rules_of, 32)
+    memory = _InMemory(rules_of, 32)
     for batch in _batches(progress(stream)):
         received = max(time_of(observation) for observation in batch)
         memory.apply(memory.network.observe(batch, received).pairs, batch)

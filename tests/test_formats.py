@@ -18,12 +18,12 @@ from monitor.assembly import router_of
 from monitor.config import load, parse
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.network import Network
-from monitor.core.past import Memory
 from monitor.core.plan import Plan
 from monitor.core.rules import SeriesRules
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload
+from monitor.journal import InMemoryStore
 from monitor.telemetry import Figures, Telemetry
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -429,7 +429,7 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
     odd = good | {"v": "x"}
     new = good | {"t": T + 1}
     with closing(Journal(tmp_path / "j.sqlite")) as journal:
-        network = Network(Plan(lambda *_: SeriesRules()), Memory())
+        network = Network(Plan(lambda *_: SeriesRules()), InMemoryStore())
         intake = Intake(router(), network, journal)
         batch = intake.prepare(
             [

@@ -31,7 +31,7 @@ from monitor.core.model import (
 )
 from monitor.core.observed import Durable, Observed, PackedReadings, observed, pack, unpack
 from monitor.core.pairing import Concern, Pairing
-from monitor.core.past import Past
+from monitor.core.past import History
 from monitor.core.plan import Plan
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Registry, SeriesKey
@@ -80,7 +80,7 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, past: Past) -> None:
+    def __init__(self, plan: Plan, history: History) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
         capacity = plan.capacity
@@ -92,7 +92,7 @@ class Network:
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             plan.match_on,
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
-            past,
+            history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
@@ -101,7 +101,7 @@ class Network:
         self.refusals: Final = Refusals(capacity)
         self._of_pairs: Final = Consequences(
             plan,
-            past,
+            history,
             self.pairing,
             Known(
                 self.registry,

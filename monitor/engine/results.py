@@ -18,7 +18,7 @@ from monitor.core.snapshot import Snapshot
 from monitor.core.stations import Gathered, Station, Told
 from monitor.engine.block import Results
 from monitor.exposition import METRICS
-from monitor.journal.batch import DeadLetter
+from monitor.journal import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 

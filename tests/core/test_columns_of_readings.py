@@ -13,10 +13,10 @@ from monitor.core.model import Observation, Reading, Reference, in_event_order
 from monitor.core.modes import MODES, Rules
 from monitor.core.network import Network
 from monitor.core.observed import NOTHING, Observed, PackedReadings, PlainReadings, pack, unpack
-from monitor.core.past import Memory
 from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
+from monitor.journal import InMemoryStore
 
 SENSORS = ("a", "b", "c", "d", "e")
 NAMES = [(sensor, "x") for sensor in SENSORS]
@@ -37,7 +37,7 @@ def network(
         limits=Limits(maximum=known, new_per_minute=a_minute),
         max_pending=pending,
     )
-    return Network(plan, Memory())
+    return Network(plan, InMemoryStore())
 
 
 def plain(readings: list[Reading]) -> PlainReadings:

@@ -10,11 +10,11 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.core.modes import Rules
 from monitor.core.network import Network
 from monitor.core.pairing import Concern
-from monitor.core.past import Memory
 from monitor.core.plan import Plan
 from monitor.core.refusals import Refusals
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.rules import SeriesRules
+from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
 HOUR = 3600.0
@@ -26,7 +26,7 @@ class Town:
     def __init__(self, stations: dict[str, str]) -> None:
         """Take the station of each sensor."""
         self.stations = stations
-        self.past = Memory()
+        self.past = InMemoryStore()
         self.network = self.started()
 
     def started(self) -> Network:
@@ -53,7 +53,12 @@ class Town:
 
     def take(self, observations, received=0.0):
         outcome = self.network.observe(observations, received)
-        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
+        self.past.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
         self.network.apply(outcome.pairs)
 
     def active(self, alert, now=0.0):

@@ -12,13 +12,12 @@ from monitor.answering import Answerer
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.modes import Rules
 from monitor.core.network import Network
-from monitor.core.past import Memory
 from monitor.core.plan import Plan
 from monitor.core.registry import Limits
 from monitor.core.rules import SeriesRules
 from monitor.core.snapshot import SeriesName, Snapshot
 from monitor.exposition import METRICS, STATES
-from monitor.journal import DeadLetter
+from monitor.journal import Batch, DeadLetter, InMemoryStore
 from monitor.sources.simulate import CARTS, Cart, Fleet
 from monitor.web import Page, Service
 
@@ -40,7 +39,7 @@ class Yard:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
         self.offsets: dict[str, float] = {}
-        self._past = Memory()
+        self._past = InMemoryStore()
         self.network = Network(
             Plan(
                 rules,
@@ -67,7 +66,7 @@ class Yard:
         """Let the network have some observations, as the daemon does."""
         outcome = self.network.observe(observations, self._now)
         references = [each for each in observations if isinstance(each, Reference)]
-        self._past.keep(outcome.pairs, references)
+        self._past.append(Batch(observations=references, pairs=outcome.pairs))
         self.network.apply(outcome.pairs)
 
     def race(self, spreads: Mapping[str, float], animals: int, seed: int = 1) -> None:

@@ -23,15 +23,15 @@ Words = npt.NDArray[np.uint32]
 Sums = tuple[int, int]
 
 
-def of(path: Path) -> Path:
+def wal_of(path: Path) -> Path:
     """Return where the log of a journal is."""
     return path.with_name(f"{path.name}-wal")
 
 
-def lost_transactions(log: Path) -> int:
+def lost_transactions(wal: Path) -> int:
     """Return how many transactions at least were durable and cannot be read any more."""
     try:
-        content = log.read_bytes()
+        content = wal.read_bytes()
     except OSError:
         return 0
     if not content.strip(b"\0"):
