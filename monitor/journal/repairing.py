@@ -17,9 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR
+from monitor.core.observed import Durable, PackedReadings, PlainReadings, pack
 from monitor.journal.copying import verify
 from monitor.journal.database import text_of
 from monitor.journal.errors import UNREADABLE, JournalDamagedError, JournalError, JournalFormError
@@ -45,7 +47,9 @@ from monitor.journal.schema import (
     write_checksums,
 )
 from monitor.journal.wal_check import lost_transactions, wal_of
+from monitor.journal.writing import observations_row
 
+_decode: Final = msgspec.msgpack.Decoder(list[Durable]).decode
 _GAP: Final = 10_000
 _PAGE: Final = 4096
 
@@ -131,7 +135,7 @@ class _Salvage:
                 for row, _ in sound_rows(self._damaged, table):
                     self._put(table, row)
         for row, blobs in sound_rows(self._damaged, "observations"):
-            self._put("observations", row, blobs)
+            self._observations(row, blobs, rows_of)
         revised = {row[0] for row, _ in sound_rows(self._damaged, "revisions")}
         for row, blobs in sound_rows(self._damaged, "pairs"):
             self._pairs(row, blobs, rows_of, revised)
@@ -147,6 +151,14 @@ class _Salvage:
         for new, row in enumerate(rows):
             self._put("series", (new, *row[1:]))
         return {int(row[0]): new for new, row in enumerate(rows)}
+
+    def _observations(self, row: Row, blobs: Row, rows_of: Mapping[int, int]) -> None:
+        """Copy a batch of observations, without packed readings of series that are lost."""
+        former = _decode(blobs[0])
+        moved = [_with_rows(each, rows_of) for each in former]
+        if any(one is not other for one, other in zip(former, moved, strict=True)):
+            row, blobs = observations_row(row[0], row[1], [each for each in moved if each])
+        self._put("observations", row, blobs)
 
     def _pairs(self, row: Row, blobs: Row, rows_of: dict[int, int], revised: set[int]) -> None:
         """Copy a batch of pairs, without those of series that are lost, and who made them."""
@@ -164,6 +176,15 @@ class _Salvage:
         references = np.unique(pairs["reference_id"]).view(np.int64).tolist()
         for reference in sorted(revised.intersection(references)):
             self._put("made", (reference, row[0]))
+
+
+def _with_rows(each: Durable, rows_of: Mapping[int, int]) -> Durable | None:
+    """Return an observation with the row its series has now; None if nothing of it is left."""
+    if not isinstance(each, PackedReadings):
+        return each
+    rows, *columns = each.columns()
+    now = np.array([rows_of.get(row, -1) for row in rows.tolist()], dtype=np.int64)
+    return each if (now == rows).all() else pack(now, PlainReadings((), now, *columns))
 
 
 def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:

@@ -12,16 +12,17 @@ import numpy as np
 from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import PAIR, Records, Reference
 from monitor.core.network import KnownSeries
-from monitor.core.observed import PackedReadings
+from monitor.core.observed import Durable, PackedReadings
 from monitor.core.past import is_revisable, name_alone, names_nobody
 from monitor.journal.database import Database
-from monitor.journal.schema import TABLES, places_of, signed
+from monitor.journal.schema import TABLES, Row, places_of, signed
 from monitor.journal.store import Batch, DeadLetter
 
 # Small batches are merged once there are this many, so that a slow stream starts fast too.
 _COMPACT_AT_BATCHES: Final = 512
 _COMPACT_AT_PAIRS: Final = 131_072
 _SEGMENT_PAIRS: Final = 65_536
+_encode: Final = msgspec.msgpack.Encoder().encode
 _ALL_OLDER: Final = (
     "batch < coalesce((select min(batch) from pairs where newest >= ?), 9223372036854775807)"
 )
@@ -33,7 +34,6 @@ class Writer:
     def __init__(self, database: Database, dead_letters_kept: int) -> None:
         self._database = database
         self._dead_letters_kept: Final = dead_letters_kept
-        self._encoder = msgspec.msgpack.Encoder()
         self._has_revisions = bool(database.checksums.tables["revisions"][0])
 
     def write(self, batch: Batch) -> None:
@@ -76,13 +76,9 @@ class Writer:
             self._database.insert("series", [(*known[:4], _real(known.since))])
 
     def _insert_observations(self, batch: Batch) -> None:
-        body = self._encoder.encode(batch.observations)
         number = self._next("observations")
-        count = sum(
-            len(each) if isinstance(each, PackedReadings) else 1 for each in batch.observations
-        )
-        row = (number, _real(batch.received), count, zlib.crc32(body))
-        self._database.insert("observations", [row], (body,))
+        row, blobs = observations_row(number, batch.received, batch.observations)
+        self._database.insert("observations", [row], blobs)
 
     def _insert_pairs(self, pairs: Records) -> None:
         body = pairs.tobytes()
@@ -141,6 +137,15 @@ class Writer:
         for row in lower:
             self._database.delete("revisions", "reference = ?", row[0])
         self._database.insert("revisions", [(*row[:4], revision, row[5]) for row in lower])
+
+
+def observations_row(
+    number: int, received: float, observations: Sequence[Durable]
+) -> tuple[Row, Row]:
+    """Return the columns and the blobs of a batch of observations."""
+    body = _encode(observations)
+    count = sum(len(each) if isinstance(each, PackedReadings) else 1 for each in observations)
+    return (number, _real(received), count, zlib.crc32(body)), (body,)
 
 
 def revision_of(database: Database, reference_id: int) -> int:

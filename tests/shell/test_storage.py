@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness.batches import (
     COLLOCATION,
@@ -30,6 +31,7 @@ from harness.batches import (
 from monitor.cli import main
 from monitor.core.lanes import digest, reference_identity
 from monitor.core.network import KnownSeries
+from monitor.core.observed import PlainReadings, pack, unpack
 from monitor.journal import Journal, JournalError, Notification
 from monitor.journal import writing as module
 from monitor.journal.errors import JournalDamagedError, JournalFormError
@@ -312,6 +314,35 @@ def test_the_pairs_of_a_series_that_is_lost_go_and_the_others_stay_with_theirs(p
         before[0],
         before[2],
         0,
+    ]
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_packed_readings_stay_with_their_series_when_another_one_is_lost(lost, path):
+    """They name series by rows, and the rows after a lost one move up."""
+    names = [(each.sensor, each.quantity) for each in SERIES]
+    which = np.array([2, 0, 1, 1, 0, 2])
+    columns = np.arange(6.0), np.arange(6.0) + 0.5, np.ones(6)
+    journal = Journal(path)
+    packed = pack(which, PlainReadings(names, which, *columns))
+    journal.append(batch(9.0, observations=[packed, READINGS[0]]))
+    journal.close()
+    db = sqlite3.connect(path)
+    db.execute("delete from series where row = ?", (lost,))
+    db.commit()
+    db.close()
+    repair(path, "now")
+    journal = Journal(path)
+    left = [(each.sensor, each.quantity) for each in journal.series()]
+    *_, (received, observations) = journal.observations()
+    journal.close()
+    found = unpack(observations, left)
+
+    wanted = [at for at in range(6) if which[at] != lost]
+    assert received == 9.0
+    assert [(each.sensor, each.time, each.value) for each in found] == [
+        *((f"s{which[at]}", at, at + 0.5) for at in wanted),
+        ("a", 0.0, 0.5),
     ]
 
 
