@@ -6,7 +6,7 @@ The way of a message
     transaction, which ends with fdatasync; only then does the broker get its acknowledgements and
     memory its pairs. A process that dies before that has promised nothing, and the broker sends the
     messages again; one that dies after it finds them here, and knows them as duplicates. At the
-    start everything in memory is computed from the journal: ``monitor.intake.recover``.
+    start everything in memory is computed from the journal: ``monitor.daemon.intake.recover``.
 
 Invariants
     * One connection, one transaction a batch, and nothing is written outside of one.
@@ -46,7 +46,13 @@ on SQLite, :class:`InMemoryStore` the one for recorded files, explanations and t
 from monitor.journal.errors import JournalBusyError, JournalError, JournalFullError
 from monitor.journal.in_memory import InMemoryAlertLog, InMemoryStore
 from monitor.journal.journal import Journal
-from monitor.journal.store import AlertLog, Batch, DeadLetter, Notification, Store
+from monitor.journal.store import (
+    AlertLog,
+    Batch,
+    DeadLetter,
+    Notification,
+    Store,
+)
 
 __all__ = [
     "AlertLog",

@@ -9,9 +9,15 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Collocation, Event, Records, in_event_order
-from monitor.core.network import KnownSeries
-from monitor.core.observed import Durable
+from monitor.core.model import (
+    PAIR,
+    Collocation,
+    Event,
+    Records,
+    in_event_order,
+)
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
 from monitor.journal import writing
 from monitor.journal.database import Database
 from monitor.journal.schema import PLACE, signed

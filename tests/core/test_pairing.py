@@ -12,10 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.lanes import is_nearest, nearest
-from monitor.core.model import Reading, Records, Reference, event_order, in_event_order
-from monitor.core.modes import MODES, PairUncertainty, Rules
-from monitor.core.pairing import Concern, Pairing
+from monitor.core.model import (
+    Reading,
+    Records,
+    Reference,
+    event_order,
+    in_event_order,
+)
+from monitor.core.pairing.buffers import is_nearest, nearest
+from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.pairing_rules import MODES, PairUncertainty, Rules
 from monitor.journal import Batch, InMemoryStore
 
 TOLERANCE = 3.0

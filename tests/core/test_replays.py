@@ -7,12 +7,17 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from monitor.core.detection import Detector, Replays
-from monitor.core.model import PAIR, Event, Records, in_event_order
-from monitor.core.network import Network
-from monitor.core.plan import Plan
+from monitor.core.detector.detector import Detector, Replays
+from monitor.core.model import (
+    PAIR,
+    Event,
+    Records,
+    in_event_order,
+)
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
 SERIES, COUNT, REPLAY = 6, 400, 64

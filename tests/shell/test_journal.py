@@ -29,8 +29,13 @@ from harness.batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.lanes import digest, reference_identity
-from monitor.journal import Journal, JournalBusyError, JournalError, JournalFullError
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.journal import (
+    Journal,
+    JournalBusyError,
+    JournalError,
+    JournalFullError,
+)
 from monitor.journal import writing as module
 
 

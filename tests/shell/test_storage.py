@@ -29,15 +29,21 @@ from harness.batches import (
 )
 
 from monitor.cli import main
-from monitor.core.lanes import digest, reference_identity
-from monitor.core.network import KnownSeries
-from monitor.core.observed import PlainReadings, pack, unpack
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.observations import PlainReadings, pack, unpack
+from monitor.core.state.network import KnownSeries
 from monitor.journal import Journal, JournalError, Notification
 from monitor.journal import writing as module
 from monitor.journal.errors import JournalDamagedError, JournalFormError
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover, repair
-from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
+from monitor.journal.schema import (
+    SCHEMA,
+    TABLES,
+    insert,
+    read_checksums,
+    write_checksums,
+)
 from monitor.journal.wal_check import lost_transactions, wal_of
 
 NAME = digest(*reference_identity(REFERENCE))

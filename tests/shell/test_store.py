@@ -25,11 +25,18 @@ from harness.batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.lanes import digest, reference_identity
+from monitor.cluster.block_store import BlockStore
 from monitor.core.model import Reference, in_event_order
-from monitor.core.network import KnownSeries
-from monitor.engine.keeping import BlockStore
-from monitor.journal import AlertLog, InMemoryAlertLog, InMemoryStore, Journal, Notification, Store
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.state.network import KnownSeries
+from monitor.journal import (
+    AlertLog,
+    InMemoryAlertLog,
+    InMemoryStore,
+    Journal,
+    Notification,
+    Store,
+)
 
 NAME = digest(*reference_identity(REFERENCE))
 

@@ -1,0 +1,182 @@
+"""What a block has made durable: a store of a few sensors, as one value in the state of the block.
+
+It answers as the daemon's journal does, so that intake and recovery are the daemon's own. Of each
+series only the newest pairs are kept; the evidence before the first of them is the root of its
+replays, and kept by the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Self
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import PAIR, Records, in_event_order
+from monitor.journal.in_memory import (
+    Image,
+    InMemoryStore,
+    PackedPairs,
+    unpacked,
+)
+from monitor.journal.store import NO_PAIRS, Batch
+
+REVISIONS_MAX: Final = 100_000
+_COMPACT_FIRST: Final = 256
+
+# A standing pair in single precision; ``u_ref`` includes the uncertainty of the pairing.
+_SINGLE: Final = np.dtype(
+    [
+        ("series", np.int32),
+        *(("id", np.uint64), ("time", np.float64), ("reference_id", np.uint64)),
+        *((name, np.float32) for name in ("value", "error", "u", "u_ref")),
+        *((name, np.float32) for name in ("below", "above", "p", "crps")),
+    ]
+)
+
+
+class BlockImage(Image, array_like=True):
+    """All that a block's store holds; ``single`` are pairs in single precision, made before."""
+
+    compact_at: int = 0
+    single: tuple[int, dict[str, bytes]] = (0, {})
+
+
+class BlockStore(InMemoryStore):
+    """State: what was appended, durable once the engine has the state of the block.
+
+    It keeps no dead letters: those of a batch go to their table with its results.
+    """
+
+    def __init__(self, image: BlockImage | None = None) -> None:
+        super().__init__(dead_letters_kept=0)
+        self._compact_at = _COMPACT_FIRST
+        self._packed = PackedPairs(PAIR)  # the first so many of the changes
+        self._places: dict[int, slice] = {}  # of series, while nothing came since compact
+        if image is not None:
+            self._load_block(image)
+
+    def append(self, batch: Batch) -> None:
+        """Keep a batch, for as long as this store is kept."""
+        super().append(batch)
+        if batch.pairs.size:
+            self._places = {}
+
+    def pairs_of(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+        place = self._places.get(series)
+        return super().pairs_of(series) if place is None else self.pairs()[place]
+
+    # -- how much is kept -------------------------------------------------------------------
+
+    def forget(self, *, observations_before: float, pairs_before: float = -np.inf) -> None:
+        """Drop what is older, as any store; and revisions and names beyond the newest so many."""
+        super().forget(observations_before=observations_before, pairs_before=pairs_before)
+        for number in list(self._revisions)[: max(0, len(self._revisions) - REVISIONS_MAX)]:
+            del self._revisions[number]
+        for name in list(self._named)[: max(0, len(self._named) - REVISIONS_MAX)]:
+            del self._named[name]
+
+    def is_grown(self) -> bool:
+        """Return whether enough changes came to make :meth:`compact` worth its while."""
+        return sum(each.size for each in self._changes) >= self._compact_at
+
+    def compact(self) -> dict[int, int]:
+        """Keep the standing pairs only; return how many pairs each series has."""
+        standing = in_event_order(self.pairs())
+        self._replace_pairs(standing)
+        self._compact_at = max(_COMPACT_FIRST, standing.size + standing.size // 4)
+        series, starts = np.unique(standing["series"], return_index=True)
+        stops = np.append(starts[1:], standing.size)
+        self._places = dict(
+            zip(series.tolist(), map(slice, starts.tolist(), stops.tolist()), strict=True)
+        )
+        return {row: place.stop - place.start for row, place in self._places.items()}
+
+    def drop(self, first: Mapping[int, int]) -> None:
+        """Forget the first so many pairs of some series; only after :meth:`compact`."""
+        pairs = self.pairs()
+        gone = np.zeros(pairs.size, dtype=np.bool_)
+        starts = np.searchsorted(pairs["series"], list(first))
+        for start, count in zip(starts.tolist(), first.values(), strict=True):
+            gone[start : start + count] = True
+        self._replace_pairs(pairs[~gone])
+
+    def _replace_pairs(self, changes: Records) -> None:
+        super()._replace_pairs(changes)
+        self._packed, self._places = PackedPairs(PAIR), {}
+
+    # -- copy -------------------------------------------------------------------------------
+
+    def dump(self, held: Mapping[int, float] | None = None) -> BlockImage:
+        """Return all there is.
+
+        With ``held``, the event time of the oldest reading that is held of each series, pairs of
+        older readings are kept in single precision, as windows in single precision have them.
+        """
+        packed, settled = self._packed, NO_PAIRS
+        if held is None:
+            self._pack_new()
+        else:
+            pairs, settled = self._apart(held)
+            packed = PackedPairs(PAIR)
+            packed.append(pairs)
+        single = PackedPairs(_SINGLE)
+        single.append(_as_single(settled))
+        image = msgspec.structs.asdict(self._image(packed.dump()))
+        return BlockImage(**image, compact_at=self._compact_at, single=single.dump())
+
+    def copy(self) -> bytes:
+        """Return all of it as bytes, which :meth:`open` takes; in double precision."""
+        return msgspec.msgpack.encode(self.dump())
+
+    @classmethod
+    def open(cls, copy: bytes) -> Self:
+        """Return a store that holds what :meth:`copy` was made of; raises msgspec's errors."""
+        return cls(msgspec.msgpack.decode(copy, type=BlockImage))
+
+    def _pack_new(self) -> None:
+        """Pack the pairs that came since the last time: the others are packed already."""
+        first, stop = 0, self._packed.count
+        for each in self._changes:
+            self._packed.append(each[max(0, stop - first) :])
+            first += each.size
+
+    def _apart(self, held: Mapping[int, float]) -> tuple[Records, Records]:
+        """Return the pairs of readings from ``held`` on, and those of older ones."""
+        pairs = in_event_order(self.pairs())
+        if not pairs.size:
+            return pairs, pairs
+        series, number = np.unique(pairs["series"], return_inverse=True)
+        oldest = np.array([held.get(row, np.inf) for row in series.tolist()])
+        is_settled = pairs["time"] < oldest[number]
+        return pairs[~is_settled], pairs[is_settled]
+
+    def _load_block(self, image: BlockImage) -> None:
+        self._load(image)
+        self._changes = [_as_double(unpacked(image.single, _SINGLE)), *self._changes]
+        self._compact_at = max(_COMPACT_FIRST, image.compact_at)
+
+
+def _as_single(pairs: Records) -> Records:
+    """Return standing pairs as windows in single precision keep them."""
+    found = np.zeros(pairs.size, dtype=_SINGLE)
+    for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps"):
+        found[name] = pairs[name]
+    found["error"] = pairs["value"] - pairs["reference"]
+    found["below"] = pairs["value"] - pairs["lower"]
+    found["above"] = pairs["upper"] - pairs["value"]
+    found["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
+    return found
+
+
+def _as_double(single: Records) -> Records:
+    """Return pairs that windows in single precision keep as what :func:`_as_single` was given."""
+    pairs = np.zeros(single.size, dtype=PAIR)
+    for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps", "u_ref"):
+        pairs[name] = single[name]
+    pairs["reference"] = pairs["value"] - single["error"]
+    pairs["lower"] = pairs["value"] - single["below"]
+    pairs["upper"] = pairs["value"] + single["above"]
+    return pairs
