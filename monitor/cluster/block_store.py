@@ -14,12 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR, Records, in_event_order
-from monitor.journal.in_memory import (
-    Image,
-    InMemoryStore,
-    PackedPairs,
-    unpacked,
-)
+from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked
 from monitor.journal.store import NO_PAIRS, Batch
 
 REVISIONS_MAX: Final = 100_000

@@ -46,13 +46,7 @@ on SQLite, :class:`InMemoryStore` the one for recorded files, explanations and t
 from monitor.journal.errors import JournalBusyError, JournalError, JournalFullError
 from monitor.journal.in_memory import InMemoryAlertLog, InMemoryStore
 from monitor.journal.journal import Journal
-from monitor.journal.store import (
-    AlertLog,
-    Batch,
-    DeadLetter,
-    Notification,
-    Store,
-)
+from monitor.journal.store import AlertLog, Batch, DeadLetter, Notification, Store
 
 __all__ = [
     "AlertLog",

@@ -16,13 +16,7 @@ from typing import Final
 
 from monitor.journal.database import Database
 from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalError
-from monitor.journal.opening import (
-    link,
-    move_aside,
-    put_in_place,
-    refuse_busy,
-    sync_folder,
-)
+from monitor.journal.opening import link, move_aside, put_in_place, refuse_busy, sync_folder
 from monitor.journal.schema import TABLES
 from monitor.journal.wal_check import wal_of
 

@@ -9,13 +9,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from monitor.errors import (
-    BAD_INPUT,
-    CANNOT_CREATE,
-    JOURNAL,
-    TRY_AGAIN,
-    MonitorError,
-)
+from monitor.errors import BAD_INPUT, CANNOT_CREATE, JOURNAL, TRY_AGAIN, MonitorError
 
 # What reading a file may raise: an error of SQLite that quotes the damaged text of a table comes
 # as a UnicodeDecodeError.

@@ -9,13 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.model import (
-    PAIR,
-    Collocation,
-    Event,
-    Records,
-    in_event_order,
-)
+from monitor.core.model import PAIR, Collocation, Event, Records, in_event_order
 from monitor.core.pairing.observations import Durable
 from monitor.core.state.network import KnownSeries
 from monitor.journal import writing

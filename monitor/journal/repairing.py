@@ -21,20 +21,10 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR
-from monitor.core.pairing.observations import (
-    Durable,
-    PackedReadings,
-    PlainReadings,
-    pack,
-)
+from monitor.core.pairing.observations import Durable, PackedReadings, PlainReadings, pack
 from monitor.journal.copying import verify
 from monitor.journal.database import text_of
-from monitor.journal.errors import (
-    UNREADABLE,
-    JournalDamagedError,
-    JournalError,
-    JournalFormError,
-)
+from monitor.journal.errors import UNREADABLE, JournalDamagedError, JournalError, JournalFormError
 from monitor.journal.opening import (
     UPGRADES,
     check_form,

@@ -14,12 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from monitor.core.model import (
-    PAIR,
-    Collocation,
-    Event,
-    Records,
-)
+from monitor.core.model import PAIR, Collocation, Event, Records
 from monitor.core.pairing.history import History
 from monitor.core.pairing.observations import Durable
 from monitor.core.state.network import KnownSeries

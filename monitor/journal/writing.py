@@ -15,12 +15,7 @@ from monitor.core.pairing.history import is_revisable, name_alone, names_nobody
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.state.network import KnownSeries
 from monitor.journal.database import Database
-from monitor.journal.schema import (
-    TABLES,
-    Row,
-    places_of,
-    signed,
-)
+from monitor.journal.schema import TABLES, Row, places_of, signed
 from monitor.journal.store import Batch, DeadLetter
 
 # Small batches are merged once there are this many, so that a slow stream starts fast too.

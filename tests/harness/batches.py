@@ -5,14 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from monitor.core.model import (
-    PAIR,
-    Collocation,
-    Event,
-    Reading,
-    Records,
-    Reference,
-)
+from monitor.core.model import PAIR, Collocation, Event, Reading, Records, Reference
 from monitor.journal import Batch, DeadLetter, Store
 from monitor.journal.store import NO_PAIRS
 

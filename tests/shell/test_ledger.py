@@ -26,13 +26,7 @@ from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
-from monitor.journal import (
-    AlertLog,
-    Batch,
-    InMemoryAlertLog,
-    InMemoryStore,
-    JournalFullError,
-)
+from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
 JUDGEMENT = Judgement(

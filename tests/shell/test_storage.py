@@ -37,13 +37,7 @@ from monitor.journal import writing as module
 from monitor.journal.errors import JournalDamagedError, JournalFormError
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover, repair
-from monitor.journal.schema import (
-    SCHEMA,
-    TABLES,
-    insert,
-    read_checksums,
-    write_checksums,
-)
+from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
 from monitor.journal.wal_check import lost_transactions, wal_of
 
 NAME = digest(*reference_identity(REFERENCE))
