@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from monitor.journal.database import Database
-from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalError
+from monitor.journal.errors import (
+    JournalBusyError,
+    JournalDamagedError,
+    JournalError,
+    JournalFormError,
+)
 from monitor.journal.opening import link, move_aside, put_in_place, refuse_busy, sync_folder
 from monitor.journal.schema import TABLES
 from monitor.journal.wal_check import wal_of
@@ -93,12 +98,7 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
                 if source.exists():
                     shutil.copyfile(source, goal)
             is_still = _state(path) == was
-            try:
-                rows = verify(copy)
-            except JournalDamagedError as error:
-                if is_still and not is_busy(path):
-                    raise JournalDamagedError(path, error.damage) from error
-                rows = None
+            rows = _verified(copy, path, is_still=is_still)
             if rows is not None and is_still:
                 yield copy, rows
                 return
@@ -109,6 +109,18 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
         f"{path}: was written too fast to be copied {_TRIES} times, or is damaged; try again, or "
         "stop the daemon first"
     )
+
+
+def _verified(copy: Path, path: Path, *, is_still: bool) -> dict[str, int] | None:
+    """Return the rows of a copy of ``path``; None if it is damaged, perhaps only in the copy."""
+    try:
+        return verify(copy)
+    except JournalFormError as error:
+        raise JournalFormError(path, error.reason) from error
+    except JournalDamagedError as error:
+        if is_still and not is_busy(path):
+            raise JournalDamagedError(path, error.damage) from error
+        return None
 
 
 def _state(path: Path) -> tuple[object, ...]:

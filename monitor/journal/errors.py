@@ -59,6 +59,10 @@ class JournalFormError(JournalError):
 
     exit_code = BAD_INPUT
 
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason: Final = reason
+
 
 def cannot_use(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
     """Return what went wrong with an open journal."""

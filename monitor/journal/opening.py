@@ -77,8 +77,9 @@ def prepare(db: sqlite3.Connection, path: Path, *, may_upgrade: bool = True) -> 
         raise JournalDamagedError(path, f"the journal is damaged ({' '.join(found.split())})")
     if version != SCHEMA_VERSION and not may_upgrade:
         raise JournalFormError(
-            f"{path}: has form {version}, this version of monitor has {SCHEMA_VERSION}; "
-            "`monitor run` brings it to that form, and keeps a copy"
+            path,
+            f"has form {version}, this version of monitor has {SCHEMA_VERSION}; "
+            "`monitor run` brings it to that form, and keeps a copy",
         )
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
@@ -103,18 +104,21 @@ def check_form(path: Path, version: int) -> None:
         return
     if version > SCHEMA_VERSION:
         raise JournalFormError(
-            f"{path}: written by a newer version of monitor (form {version}, this one writes "
-            f"{SCHEMA_VERSION}); install that version, or restore the copy from before its upgrade"
+            path,
+            f"written by a newer version of monitor (form {version}, this one writes "
+            f"{SCHEMA_VERSION}); install that version, or restore the copy from before its upgrade",
         )
     if version > 0:
         raise JournalFormError(
-            f"{path}: has form {version}, from before the first release; this version of monitor "
+            path,
+            f"has form {version}, from before the first release; this version of monitor "
             f"reads form {SCHEMA_VERSION} only; move the file away to begin anew, or use another "
-            "path (journal.path)"
+            "path (journal.path)",
         )
     raise JournalFormError(
-        f"{path}: cannot be opened as a journal, it is the file of another program; use another "
-        "path (journal.path)"
+        path,
+        "cannot be opened as a journal, it is the file of another program; use another "
+        "path (journal.path)",
     )
 
 

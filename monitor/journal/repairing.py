@@ -224,8 +224,9 @@ def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
     if form in UPGRADES:
         db.close()
         raise JournalFormError(
-            f"{path}: has form {form}, which can be repaired only once `monitor run` has brought "
-            f"it to form {SCHEMA_VERSION}; if it is damaged, restore a backup"
+            path,
+            f"has form {form}, which can be repaired only once `monitor run` has brought "
+            f"it to form {SCHEMA_VERSION}; if it is damaged, restore a backup",
         )
     return db
 

@@ -574,7 +574,7 @@ def test_an_earlier_form_that_is_damaged_is_left_as_it_is(earlier):
 
 
 @pytest.mark.parametrize("form", [1, 2])
-def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form, path):
+def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form, path, capsys):
     db = sqlite3.connect(path)
     db.execute(f"pragma user_version = {form}")
     db.close()
@@ -584,6 +584,8 @@ def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form,
 
     assert refused.value.exit_code == 65
     assert recover(path, "now") is None
+    assert main(["journal", "check", "--journal", str(path)]) == 65
+    assert f"{path}: has form {form}, from before the first release" in capsys.readouterr().err
     assert path.read_bytes() == content
 
 
