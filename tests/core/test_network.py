@@ -30,13 +30,13 @@ class Shell:
             window_pairs_max=200,
             window_precision=precision,
         )
-        self.past = InMemoryStore()
+        self.store = InMemoryStore()
         self.told = []
-        self.network = Network(plan, self.past)
+        self.network = Network(plan, self.store)
 
     def take(self, observations, received: float = 0.0):
         outcome = self.network.observe(observations, received)
-        self.past.append(
+        self.store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
@@ -120,7 +120,7 @@ def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_
     ordered, jumbled = Shell(), Shell()
     asked: list[int] = []
     ordered.take(observations)
-    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.past.pairs_of(row))[1]
+    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.store.pairs_of(row))[1]
     for at in range(0, len(arrival), 10):
         jumbled.take(arrival[at : at + 10])
         jumbled.network.evaluate(0.0)
@@ -238,7 +238,7 @@ def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restar
     again.network.restore_series(shell.told)
     again.network.restore(0.0, observations)
     again.network.restore(1.0, lone)
-    again.network.apply(shell.past.pairs())
+    again.network.apply(shell.store.pairs())
     assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
 
 

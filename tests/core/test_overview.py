@@ -31,7 +31,7 @@ class Town:
     def __init__(self, stations: dict[str, str]) -> None:
         """Take the station of each sensor."""
         self.stations = stations
-        self.past = InMemoryStore()
+        self.store = InMemoryStore()
         self.network = self.started()
 
     def started(self) -> Network:
@@ -42,7 +42,7 @@ class Town:
             window_pairs_max=200,
             max_wait_seconds=1e9,
         )
-        return Network(plan, self.past)
+        return Network(plan, self.store)
 
     def hours(self, first, last, seed, sensor_off=None, station_off=None):
         chance = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ class Town:
 
     def take(self, observations, received=0.0):
         outcome = self.network.observe(observations, received)
-        self.past.append(
+        self.store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
@@ -132,7 +132,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
 
     again = town.started()
     again.restore(0.0, observations)
-    again.recall(town.past.pairs())
+    again.recall(town.store.pairs())
     town.network = again
 
     assert len(before) == 1

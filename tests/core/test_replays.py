@@ -50,7 +50,7 @@ class Run:
     """A network of which replays look back on the windows or not, and how often they did."""
 
     def __init__(self, *, in_windows: bool, precision: str, window: int = REPLAY) -> None:
-        self.past = InMemoryStore()
+        self.store = InMemoryStore()
         plan = Plan(
             lambda _s, _q: SeriesRules(window_pairs=window, patience=50.0),
             limits=Limits(SERIES, 1000),
@@ -59,7 +59,7 @@ class Run:
             replay_pairs=REPLAY,
             replay_in_windows=in_windows,
         )
-        self.network = Network(plan, self.past)
+        self.network = Network(plan, self.store)
         for row in range(SERIES):
             self.network.registry.add(f"s{row}", "mass")
         self.asked: list[int] = []
@@ -67,7 +67,7 @@ class Run:
         self.network.watch.earlier = lambda row, n: (self.asked.append(n), earlier(row, n))[1]
 
     def take(self, pairs: Records) -> None:
-        self.past.append(Batch(pairs=pairs))
+        self.store.append(Batch(pairs=pairs))
         self.network.apply(pairs)
 
     def state(self) -> tuple:

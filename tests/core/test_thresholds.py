@@ -137,9 +137,9 @@ def test_it_is_about_the_series_its_patterns_name(sensors, meant):
 def test_a_network_compares_a_sensor_with_its_own_first_pairs():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.5, baseline_pairs=50)
     rules = SeriesRules(unit="kg", window_pairs=60, pairing=Rules("nearest", 0.4))
-    past = InMemoryStore()
+    store = InMemoryStore()
     plan = Plan(lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,))
-    network = Network(plan, past)
+    network = Network(plan, store)
     rng = np.random.default_rng(8)
     told = []
     for first, spread in ((0, 1.0), (60, 1.0), (120, 2.5)):
@@ -149,7 +149,7 @@ def test_a_network_compares_a_sensor_with_its_own_first_pairs():
             seen += [Reading("a", "mass", float(at), value, u=1.0)]
             seen += [Reference("a", "mass", at + 0.1, 100.0, u=0.01)]
         outcome = network.observe(seen, 0.0)
-        past.append(
+        store.append(
             Batch(
                 observations=seen,
                 pairs=outcome.pairs,

@@ -40,7 +40,7 @@ class Yard:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
         self.offsets: dict[str, float] = {}
-        self._past = InMemoryStore()
+        self._store = InMemoryStore()
         self.network = Network(
             Plan(
                 rules,
@@ -48,7 +48,7 @@ class Yard:
                 limits=Limits(100, 1000),
                 window_pairs_max=300,
             ),
-            self._past,
+            self._store,
         )
         self._answerer = Answerer(self.network, service.wishes)
         self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
@@ -67,7 +67,7 @@ class Yard:
         """Let the network have some observations, as the daemon does."""
         outcome = self.network.observe(observations, self._now)
         references = [each for each in observations if isinstance(each, Reference)]
-        self._past.append(Batch(observations=references, pairs=outcome.pairs))
+        self._store.append(Batch(observations=references, pairs=outcome.pairs))
         self.network.apply(outcome.pairs)
 
     def race(self, spreads: Mapping[str, float], animals: int, seed: int = 1) -> None:

@@ -162,13 +162,13 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
 
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
-    past = InMemoryStore()
+    store = InMemoryStore()
     plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
-    network, ledger, chance = Network(plan, past), Ledger(), random.Random(5)
+    network, ledger, chance = Network(plan, store), Ledger(), random.Random(5)
 
     def take(*observations: Reading | Reference) -> list[Transition]:
         outcome = network.observe(observations, 1000.0)
-        past.append(
+        store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
