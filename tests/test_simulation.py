@@ -17,7 +17,6 @@ SEEDS = 1000
 FIRST = {"stale acknowledgement": 320}
 
 
-@pytest.mark.timeout(600)
 def test_thousands_of_lives_lose_nothing_and_end_with_the_bits_of_an_undisturbed_one():
     command = ["-m", "tests.simulation", "--seeds", str(SEEDS), "--workers", "2"]
     done = subprocess.run(

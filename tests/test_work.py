@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy
+from harness.programs import need
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.assembly import Parts, assemble
@@ -363,10 +363,9 @@ def batch_by_batch(folder: Path, kind: str) -> None:
 
 def traced(folder: Path, script: str) -> list[str]:
     """Return the names of the system calls that a script makes between its marks."""
-    strace = shutil.which("strace")
-    may = strace and not subprocess.run([strace, "-o", os.devnull, "true"], check=False).returncode
-    if not may:
-        pytest.skip("strace is not there, or may not trace")
+    strace = need("strace")
+    if subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""], check=False).returncode:
+        pytest.skip("strace may not trace here")
     found = folder / "calls"
     command = [strace, "-f", "-qq", "-o", str(found), sys.executable, "-c", script]
     subprocess.run(command, check=True, cwd=ROOT)

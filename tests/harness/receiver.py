@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.programs import WAIT_SECONDS
+
 
 class Post(NamedTuple):
     """What came: headers with their names in lower case."""
@@ -105,4 +107,4 @@ class Receiver:
         self.closed.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5.0)
+        self._thread.join(WAIT_SECONDS)

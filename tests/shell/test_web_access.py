@@ -13,7 +13,7 @@ from pathlib import Path
 import bcrypt
 import pytest
 from harness.certificates import Authority
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, until
 
 from monitor.web import Service
 from monitor.web.access import OPEN, Access, AccessError, access_of, read
@@ -70,10 +70,10 @@ def ask(
 ) -> http.client.HTTPResponse:
     """Return the answer, read whole."""
     if tls is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port(service), timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port(service), timeout=WAIT_SECONDS)
     else:
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", port(service), timeout=10, context=tls
+            "127.0.0.1", port(service), timeout=WAIT_SECONDS, context=tls
         )
     headers = {} if given is None else {"Authorization": given}
     try:
@@ -319,7 +319,7 @@ def test_whoever_never_greets_is_cut_off(encrypted, authority):
         answer = ask(encrypted, "/healthz", trusting(authority), basic("anna", WORD))
         assert answer.status == 200
         for each in silent:
-            each.settimeout(10)
+            each.settimeout(WAIT_SECONDS)
             assert each.recv(1) == b""
     finally:
         for each in silent:
