@@ -19,15 +19,15 @@ from harness.broker import Mosquitto
 from harness.programs import WAIT_SECONDS, need, need_script
 from paho.mqtt.enums import CallbackAPIVersion
 
-from monitor import embedded
-from monitor.embedded import EmbeddedBroker, EmbeddedBrokerError
-from monitor.sources.publish import BrokerPublisher, PublishError
+from monitor.mqtt.publish import BrokerPublisher, PublishError
+from monitor.simulate import demo_broker
+from monitor.simulate.demo_broker import EmbeddedBroker, EmbeddedBrokerError
 
 PATIENCE = 100
 PASSWORD = "ink"
 PARENT = """
 import sys
-from monitor.embedded import EmbeddedBroker
+from monitor.simulate.demo_broker import EmbeddedBroker
 broker = EmbeddedBroker()
 host, port = broker.start()
 print(port, broker.pid, broker.folder, flush=True)
@@ -262,8 +262,8 @@ def test_without_the_extra_the_message_says_what_to_install(monkeypatch):
 
 
 def test_a_broker_that_does_not_start_says_why_and_leaves_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr(embedded, "_SETTINGS", 'no_such_setting: "{folder}"\n')
-    monkeypatch.setattr(embedded.tempfile, "mkdtemp", lambda **_k: str(tmp_path / "broker"))
+    monkeypatch.setattr(demo_broker, "_SETTINGS", 'no_such_setting: "{folder}"\n')
+    monkeypatch.setattr(demo_broker.tempfile, "mkdtemp", lambda **_k: str(tmp_path / "broker"))
     (tmp_path / "broker").mkdir()
 
     with pytest.raises(EmbeddedBrokerError, match="no_such_setting"):

@@ -21,7 +21,7 @@ from harness.programs import WAIT_SECONDS, free_port, need, until
 from harness.reaper import MARK
 
 from monitor.cli import main
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 PROGRAMS = Path(sys.executable).parent
 PROJECT = Path(__file__).parents[2]
