@@ -12,28 +12,49 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.core.state.pipeline import Consequences, Known
-from monitor.core.snapshot.details import (Contenders, Contest, Detail, Occasion,)
 from monitor.core.detector.detector import Detector
-from monitor.core.windows.epochs import Epochs
-from monitor.core.fleet.liveness import Hearing
+from monitor.core.detector.replay import Change, Watch
+from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.fleet.eviction import Silence
+from monitor.core.fleet.liveness import Hearing
+from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
+from monitor.core.fleet.refusals import Refusals
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Float,
+    Int,
+    Observation,
+    Records,
+    Reference,
+    event_order,
+)
 from monitor.core.pairing.buffers import digest
-from monitor.core.model import (Collocation, Event, Float, Int, Observation, Records, Reference, event_order,)
-from monitor.core.pairing.observations import (Durable, Observed, PackedReadings, observed, pack, unpack,)
 from monitor.core.pairing.engine import Concern, Pairing
 from monitor.core.pairing.history import Past
-from monitor.core.state.core_settings import Plan
-from monitor.core.fleet.refusals import Refusals
-from monitor.core.registry import Registry, SeriesKey
+from monitor.core.pairing.observations import (
+    Durable,
+    Observed,
+    PackedReadings,
+    observed,
+    pack,
+    unpack,
+)
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.fleet.eviction import Silence
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
-from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
-from monitor.core.steps import Steps, finish
+from monitor.core.registry import Registry, SeriesKey, SeriesName
+from monitor.core.snapshot.details import (
+    Contenders,
+    Contest,
+    Detail,
+    Occasion,
+)
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import Plan
 from monitor.core.state.ingest import House, Taken, Taking
-from monitor.core.detector.thresholds import Thresholds
-from monitor.core.detector.replay import Change, Watch
+from monitor.core.state.pipeline import Consequences, Known
+from monitor.core.steps import Steps, finish
+from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000

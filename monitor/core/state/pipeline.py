@@ -14,22 +14,28 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.snapshot.build import Derived, Ground
 from monitor.core.detector.detector import Detector, Replays
-from monitor.core.windows.epochs import Epochs
-from monitor.core.snapshot.series_stats import Arrivals
+from monitor.core.detector.replay import Change, Watch
 from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.model import (Float, Int, Records, in_portions, some_rows,)
+from monitor.core.fleet.eviction import Silence
+from monitor.core.fleet.liveness import Arrivals
+from monitor.core.model import (
+    Float,
+    Int,
+    Records,
+    in_portions,
+    some_rows,
+)
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.history import Past
-from monitor.core.state.core_settings import Plan
-from monitor.core.registry import Registry
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.fleet.eviction import Silence
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
-from monitor.core.steps import Steps, with_each
+from monitor.core.registry import Registry, SeriesName
+from monitor.core.snapshot.build import Derived, Ground
 from monitor.core.snapshot.details import Seen, Views
-from monitor.core.detector.replay import Change, Watch
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import Plan
+from monitor.core.steps import Steps, with_each
+from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
 
 # So many pairs wait no longer: with more at once a pair costs no less, and the data would wait.
