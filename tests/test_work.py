@@ -391,7 +391,7 @@ def test_a_batch_is_one_fdatasync_and_the_writes_of_its_pages(tmp_path, kind):
 # What only some wish for, or is needed with the first pair, the first page or a request alone.
 LATER = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "numpy.f2py", "numpy.testing", "unittest"),
-    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "httpx", "google.protobuf"),
+    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "urllib3", "google.protobuf"),
     *("plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark", "hypothesis"),
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
