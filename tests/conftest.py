@@ -25,14 +25,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(stack.close)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of one running installation to one worker, which starts it once."""
-    for item in items:
-        if "installation" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("installation"))
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of real data sets beside the project; skip where it is not there."""
