@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.programs import WAIT_SECONDS, need
 from test_journal import (
     COLLOCATION,
     EVENTS,
@@ -537,10 +538,11 @@ Journal(Path(sys.argv[1])).close()
 
 def upgraded(path: Path, *strace: str) -> int:
     command = [*strace, sys.executable, "-c", UPGRADED, str(path)]
-    return subprocess.run(command, check=False, capture_output=True, timeout=60).returncode
+    return subprocess.run(
+        command, check=False, capture_output=True, timeout=WAIT_SECONDS
+    ).returncode
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 @pytest.mark.parametrize("calls", ["pwrite64", "fdatasync,fsync", "rename,unlink"])
 def test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other(calls, tmp_path):
     model = of_form_1(tmp_path / "model.sqlite")
@@ -550,7 +552,7 @@ def test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other(calls, tmp_
     after = everything(new)
     count = tmp_path / "count"
     shutil.copy(model, tmp_path / "counted.sqlite")
-    watched = ["strace", "-f", "-o", str(count), "-e", f"trace={calls}"]
+    watched = [need("strace"), "-f", "-o", str(count), "-e", f"trace={calls}"]
     assert upgraded(tmp_path / "counted.sqlite", *watched) == 0
     traced = count.read_text(encoding="utf-8")
     total = sum(traced.count(f" {call}(") for call in calls.split(","))
@@ -561,7 +563,9 @@ def test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other(calls, tmp_
         path.parent.mkdir()
         shutil.copy(model, path)
         fault = ["-e", f"inject={calls}:signal=SIGKILL:when={number}"]
-        code = upgraded(path, "strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}", *fault)
+        code = upgraded(
+            path, need("strace"), "-f", "-o", "/dev/null", "-e", f"trace={calls}", *fault
+        )
         db = sqlite3.connect(path)
         form = db.execute("pragma user_version").fetchone()[0]
         db.close()
