@@ -5,6 +5,7 @@ and password, ``settings_hash`` tells two runs' settings apart.
 """
 
 from monitor.config.areas import Area, Place
+from monitor.config.broker_settings import Mqtt, Tls
 from monitor.config.credentials import (
     Credentials,
     SinkSecrets,
@@ -13,28 +14,26 @@ from monitor.config.credentials import (
 )
 from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
     Http,
     Journal,
     Log,
-    Mqtt,
     Pairing,
     Publish,
     Scoring,
     Series,
-    Tls,
     Windows,
 )
-from monitor.config.series_settings import SeriesSettings, for_series
-from monitor.config.settings import Group, Override, Settings
+from monitor.config.settings import Settings
 from monitor.config.sink_settings import (
     LogSink,
     MqttSink,
     Sinks,
     WebhookSink,
 )
-from monitor.config.sources import Maintenance, Map, MappedSeries, Source
+from monitor.config.sources import Maintenance, Source
 
 __all__ = [
     "Alerts",
@@ -46,8 +45,6 @@ __all__ = [
     "Log",
     "LogSink",
     "Maintenance",
-    "Map",
-    "MappedSeries",
     "Mistake",
     "Mqtt",
     "MqttSink",
@@ -57,7 +54,6 @@ __all__ = [
     "Publish",
     "Scoring",
     "Series",
-    "SeriesSettings",
     "Settings",
     "SettingsError",
     "SinkSecrets",
@@ -67,7 +63,6 @@ __all__ = [
     "WebhookSink",
     "Windows",
     "check",
-    "for_series",
     "load",
     "parse",
     "resolve_secret",

@@ -18,6 +18,7 @@ from monitor.config.mistakes import KeyPath
 from monitor.mqtt.topic_templates import Template, TemplateError, valid_name
 
 _GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
+_NO_GLOB: Final = "is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]"
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -38,6 +39,13 @@ def refusal(what: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{what}", {"what": what})
 
 
+def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
+    """Raise pydantic's error if there are any."""
+    if found := list(contradictions):
+        what = "; ".join(each.what for each in found)
+        raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+
+
 class Section(BaseModel):
     """A part of the settings; unknown keys, wrong types and numbers not finite are refused."""
 
@@ -56,10 +64,7 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _agrees(self) -> Section:
-        found = list(self.contradictions())
-        if found:
-            what = "; ".join(each.what for each in found)
-            raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+        refuse_contradictions(self.contradictions())
         return self
 
 
@@ -73,8 +78,15 @@ def _topic(text: str) -> str:
 
 def _glob(pattern: str) -> str:
     if _GLOB.fullmatch(pattern) is None:
-        raise refusal("is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]")
+        raise refusal(_NO_GLOB)
     return pattern
+
+
+def glob_contradictions(key: str, patterns: Iterable[str]) -> Iterable[Contradiction]:
+    """Return which of ``patterns``, the list at ``key``, cannot be patterns of names."""
+    for at, pattern in enumerate(patterns):
+        if _GLOB.fullmatch(pattern) is None:
+            yield Contradiction((key, at), _NO_GLOB)
 
 
 def _host(host: str) -> str:
@@ -101,12 +113,6 @@ def _file(path: str) -> str:
     return path
 
 
-def _unit(unit: str) -> str:
-    if not unit.isprintable():
-        raise refusal("is not a unit; use printable characters, such as kg")
-    return unit
-
-
 Topic = Annotated[str, AfterValidator(_topic)]
 Glob = Annotated[str, AfterValidator(_glob)]
 Globs = Annotated[tuple[Glob, ...], Field(min_length=1, max_length=1000, strict=False)]
@@ -114,7 +120,6 @@ Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
 File = Annotated[str, Field(max_length=4096), AfterValidator(_file)]
-Unit = Annotated[str, Field(max_length=32), AfterValidator(_unit)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 

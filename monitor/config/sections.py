@@ -7,122 +7,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from monitor.config.derived import Derived
 from monitor.config.kinds import (
     Contradiction,
     File,
     Globs,
     Host,
-    Name,
-    Port,
     Section,
-    Variable,
     is_loopback,
     setting,
 )
+from monitor.core.pairing.pairing_rules import PairUncertainty
 
 PairingMode = Literal["nearest", "key", "asof", "interpolate", "mean_over_reference_interval"]
 Candidates = Literal["nearest", "all", "first", "reject"]
-Seconds = Annotated[float, Field(ge=-31_622_400, le=31_622_400)]
 Density = Literal["normal", "tophat", "auto"]
 Profile = Literal["balanced", "accuracy", "coverage"]
-ToleranceSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
-WindowPairs = Annotated[int, Field(ge=1, le=100_000)]
-WindowDays = Annotated[float, Field(gt=0, le=36_525)]
-Level = Annotated[float, Field(ge=0.01, le=0.9999)]
-Patience = Annotated[float, Field(ge=2, le=1e9)]
-ReferenceStaleHours = Annotated[float, Field(gt=0, le=87_840)]
-RejectedShare = Annotated[float, Field(gt=0, le=1)]
-StaleAfterSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
-
-
-class Tls(Section):
-    """An encrypted connection to the broker; ``tls: {}`` trusts what this machine trusts."""
-
-    ca_file: File | None = setting(
-        None, "Certificates (PEM) of those who may vouch for the broker; null for the system's."
-    )
-    cert_file: File | None = setting(
-        None, "The daemon's own certificate (PEM), where the broker asks for one."
-    )
-    key_file: File | None = setting(None, "The key (PEM) of cert_file.")
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """A certificate and its key come together."""
-        if self.cert_file is not None and self.key_file is None:
-            yield Contradiction(("cert_file",), "needs its key; give key_file too")
-        if self.key_file is not None and self.cert_file is None:
-            yield Contradiction(("key_file",), "needs its certificate; give cert_file too")
-
-
-class Mqtt(Section):
-    """The broker, and how to be its client."""
-
-    host: Host = setting("127.0.0.1", "Name or address of the broker.")
-    port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
-    protocol: Literal["5", "3.1.1"] = setting("5", "Version of MQTT, in quotes.")
-    client_id: Name = setting(
-        "monitor", "Name of the session at the broker; two daemons need two names."
-    )
-    username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
-        None, "User name at the broker; null for none."
-    )
-    username_env: Variable | None = setting(
-        None, "Environment variable that holds the user name, instead of username."
-    )
-    password_file: File | None = setting(
-        None,
-        "File that holds the password and nothing else; a relative path is looked for in "
-        "$CREDENTIALS_DIRECTORY first.",
-    )
-    password_env: Variable | None = setting(
-        None, "Environment variable that holds the password, instead of password_file."
-    )
-    keepalive_seconds: int = setting(
-        15, "A connection silent for one and a half times this long is given up.", ge=1, le=65_535
-    )
-    session_expiry_seconds: int = setting(
-        604_800,
-        "How long the broker keeps messages for a daemon that is away (MQTT 5).",
-        ge=0,
-        le=4_294_967_295,
-    )
-    receive_maximum: int = setting(
-        20_000,
-        "How many messages may be under way before they are durable (MQTT 5).",
-        ge=1,
-        le=65_535,
-    )
-    max_packet_bytes: int = setting(65_536, "Largest message that is read.", ge=128, le=268_435_455)
-    connect_timeout_seconds: float = setting(
-        3.0, "How long one attempt to connect may take.", gt=0, le=120
-    )
-    tls: Tls | None = setting(None, "Encryption; null for none.")
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """A name and a password each have one place, and 3.1.1 knows no password without a name."""
-        if self.username is not None and self.username_env is not None:
-            yield Contradiction(("username_env",), "stands beside username; give one of the two")
-        if self.password_file is not None and self.password_env is not None:
-            yield Contradiction(
-                ("password_env",), "stands beside password_file; give one of the two"
-            )
-        password = next((at for at in ("password_file", "password_env") if getattr(self, at)), None)
-        if self.protocol == "3.1.1" and password and not (self.username or self.username_env):
-            yield Contradiction((password,), "MQTT 3.1.1 needs a user name with a password")
-
-
-class PairUncertainty(Section):
-    """Standard uncertainty of a pairing, in the unit of the series; its parts add in squares."""
-
-    per_sqrt_hour: Annotated[float, Field(ge=0, le=1e15)] = setting(
-        0.0, "For each square root of an hour between reading and reference."
-    )
-    per_hour: Annotated[float, Field(ge=0, le=1e15)] = setting(
-        0.0, "For each hour between reading and reference."
-    )
-    per_km: Annotated[float, Field(ge=0, le=1e15)] = setting(
-        0.0, "For each kilometre between sensor and reference."
-    )
 
 
 class Pairing(Section):
@@ -147,24 +47,27 @@ class Pairing(Section):
         "What must agree besides the quantity: subject (the reference is about that sensor), key "
         "(both carry the same one, or none).",
     )
-    tolerance_seconds: ToleranceSeconds | None = setting(
+    tolerance_seconds: Annotated[float, Field(gt=0, le=31_622_400)] | None = setting(
         None,
         "How far apart in time a reading and its reference may be; null for 60, and for "
         "max_wait_hours in mode key.",
     )
-    lag_seconds: Seconds = setting(
-        0.0, "How much later than the reference a reading sees the same thing (transport)."
+    lag_seconds: float = setting(
+        0.0,
+        "How much later than the reference a reading sees the same thing (transport).",
+        ge=-31_622_400,
+        le=31_622_400,
     )
-    reading_seconds: Annotated[float, Field(ge=0, le=31_622_400)] = setting(
-        0.0, "How long a reading stands for (mean_over_reference_interval)."
+    reading_seconds: float = setting(
+        0.0, "How long a reading stands for (mean_over_reference_interval).", ge=0, le=31_622_400
     )
-    completeness: Annotated[float, Field(gt=0, le=1)] = setting(
-        0.75, "Share of a reference's interval that readings must cover."
+    completeness: float = setting(
+        0.75, "Share of a reference's interval that readings must cover.", gt=0, le=1
     )
-    correlation: Annotated[float, Field(ge=0, le=1)] = setting(
-        1.0, "Between the errors of the readings that one pair is made of."
+    correlation: float = setting(
+        1.0, "Between the errors of the readings that one pair is made of.", ge=0, le=1
     )
-    uncertainty: PairUncertainty = setting(
+    uncertainty: Annotated[PairUncertainty, Derived()] = setting(
         PairUncertainty(), "How the uncertainty of a pairing grows with distance."
     )
     max_wait_hours: float = setting(
@@ -191,8 +94,8 @@ class Pairing(Section):
 class Windows(Section):
     """How far back statistics look."""
 
-    pairs: WindowPairs = setting(500, "At most so many of a series' last pairs.")
-    days: WindowDays | None = setting(
+    pairs: int = setting(500, "At most so many of a series' last pairs.", ge=1, le=100_000)
+    days: Annotated[float, Field(gt=0, le=36_525)] | None = setting(
         None, "At most the pairs of so many days; null for no limit in time."
     )
     precision: Literal["double", "single"] = setting(
@@ -217,10 +120,12 @@ class Scoring(Section):
         "Distribution that a sensor is taken to state: normal, tophat (even over its interval), "
         "or auto (normal where it states u, tophat where it states an interval only).",
     )
-    level: Level = setting(
+    level: float = setting(
         0.9,
         "Coverage probability of the interval of a sensor that states u only, and of intervals "
         "that come without p.",
+        ge=0.01,
+        le=0.9999,
     )
     profile: Profile = setting(
         "balanced",
@@ -232,33 +137,24 @@ class Scoring(Section):
 class Alerts(Section):
     """When to raise an alert."""
 
-    patience: Patience = setting(
+    patience: float = setting(
         1000.0,
         "How many pairs an honest sensor goes, on average at least, between two false alarms.",
+        ge=2,
+        le=1e9,
     )
-    reference_stale_hours: ReferenceStaleHours = setting(
+    reference_stale_hours: float = setting(
         24.0,
         "A series whose readings come and whose last pair is older than this, and than three usual "
         "gaps between its pairs, is no longer judged; references that come late need more.",
+        gt=0,
+        le=87_840,
     )
-    rejected_share: RejectedShare = setting(
-        0.05, "An alert when a larger share of a sensor's last messages could not be used."
-    )
-
-
-class Fleet(Section):
-    """When the evidence of all sensors together calls for a person (a page)."""
-
-    q: Annotated[float, Field(gt=0, lt=1)] = setting(
-        0.1, "Share of the sensors on the list that are honest, at most, on average."
-    )
-    horizon: Annotated[float, Field(ge=10, le=1e9)] = setting(
-        1000.0, "Evidence older than so many pairs hardly counts for the list."
-    )
-    fdr: Literal["e-bh", "bh"] = setting(
-        "e-bh",
-        "e-bh: the list holds what q promises however the sensors depend on each other; bh: it is "
-        "sooner, and holds it for sensors that err independently.",
+    rejected_share: float = setting(
+        0.05,
+        "An alert when a larger share of a sensor's last messages could not be used.",
+        gt=0,
+        le=1,
     )
 
 
@@ -270,8 +166,11 @@ class Series(Section):
         100, "At most so many new series a minute.", ge=1, le=10_000_000
     )
     allow: Globs = setting(("*",), "Patterns of the sensors that may come in.")
-    stale_after_seconds: StaleAfterSeconds = setting(
-        3600.0, "A series without a reading for so long is withdrawn from the metrics."
+    stale_after_seconds: float = setting(
+        3600.0,
+        "A series without a reading for so long is withdrawn from the metrics.",
+        gt=0,
+        le=31_622_400,
     )
     forget_after_days: Annotated[float, Field(ge=1, le=36_525)] | None = setting(
         90.0,

@@ -3,174 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
-from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, field_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import Field
 
 from monitor.config.areas import Area, Place
+from monitor.config.broker_settings import Mqtt
 from monitor.config.cluster_settings import Cluster
+from monitor.config.derived import Derived
 from monitor.config.kinds import (
     Contradiction,
     File,
-    Glob,
-    Globs,
-    Name,
     Section,
-    refusal,
     setting,
 )
 from monitor.config.mistakes import KeyPath
+from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
-    Candidates,
-    Density,
-    Fleet,
     Http,
     Journal,
-    Level,
     Log,
-    Mqtt,
     Pairing,
-    PairingMode,
-    PairUncertainty,
-    Patience,
-    Profile,
     Publish,
-    ReferenceStaleHours,
-    RejectedShare,
     Scoring,
-    Seconds,
     Series,
-    StaleAfterSeconds,
-    ToleranceSeconds,
-    WindowDays,
-    WindowPairs,
     Windows,
 )
 from monitor.config.sink_settings import Sinks
 from monitor.config.sources import Maintenance, Source
-from monitor.config.threshold_settings import Threshold
+from monitor.config.threshold_settings import threshold_contradictions
+from monitor.core.detector.thresholds import Threshold
+from monitor.core.fleet.call_out import FleetRules
 from monitor.mqtt.topic_templates import Template
-
-
-class Part(Section):
-    """A section of a group or an override: what is left out stays as it is above.
-
-    Null is refused, but for the keys in ``nullable``, where it has a meaning of its own.
-    """
-
-    nullable: ClassVar[frozenset[str]] = frozenset()
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _null_says_nothing(cls, value: object, field: ValidationInfo) -> object:
-        if value is None and field.field_name not in cls.nullable:
-            raise refusal("is empty; give it a value or leave the key out")
-        return value
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return a schema that, like the validator, takes no null for a key left out."""
-        schema = handler(core_schema)
-        for key, field in handler.resolve_ref_schema(schema)["properties"].items():
-            if "anyOf" in field and key not in cls.nullable:
-                field.update(field.pop("anyOf")[0])
-            if "default" in field and field["default"] is None:
-                del field["default"]
-        return schema
-
-
-class PairingPart(Part):
-    """Pairing, for some series."""
-
-    nullable: ClassVar[frozenset[str]] = frozenset({"candidates", "tolerance_seconds"})
-
-    mode: PairingMode | None = setting(None, "Instead of pairing.mode.")
-    candidates: Candidates | None = setting(None, "Instead of pairing.candidates.")
-    tolerance_seconds: ToleranceSeconds | None = setting(
-        None, "Instead of pairing.tolerance_seconds."
-    )
-    lag_seconds: Seconds | None = setting(None, "Instead of pairing.lag_seconds.")
-    reading_seconds: Annotated[float, Field(ge=0, le=31_622_400)] | None = setting(
-        None, "Instead of pairing.reading_seconds."
-    )
-    completeness: Annotated[float, Field(gt=0, le=1)] | None = setting(
-        None, "Instead of pairing.completeness."
-    )
-    correlation: Annotated[float, Field(ge=0, le=1)] | None = setting(
-        None, "Instead of pairing.correlation."
-    )
-    uncertainty: PairUncertainty | None = setting(None, "Instead of pairing.uncertainty.")
-
-
-class WindowsPart(Part):
-    """Windows, for some series."""
-
-    nullable: ClassVar[frozenset[str]] = frozenset({"days"})
-
-    pairs: WindowPairs | None = setting(None, "Instead of windows.pairs.")
-    days: WindowDays | None = setting(None, "Instead of windows.days; null for no limit in time.")
-
-
-class ScoringPart(Part):
-    """Scoring, for some series."""
-
-    density: Density | None = setting(None, "Instead of scoring.density.")
-    level: Level | None = setting(None, "Instead of scoring.level.")
-    profile: Profile | None = setting(None, "Instead of scoring.profile.")
-
-
-class AlertsPart(Part):
-    """Alerts, for some series."""
-
-    patience: Patience | None = setting(None, "Instead of alerts.patience.")
-    reference_stale_hours: ReferenceStaleHours | None = setting(
-        None, "Instead of alerts.reference_stale_hours."
-    )
-    rejected_share: RejectedShare | None = setting(None, "Instead of alerts.rejected_share.")
-
-
-class SeriesPart(Part):
-    """Staleness, for some series."""
-
-    stale_after_seconds: StaleAfterSeconds | None = setting(
-        None, "Instead of series.stale_after_seconds."
-    )
-
-
-class Parts(Part):
-    """What groups and overrides may set."""
-
-    pairing: PairingPart | None = setting(None, "Which reference belongs to which reading.")
-    windows: WindowsPart | None = setting(None, "How far back statistics look.")
-    scoring: ScoringPart | None = setting(None, "How a stated uncertainty is read.")
-    alerts: AlertsPart | None = setting(None, "When to raise an alert.")
-    series: SeriesPart | None = setting(None, "When a series is silent.")
-
-
-class Group(Parts):
-    """Sensors that belong together; a series is in the first group that fits it."""
-
-    name: Name = Field(description="Name of the group; it is shown beside each of its series.")
-    sensors: Globs = Field(description="Patterns of its sensors; * ? and [abc] as in a shell.")
-    quantities: Globs = setting(("*",), "Patterns of its quantities.")
-
-
-class Override(Parts):
-    """Other settings for some series; of several that fit, the later ones win."""
-
-    sensor: Glob = setting("*", "Pattern of the sensors.")
-    quantity: Glob = setting("*", "Pattern of the quantities.")
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """An override overrides something."""
-        if not self.model_fields_set & set(Parts.model_fields):
-            yield Contradiction((), f"changes nothing; add {', '.join(Parts.model_fields)}")
-
 
 _SOURCES: Final = (
     Source(topic="monitor/{sensor}/{quantity}/reading", kind="reading"),
@@ -208,8 +73,13 @@ class Settings(Section):
     windows: Windows = setting(Windows(), "How far back statistics look.")
     scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
-    fleet: Fleet = setting(Fleet(), "When all sensors together call for a person.")
-    thresholds: Annotated[tuple[Threshold, ...], Field(max_length=100, strict=False)] = setting(
+    fleet: Annotated[FleetRules, Derived()] = setting(
+        FleetRules(), "When all sensors together call for a person."
+    )
+    thresholds: Annotated[
+        tuple[Annotated[Threshold, Derived(threshold_contradictions)], ...],
+        Field(max_length=100, strict=False),
+    ] = setting(
         (), "Limits on published statistics, each an alert; docs/detection.md says what they cost."
     )
     sinks: Sinks = setting(Sinks(), "Whom the daemon tells of alerts, besides Prometheus.")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from pydantic_core import ErrorDetails
 
+from monitor.config.derived import section_of
 from monitor.config.kinds import Section
 from monitor.config.mistakes import KeyPath, listed, nearest_text
 from monitor.config.settings import Settings
@@ -64,8 +65,11 @@ def _model_at(path: KeyPath) -> type[Section]:
 
 
 def _model_in(annotation: object) -> type[Section] | None:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
+    if isinstance(annotation, type):
+        if issubclass(annotation, Section):
+            return annotation
+        if hasattr(annotation, "_field_defaults"):
+            return section_of(cast("Any", annotation))
     return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
@@ -104,6 +108,7 @@ def _choice(context: _Context, value: object) -> str:
 
 SENTENCES: Final[dict[str, Callable[[_Context, Any], str]]] = {
     "refused": lambda context, _: str(context["what"]),
+    "value_error": lambda context, _: str(context["error"]),
     "missing": lambda *_: "is missing; it has no default",
     "int_type": _integer,
     "int_from_float": _integer,
