@@ -35,6 +35,7 @@ from monitor.config.parts import Group, Override, Part, Parts
 from monitor.config.settings_docs import (
     PAGE_FILE,
     SCHEMA_FILE,
+    commented,
     schema_json,
     settings_page,
 )
@@ -169,6 +170,7 @@ def test_the_generated_files_are_up_to_date():
     """``python -m monitor.config.settings_docs`` writes them anew."""
     assert (PROJECT / SCHEMA_FILE).read_text() == schema_json()
     assert (PROJECT / PAGE_FILE).read_text() == settings_page()
+    assert DEFAULT.read_text() == commented(DEFAULT.read_text())
 
 
 def test_the_schema_takes_the_default_file_and_its_examples():
@@ -300,7 +302,7 @@ MISTAKES = [
     ("- a\n", "1:1", "(file)", "keys of its own"),
     ("http:\n  host: 0.0.0.0\n", "2:9", "http.host", "would let other machines"),
     ("http:\n  host: '::'\n", "2:9", "http.host", "allow_remote: true"),
-    ("http:\n  host: example.org\n", "2:9", "http.host", "ask for no password"),
+    ("http:\n  host: example.org\n", "2:9", "http.host", "without a password"),
     ("log: {level: warn}\n", "1:14", "log.level", "did you mean warning?"),
     ("log: {format: xml}\n", "1:15", "log.format", "must be text or json"),
     ("scoring: {level: 1}\n", "1:18", "scoring.level", "at most 0.9999"),
@@ -531,10 +533,13 @@ def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, plac
         ("&a mqtt: {}\n", ["1:1: (file): a key must be plain text"]),
         ("? [a]\n: {b: c}\n", ["1:3: (file): a key must be plain text"]),
         ("{a: b}: c\n", ["1:1: (file): a key must be plain text"]),
-        ("mqtt:\n  port: 1\n  port: {a: [b]}\n", ["3:3: mqtt.port: stands twice; first at 2:3"]),
+        (
+            "mqtt:\n  port: 1\n  port: {a: [b]}\n",
+            ["3:3: mqtt.port: is a duplicate key; first at 2:3"],
+        ),
         (
             "mqtt: {}\nmqtt: {}\n'mqtt': {}\n",
-            ["2:1: mqtt: stands twice", "3:1: mqtt: stands twice"],
+            ["2:1: mqtt: is a duplicate key", "3:1: mqtt: is a duplicate key"],
         ),
         ("mqtt:\n  host: " + "x" * 5000, ["2:9: mqtt.host: is longer than 4096"]),
     ],

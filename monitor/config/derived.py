@@ -1,9 +1,9 @@
 """Sections made from the settings types of the core and the decoders.
 
-Such a type is a NamedTuple that says everything about each setting once: its name, default, range
-and meaning (:func:`annotated_types.doc`). The section of the file, its schema and its row in
-docs/settings.md are made from that; the value in ``Settings`` is the NamedTuple itself, so that
-nothing has to be translated. A field without a meaning is not a setting.
+Such a type is a NamedTuple that defines each setting once: name, default, range and meaning
+(:func:`annotated_types.doc`). The section of the file, its schema and its row in docs/settings.md
+are made from it, and the value in ``Settings`` is the NamedTuple itself, so there is nothing to
+translate. A field without a meaning is not a setting.
 """
 
 from __future__ import annotations

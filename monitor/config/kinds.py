@@ -1,7 +1,7 @@
-"""What every part of the settings is made of: strict models and the kinds of values they hold.
+"""The building blocks of all sections: a strict base model and the kinds of values.
 
-Rules of this file: a refusal is a whole sentence that says what to write instead; a value that is
-refused is not repeated in it, for it may be a secret in the wrong place.
+Rules of this file: an error is a whole sentence that says what to write instead; it never repeats
+the value, which may be a secret in the wrong place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class Contradiction(NamedTuple):
-    """Two settings that do not go together; ``path`` (from the model that says so) is to change.
+    """Two settings that contradict each other; ``path`` is the one to change, from this model on.
 
     ``needs`` names the sections whose values were compared.
     """
@@ -35,7 +35,7 @@ class Contradiction(NamedTuple):
 
 
 def refusal(what: str) -> PydanticCustomError:
-    """Return the error that says ``what`` about the value at hand."""
+    """Return the error that says ``what`` about the value being validated."""
     return PydanticCustomError("refused", "{what}", {"what": what})
 
 
@@ -47,7 +47,7 @@ def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
 
 
 class Section(BaseModel):
-    """A part of the settings; unknown keys, wrong types and numbers not finite are refused."""
+    """A section of the settings; refuses unknown keys, wrong types and non-finite numbers."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -55,11 +55,11 @@ class Section(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        defer_build=True,  # most parts are used within the whole alone
+        defer_build=True,  # most sections are only used within Settings
     )
 
     def contradictions(self) -> Iterable[Contradiction]:
-        """Return what in this part does not go together."""
+        """Return the contradictions within this section."""
         return ()
 
     @model_validator(mode="after")
@@ -124,12 +124,12 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401 - as Field's
-    """Return a field with its default and what it means."""
+    """Return a field with its default and meaning."""
     return Field(default=default, description=description, **limits)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is this machine alone; of a name only ``localhost`` is known to be."""
+    """Whether ``host`` is a loopback address; of names, only ``localhost`` is."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

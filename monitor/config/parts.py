@@ -102,21 +102,21 @@ class Parts(Part):
 
     pairing: PairingPart | None = setting(None, "Which reference belongs to which reading.")
     windows: WindowsPart | None = setting(None, "How far back statistics look.")
-    scoring: ScoringPart | None = setting(None, "How a stated uncertainty is read.")
+    scoring: ScoringPart | None = setting(None, "How stated uncertainties are interpreted.")
     alerts: AlertsPart | None = setting(None, "When to raise an alert.")
-    series: SeriesPart | None = setting(None, "When a series is silent.")
+    series: SeriesPart | None = setting(None, "When a series is stale.")
 
 
 class Group(Parts):
-    """Sensors that belong together; a series is in the first group that fits it."""
+    """Sensors that belong together; a series is in the first group that matches it."""
 
-    name: Name = Field(description="Name of the group; it is shown beside each of its series.")
-    sensors: Globs = Field(description="Patterns of its sensors; * ? and [abc] as in a shell.")
+    name: Name = Field(description="Name of the group, shown beside each of its series.")
+    sensors: Globs = Field(description="Patterns of its sensors, with * ? and [abc] as in a shell.")
     quantities: Globs = setting(("*",), "Patterns of its quantities.")
 
 
 class Override(Parts):
-    """Other settings for some series; of several that fit, the later ones win."""
+    """Other settings for some series; of several that match, later ones win."""
 
     sensor: Glob = setting("*", "Pattern of the sensors.")
     quantity: Glob = setting("*", "Pattern of the quantities.")

@@ -1,4 +1,4 @@
-"""The settings as a whole: sections, groups of sensors, overrides, and what must agree in them."""
+"""The settings as a whole, and what must agree between sections."""
 
 from __future__ import annotations
 
@@ -47,55 +47,67 @@ _SOURCES: Final = (
 class Settings(Section):
     """All settings of the daemon; every key has a default."""
 
-    mqtt: Mqtt = setting(Mqtt(), "The broker, and how to be its client.")
+    mqtt: Mqtt = setting(Mqtt(), "How to connect to the broker.")
     sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=100, strict=False)] = (
         setting(
             _SOURCES,
-            "Topics that are subscribed to, and what their messages are; without any, those of "
-            "configs/default.yaml.",
+            "Topics to subscribe to, and what their messages are.",
         )
     )
     maintenance: Annotated[tuple[Maintenance, ...], Field(max_length=10_000, strict=False)] = (
-        setting((), "Work on sensors; readings from those times are refused.")
+        setting(
+            (),
+            "Maintenance periods, such as {sensor: 'AT-*', start: 2026-03-01T06:00Z, end: "
+            "2026-03-01T09:00Z}; readings from those times are rejected.",
+        )
     )
     areas: Annotated[tuple[Area, ...], Field(max_length=10_000, strict=False)] = setting(
-        (), "Sensors that references concern besides the sensor of their subject's name."
+        (), "Sensors that a reference applies to, besides the sensor named like its subject."
     )
     places: Annotated[tuple[Place, ...], Field(max_length=100_000, strict=False)] = setting(
-        (), "Where sensors stand, for areas with a radius or a site."
+        (),
+        "Where sensors are, for areas with a radius or a site; such as {sensor: n0412, latitude: "
+        "-45.88, longitude: 170.49, site: harbour}.",
     )
     places_file: File | None = setting(
         None,
-        "The same as a CSV file with the columns sensor, latitude, longitude, site; a relative "
-        "path starts from the folder the daemon is started in.",
+        "CSV file of places, with the columns sensor, latitude, longitude, site; a relative path "
+        "starts from the daemon's working directory.",
     )
     pairing: Pairing = setting(Pairing(), "Which reference belongs to which reading.")
     windows: Windows = setting(Windows(), "How far back statistics look.")
-    scoring: Scoring = setting(Scoring(), "How a stated uncertainty is read.")
+    scoring: Scoring = setting(Scoring(), "How stated uncertainties are interpreted.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
     fleet: Annotated[FleetRules, Derived()] = setting(
-        FleetRules(), "When all sensors together call for a person."
+        FleetRules(), "When the evidence of all sensors together calls for a person (a page)."
     )
     thresholds: Annotated[
         tuple[Annotated[Threshold, Derived(threshold_contradictions)], ...],
         Field(max_length=100, strict=False),
     ] = setting(
-        (), "Limits on published statistics, each an alert; docs/detection.md says what they cost."
+        (),
+        "Limits on published statistics, each with an alert of its own; docs/detection.md says "
+        "what they cost.",
     )
-    sinks: Sinks = setting(Sinks(), "Whom the daemon tells of alerts, besides Prometheus.")
-    series: Series = setting(Series(), "How many series there may be, and when one is silent.")
+    sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
+    series: Series = setting(
+        Series(),
+        "How many series (one quantity of one sensor) there may be, and when one is stale.",
+    )
     publish: Publish = setting(Publish(), "When results are published.")
-    journal: Journal = setting(Journal(), "The file that keeps what was accepted.")
+    journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
-    log: Log = setting(Log(), "What the daemon says of itself, on standard error.")
+    log: Log = setting(Log(), "The daemon's own log, on standard error.")
     cluster: Cluster = setting(
-        Cluster(), "The same on a distributed engine: `monitor bridge`, `monitor cluster`."
+        Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
     )
     groups: Annotated[tuple[Group, ...], Field(max_length=1000, strict=False)] = setting(
-        (), "Sensors that belong together, with settings of their own; the first that fits counts."
+        (),
+        "Sensors that belong together, with settings of their own; the first matching group "
+        "applies.",
     )
     overrides: Annotated[tuple[Override, ...], Field(max_length=1000, strict=False)] = setting(
-        (), "Other settings for some series; the later ones win."
+        (), "Other settings for some series, with the same sections as a group; later ones win."
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
@@ -123,12 +135,12 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
         topics = Template.parse(source.topic).filter
         first = filters.setdefault(topics, at)
         if first != at:
-            what = f"reads the same topics as sources[{first}]; one message has one meaning"
+            what = f"has the same topics as sources[{first}]; give each topic one source"
             yield Contradiction(("sources", at, "topic"), what, ("sources",))
     kinds = {source.kind for source in settings.sources}
     for kind in ("reading", "reference"):
         if kind not in kinds:
-            what = f"has no source of kind {kind}, so that nothing could ever be paired"
+            what = f"has no source of kind {kind}, without which nothing can be paired"
             yield Contradiction(("sources",), what, ("sources",))
 
 

@@ -42,19 +42,19 @@ Instant = Annotated[str, AfterValidator(_instant)]
 
 
 class Maintenance(Section):
-    """Work on sensors: what they send meanwhile is not used."""
+    """Maintenance of sensors, during which their readings are rejected."""
 
     sensor: Glob = Field(description="Pattern of the sensors.")
-    start: Instant = Field(description="From when on, in ISO 8601 with a zone.")
-    end: Instant | None = setting(None, "Until when; null for an end that is not known yet.")
+    start: Instant = Field(description="Start, in ISO 8601 with a time zone.")
+    end: Instant | None = setting(None, "End; null if it is not known yet.")
 
 
 class Source(Section):
-    """Topics that are subscribed to, and what their messages are."""
+    """Topics to subscribe to, and what their messages are."""
 
     topic: Topic = Field(
-        description="Template of the topics; {sensor}, {quantity}, {subject} and any other {name} "
-        "take one level each, + any one level, # all that follows."
+        description="Topic template; {sensor}, {quantity}, {subject} and any other {name} match "
+        "one level each, + matches any one level, # all that follow."
     )
     kind: Literal["reading", "reference", "event", "collocation"] = Field(
         description="What the messages are: readings of sensors, references, events that begin "
@@ -63,12 +63,12 @@ class Source(Section):
     decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
         "native", "Format of the payload."
     )
-    qos: int = setting(
-        1, "Quality of service of the subscription; 0 may lose messages.", ge=0, le=2
-    )
+    qos: int = setting(1, "QoS of the subscription; with 0 messages may be lost.", ge=0, le=2)
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
     map: Annotated[MapSpec, Derived()] | None = setting(
-        None, "Where in a payload what stands; needed by every decoder but native."
+        None,
+        "Where the fields are in a payload; required by every decoder but native "
+        "(docs/formats.md).",
     )
 
     @property
@@ -87,7 +87,7 @@ class Source(Section):
         return decoder
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """A topic names whom its messages are about, unless the mapping does; it can be used."""
+        """A topic names the sensor or subject of its messages unless the mapping does."""
         if self.specification is not None:
             yield from _of_mapping(self, self.specification)
             return
@@ -108,7 +108,7 @@ class Source(Section):
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:
     names = Template.parse(source.topic).names
     if source.decoder == "native":
-        yield Contradiction(("map",), "stands beside the decoder native; write decoder: json")
+        yield Contradiction(("map",), "conflicts with the decoder native; write decoder: json")
         return
     if source.decoder == "csv" and not given.columns:
         yield Contradiction(("map", "columns"), "is missing; name the cells of a line")

@@ -80,9 +80,9 @@ class Threshold(NamedTuple):
     against: Annotated[
         Literal["absolute", "expected", "baseline", "fleet_median"],
         doc(
-            "What the statistic is compared with: nothing (absolute, the limits are in its unit), "
-            "what the sensor's own claim predicts, its first pairs, or the median of its group; "
-            "the last three give a ratio."
+            "What the statistic is compared with: nothing (absolute: the limits are in its "
+            "unit), what the sensor's own claim predicts (expected), its first pairs (baseline), "
+            "or the median of its group (fleet_median); the last three give a ratio."
         ),
     ] = "absolute"
     above: Annotated[Limit | None, doc("The alert begins above this; null for no such limit.")] = (
@@ -95,22 +95,22 @@ class Threshold(NamedTuple):
         float,
         Ge(0),
         Le(87_840),
-        doc("How long the statistic must be beyond, in the time of the pairs."),
+        doc("How long the statistic must be beyond the limit, in the time of the pairs."),
     ] = 0.0
     hysteresis: Annotated[
         float,
         Ge(0),
         Le(1),
-        doc("The alert ends when the statistic is back within by this share of the limit."),
+        doc("The alert ends once the statistic is back within the limit by this share of it."),
     ] = 0.1
     pairs_min: Annotated[
-        int, Ge(1), Le(100_000), doc("A window with fewer pairs is not compared.")
+        int, Ge(1), Le(100_000), doc("Windows with fewer pairs are not compared.")
     ] = 20
     baseline_pairs: Annotated[
         int,
         Ge(10),
         Le(100_000),
-        doc("How many of the first pairs since the last event are the baseline."),
+        doc("How many of the first pairs since the last event form the baseline."),
     ] = 100
     sensors: Annotated[Patterns, doc("Patterns of the sensors.")] = ("*",)
     quantities: Annotated[Patterns, doc("Patterns of the quantities.")] = ("*",)

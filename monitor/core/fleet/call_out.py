@@ -28,19 +28,19 @@ class FleetRules(NamedTuple):
         float,
         Gt(0),
         Lt(1),
-        doc("Share of the sensors on the list that are honest, at most, on average."),
+        doc("Share of honest sensors among those listed, on average, at most."),
     ] = 0.1
     horizon: Annotated[
         float,
         Ge(10),
         Le(1e9),
-        doc("Evidence older than so many pairs hardly counts for the list."),
+        doc("Evidence older than this many pairs hardly counts towards the list."),
     ] = 1000.0
     fdr: Annotated[
         Literal["e-bh", "bh"],
         doc(
-            "e-bh: the list holds what q promises however the sensors depend on each other; bh: it "
-            "is sooner, and holds it for sensors that err independently."
+            "e-bh: the list keeps the promise of q however the sensors depend on each other; bh: "
+            "it is faster, but keeps the promise only if sensors err independently."
         ),
     ] = "e-bh"
 
