@@ -55,7 +55,7 @@ def test_a_lower_limit_is_the_same_the_other_way_round():
 
 
 def test_it_must_last_in_the_time_of_the_pairs_and_start_over_when_it_did_not():
-    limit = Threshold("crps_high", "score_crps_mean", above=2.0, for_seconds=10.0)
+    limit = Threshold("crps_high", "score_crps_mean", above=2.0, for_hours=10.0 / 3600.0)
     moments = [(3.0, 0), (3.0, 9), (1.0, 9.5), (3.0, 12), (3.0, 21), (3.0, 22)]
 
     told = judged(limit, *(seen([value], time) for value, time in moments))

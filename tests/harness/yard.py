@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from harness.programs import WAIT_SECONDS
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
@@ -113,7 +114,7 @@ class Yard:
         """End the thread."""
         self._stopped.set()
         if self._thread is not None:
-            self._thread.join(5.0)
+            self._thread.join(WAIT_SECONDS)
 
     def _run(self, speed: float, every: float) -> None:
         while not self._stopped.wait(every):

@@ -26,6 +26,7 @@ from harness.batches import (
     numbered,
     pairs,
 )
+from harness.programs import need
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -380,15 +381,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Return a file system of 512 kB; skip where none may be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(command, check=False, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("there is no mount")
-    if mounted.returncode:
+    command = [need("mount"), "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("this user may not mount a small file system")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run([need("umount"), str(folder)], check=True)
 
 
 def commits_until_full(journal: Journal) -> int:
@@ -407,7 +404,7 @@ def test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_t
     journal = Journal(path)
     committed = commits_until_full(journal)
     held = by_series(journal.pairs()).tobytes()
-    larger = ["mount", "-o", "remount,size=8m", str(small_disk)]
+    larger = [need("mount"), "-o", "remount,size=8m", str(small_disk)]
     subprocess.run(larger, check=True)
     journal.append(batch(1.0, numbered(100, 100 * committed)))
     journal.close()
