@@ -15,6 +15,7 @@ from monitor.config.kinds import (
     refusal,
     setting,
 )
+from monitor.core.diagnosis.faults import alert_meanings
 
 Statistic = Literal[
     "score_crps_mean",
@@ -54,18 +55,12 @@ _EXPECTED: Final = frozenset(
     )
 )
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_TAKEN: Final = frozenset(
-    (
-        *("offset", "understated", "overstated", "outliers", "stuck", "gain"),
-        *("reference_stale", "reference_suspect", "rejected_share"),
-    )
-)
 
 
 def _alert(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise refusal("is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first")
-    if name in _TAKEN:
+    if name in alert_meanings():
         raise refusal("is the name of an alert that there is already; take another")
     return name
 

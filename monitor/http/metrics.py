@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import orjson
 
+from monitor.core.diagnosis.faults import REFERENCE_STALE
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
@@ -272,7 +273,7 @@ def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
     # A series that is not compared any more loses its numbers and keeps its alerts.
-    told, paged = shown | snapshot.alerts.get("reference_stale", shown), snapshot.paged
+    told, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],

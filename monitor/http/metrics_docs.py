@@ -10,6 +10,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from monitor.alerts.outlet import SinkFigures
+from monitor.core.diagnosis.faults import alert_meanings
 from monitor.http.metrics import METRICS, OTHERS
 from monitor.http.telemetry import Figures, Telemetry
 
@@ -51,15 +52,7 @@ for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
 
 | alert | meaning |
 |---|---|
-| `offset` | it reads too high or too low on average |
-| `understated` | its errors are larger than its uncertainty says |
-| `overstated` | its errors are smaller than its uncertainty says |
-| `outliers` | a few errors are far larger than all others |
-| `stuck` | it repeats a value while the measurand moves |
-| `gain` | its error grows with the measured value |
-| `reference_stale` | no reference came for too long |
-| `reference_suspect` | several sensors disagree with one reference in the same way |
-| `rejected_share` | too many of its messages could not be used |
+{alerts}
 
 Besides, `alert` may be the name of one of the settings' `thresholds`. An offset that a suspect
 reference explains is no `offset` while it does. An alert has a sample where its state is known.
@@ -88,7 +81,7 @@ def metrics_page() -> str:
                 _HEAD,
                 "## Of a series\n",
                 _table(series),
-                _STATES,
+                _STATES.format(alerts=_alerts()),
                 "## Of the daemon\n",
                 _table(own),
                 last,
@@ -106,6 +99,10 @@ def _every_figure() -> Figures:
             setattr(every, each.name, {"": 0})
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
     return every
+
+
+def _alerts() -> str:
+    return "\n".join(f"| `{alert}` | {means} |" for alert, means in alert_meanings().items())
 
 
 def _table(rows: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from monitor.core.analysis import conventions
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.diagnosis.judgements import Judgement, Judgements
+from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.liveness import Arrivals
 from monitor.core.fleet.reference_stations import (
@@ -82,7 +82,7 @@ class Derived:
             ),
             sorted(asked),
         )
-        self._judgements: Final = Judgements()
+        self._judgements: Final = FaultReports()
         self._overview: Final = Overview(ground.fleet, ground.thresholds)
         self._stations: Final = Stations()
 
@@ -118,7 +118,7 @@ class Derived:
         """Return who is beyond which threshold."""
         return self._overview.thresholds
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""
         return self._judgements.get(row)
 

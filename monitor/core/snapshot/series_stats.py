@@ -19,9 +19,10 @@ import numpy as np
 from monitor.core.analysis import conventions
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import COVERAGE, FAMILIES
+from monitor.core.detector.e_values import COVERAGE
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.faults import FAULTS
 from monitor.core.fleet.liveness import Arrivals
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
@@ -170,9 +171,6 @@ class Facts:
 
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
-# What a series' own evidence raises, and what its references and its messages do.
-FAULTS: Final = (*FAMILIES, "stuck", "gain")
-ALERTS: Final = (*FAULTS, "reference_stale", "reference_suspect", "rejected_share")
 WORDS: Final = (*STATES, "unknown", "stale")
 _UNKNOWN, _STALE = WORDS.index("unknown"), WORDS.index("stale")
 # Below this many pairs a calm series is "unknown": too few to call it right.
@@ -274,7 +272,7 @@ def judge(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:
 def active(states: Int, faults: Int) -> dict[str, Bool]:
     """Return for each fault which series it is active for: one fault a firing series.
 
-    ``faults`` are indices in ``FAULTS``, others than these for none of them.
+    ``faults`` are places in ``FAULTS``, other numbers for none of them.
     """
     firing = states == FIRING
     return {fault: firing & (faults == at) for at, fault in enumerate(FAULTS)}
