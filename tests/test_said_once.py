@@ -98,3 +98,75 @@ def test_the_glossary_and_the_runbook_name_every_fault():
     assert [name for name in sections if name in {each.rule for each in FAULTS.values()}] == [
         each.rule for each in FAULTS.values()
     ]
+
+
+ANOTHER_STATISTIC = """
+import json, sys
+from monitor.core.scores import statistics
+from monitor.core.scores.entries import Live, Statistic
+
+
+def largest_error(c):
+    return np.maximum.reduceat(np.abs(c.error), c.starts)
+
+
+statistics.STATISTICS["largest_error"] = Statistic(
+    largest_error, "quantity", "Largest error.", "nobody", "low",
+    Live("calibration_largest_error", "Largest error, in the unit of the quantity."),
+    threshold=True,
+)
+
+import io, tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+import numpy as np
+from monitor.cli import main
+from monitor.config.threshold_settings import Threshold
+from monitor.core.model import Reading, Reference
+from monitor.http import documents
+from monitor.http.metrics import Exposition
+from monitor.http.metrics_docs import metrics_page
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+
+rules = SeriesRules(pairing=Rules("nearest", 1.0))
+network = Network(Plan(lambda sensor, quantity: rules), Memory())
+seen = []
+for at, error in enumerate([1.0, -3.0, 2.0]):
+    seen.append(Reading("a", "x", 10.0 * at, 5.0 + error, u=1.0))
+    seen.append(Reference("a", "x", 10.0 * at, 5.0, u=0.1))
+network.apply(network.observe(seen, 100.0).pairs)
+now = network.evaluate(100.0)
+with tempfile.TemporaryDirectory() as folder:
+    file = Path(folder) / "pairs.csv"
+    rows = [f"2026-01-0{day}T00:00:00Z,a,x,kg,{100 + day},1.0,100" for day in (1, 2, 3)]
+    head = "time,sensor,quantity,unit,value,sigma,reference"
+    file.write_text("\\n".join([head, *rows]) + "\\n")
+    with redirect_stdout(io.StringIO()) as printed:
+        main(["score", str(file), "--json"])
+scored = json.loads(printed.getvalue())
+threshold = Threshold(name="far", statistic="calibration_largest_error", above=1.0)
+print(json.dumps({
+    "page": Exposition().render(now).decode(),
+    "docs": metrics_page(),
+    "api": documents.entry(now, 0)["statistics"]["calibration_largest_error"],
+    "json": scored["series"][0]["statistics"]["largest_error"],
+    "threshold": threshold.statistic,
+}))
+"""
+
+
+def test_a_live_statistic_that_is_added_to_the_table_is_found_everywhere():
+    told = told_by(ANOTHER_STATISTIC)
+
+    metric = "monitor_calibration_largest_error"
+    assert f'{metric}{{sensor="a",quantity="x"}} 3.0\n' in told["page"]
+    assert f"# HELP {metric} Largest error, in the unit of the quantity.\n" in told["page"]
+    row = f"| `{metric}` | unit | low | yes | Largest error, in the unit of the quantity. |"
+    assert row in told["docs"].splitlines()
+    assert told["api"] == 3.0
+    assert told["json"] == 3.0
+    assert told["threshold"] == "calibration_largest_error"

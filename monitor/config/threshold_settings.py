@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -16,44 +16,13 @@ from monitor.config.kinds import (
     setting,
 )
 from monitor.core.diagnosis.faults import alert_meanings
+from monitor.core.scores.statistics import threshold_statistics
 
-Statistic = Literal[
-    "score_crps_mean",
-    "score_crps_median",
-    "score_quadratic_mean",
-    "score_quadratic_median",
-    "score_interval_mean",
-    "score_interval_median",
-    "score_norm_mean",
-    "score_norm_median",
-    "calibration_bias",
-    "calibration_zms",
-    "calibration_zms_zeta",
-    "calibration_rce",
-    "calibration_ence",
-    "calibration_coverage_ratio",
-    "calibration_z_lag1",
-    "convention_en_last",
-    "convention_en_ratio",
-    "convention_zeta_last",
-    "convention_zeta_action_ratio",
-    "convention_westgard_1_2s",
-    "convention_westgard_1_3s",
-    "convention_westgard_2_2s",
-    "convention_westgard_r_4s",
-    "convention_westgard_4_1s",
-    "convention_westgard_10_x",
-]
-# Those that have an expectation by the sensor's own claim.
-_EXPECTED: Final = frozenset(
-    (
-        "score_crps_mean",
-        "score_quadratic_mean",
-        "score_interval_mean",
-        "calibration_zms",
-        "calibration_coverage_ratio",
-    )
-)
+_STATISTICS: Final = threshold_statistics()
+if TYPE_CHECKING:
+    StatisticName = str
+else:
+    StatisticName = Literal[tuple(_STATISTICS)]
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -72,7 +41,7 @@ class Threshold(Section):
     """One limit on one statistic; its name is the alert's."""
 
     name: Annotated[str, AfterValidator(_alert)] = Field(description="Name of the alert.")
-    statistic: Statistic = Field(
+    statistic: StatisticName = Field(
         description="Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
         "(docs/detection.md)."
     )
@@ -105,8 +74,9 @@ class Threshold(Section):
             yield Contradiction((), "has no limit; add above or below")
         if self.above is not None and self.below is not None and self.above <= self.below:
             yield Contradiction(("below",), "is not less than above")
-        if self.against == "baseline" and self.statistic.startswith("convention_"):
+        statistic = _STATISTICS[self.statistic]
+        if self.against == "baseline" and statistic.live is None:
             yield Contradiction(("against",), "means nothing for a convention; take absolute")
-        if self.against == "expected" and self.statistic not in _EXPECTED:
+        if self.against == "expected" and not (statistic.expected or statistic.expected_ratio):
             what = "has no expectation; take another statistic, or compare with the baseline"
             yield Contradiction(("statistic",), what)

@@ -18,6 +18,7 @@ import numpy as np
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
+from monitor.core.scores.statistics import over_expected
 
 Against = Literal["absolute", "expected", "baseline", "fleet_median"]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
@@ -25,16 +26,6 @@ Crossings = list[tuple[str, str, str, float | None, bool]]
 # (series, statistic, how many of its first pairs, its value over them, time of the last of them)
 Bases = list[tuple[int, str, int, float, float]]
 LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
-
-# What a statistic is divided by, or which one is the ratio already, against "expected".
-EXPECTED: Final[Mapping[str, str]] = {
-    "score_crps_mean": "score_crps_expected_ratio",
-    "score_quadratic_mean": "score_quadratic_expected_ratio",
-    "score_interval_mean": "score_interval_expected_ratio",
-    "calibration_zms": "calibration_zms",
-    "calibration_coverage_ratio": "calibration_coverage_stated",
-}
-_RATIOS: Final = frozenset(("calibration_coverage_ratio",))
 
 
 class Threshold(NamedTuple):
@@ -186,7 +177,7 @@ class Thresholds:
         if values is None:
             return np.full(judged.size, np.nan)
         if threshold.against == "expected":
-            return _over_expected(threshold.statistic, values, seen.statistics)
+            return over_expected(threshold.statistic, seen.statistics)
         if threshold.against == "baseline":
             return values / self._of_first_pairs(threshold, seen, judged)
         if threshold.against == "fleet_median":
@@ -208,11 +199,6 @@ class Thresholds:
                     self._baselines[key] = found
             base[row] = found[0] or np.nan
         return base
-
-
-def _over_expected(statistic: str, values: Float, statistics: Mapping[str, Float]) -> Float:
-    expected = statistics[EXPECTED[statistic]]
-    return values / expected if statistic in _RATIOS else expected
 
 
 def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> Float:
