@@ -18,7 +18,7 @@ _PROBE_FIRST: Final = 64
 _PROBE_LAST: Final = 4096
 
 
-class Portions:
+class Coalescing:
     """State: the messages that come at a time at most, and what the last read had of them.
 
     ``most`` messages are what a broker may send, ``usual`` what it is thought to send; more than

@@ -29,7 +29,7 @@ _MASKS: Final = np.where(np.arange(_BYTES_MAX) < np.arange(_BYTES_MAX + 1)[:, No
 _WORD_MASKS: Final = _MASKS.astype(np.uint8).view(np.uint64)
 
 
-class Numbering:
+class TopicIndex:
     """State: topics in the order they were first met; the number of each is its place."""
 
     def __init__(self) -> None:
@@ -42,9 +42,9 @@ class Numbering:
         """Return the number of a topic, None if it is new."""
         return self._numbers.get(name)
 
-    def learn(self, name: bytes) -> int:
-        """Return the number of a topic that is new; raises UnicodeDecodeError if it is no text."""
-        topic, number = name[2:].decode(), len(self.names)
+    def learn(self, name: bytes, topic: str) -> int:
+        """Return the number of a topic that is new; ``name`` has its length before it."""
+        number = len(self.names)
         self.names.append(topic)
         self._numbers[name] = number
         self._longest = min(max(self._longest, len(name)), _BYTES_MAX)
