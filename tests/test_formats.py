@@ -15,12 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.config import load, parse
+from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
-from monitor.daemon.assembly import router_of
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload

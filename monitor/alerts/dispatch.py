@@ -15,14 +15,13 @@ from typing import Final
 import msgspec
 
 from monitor.alerts.ledger import Ledger, View
-from monitor.alerts.outlet import Outlet
+from monitor.alerts.outlet import Outlet, SinkFigures
 from monitor.alerts.transition import (
     FIRING,
     PENDING,
     SHOWN,
     Transition,
 )
-from monitor.http.telemetry import SinkFigures
 from monitor.journal import (
     Journal,
     JournalError,

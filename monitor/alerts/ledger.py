@@ -25,8 +25,8 @@ from monitor.alerts.transition import (
 from monitor.core.detector.replay import Change
 from monitor.core.diagnosis.judgements import Judgement
 from monitor.core.model import Bool
-from monitor.core.registry import SeriesKey
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 
 UNCLEAR: Final = "unclear"
 # Told once of the reference, not of each sensor that meets it.

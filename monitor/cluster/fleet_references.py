@@ -26,7 +26,7 @@ Name = tuple[str, str]  # sensor, quantity
 
 
 class Found(msgspec.Struct, array_like=True):
-    """A reference that looks wrong, as :class:`monitor.core.fleet.suspect_references.Suspect` says it.
+    """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
 
     ``series`` are all that have it, in blocks ``blocks``.
     """

@@ -35,8 +35,9 @@ from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.series_stats import ALERTS, FAULTS
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, sentence
 from monitor.core.snapshot.states import explains
 

@@ -45,7 +45,7 @@ class Line(msgspec.Struct, array_like=True):
 class Stand(msgspec.Struct, array_like=True):
     """A series that is not calm, or was not a batch ago, as the driver needs it to judge the fleet.
 
-    ``rejected`` and ``uncompared_seconds`` as :class:`monitor.core.snapshot.state_sentences.Circumstances` has
+    ``rejected`` and ``uncompared_seconds`` as :class:`.state_sentences.Circumstances` has
     them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
     """
 

@@ -18,7 +18,7 @@ from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
 from monitor.config import settings_hash, shown_settings
 from monitor.core.steps import Steps
-from monitor.daemon.assembly import Parts
+from monitor.daemon.assembly import Parts, examined
 from monitor.explain.doctor import report, text
 from monitor.http.on_demand import Answerer, Wishes
 from monitor.http.published import Page
@@ -171,7 +171,7 @@ class Publisher:
         if not self._show.wishes.doctor():
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
-            found = report(self._parts, self._connection)
+            found = report(examined(self._parts), self._connection)
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor

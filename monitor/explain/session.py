@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from monitor.config import Settings
+from monitor.config.core_plan import plan_of, router_of
 from monitor.core.model import (
     Collocation,
     Event,
@@ -22,7 +23,6 @@ from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.history import Memory
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
-from monitor.daemon.assembly import plan_of, router_of
 from monitor.decode import Found, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.explain.document import Pair, Series

@@ -17,7 +17,8 @@ import numpy as np
 import orjson
 
 from monitor.core.model import Bool, Int
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 
 
 class Metric(NamedTuple):

@@ -15,11 +15,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from monitor.http.limits import ANSWER_SECONDS
 from monitor.http.pages import WishOfPage
 from monitor.http.published import Page
 from monitor.http.rendering import Renderer
 from monitor.http.selection import Wish
-from monitor.http.server import ANSWER_SECONDS
 from monitor.http.svg import moment
 
 if TYPE_CHECKING:

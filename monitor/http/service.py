@@ -117,9 +117,10 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
-        from monitor.http.access import Authenticated  # noqa: PLC0415
         from monitor.http.application import application  # noqa: PLC0415
-        from monitor.http.server import Dated, QuietServer, limited, loop_of  # noqa: PLC0415  # noqa: PLC0415
+        from monitor.http.authentication import Authenticated  # noqa: PLC0415
+        from monitor.http.limits import limited, loop_of  # noqa: PLC0415
+        from monitor.http.server import Dated, QuietServer  # noqa: PLC0415
 
         app, users = application(self), self._access.users
         settings = uvicorn.Config(

@@ -26,8 +26,7 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Limits
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import Limits, SeriesName
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.files import (

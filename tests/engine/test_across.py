@@ -22,7 +22,8 @@ from monitor.cluster.recipes import recipe_of
 from monitor.cluster.records import Message
 from monitor.cluster.sink import NOTE, Sink
 from monitor.config import parse
-from monitor.daemon.assembly import assemble, plan_of
+from monitor.config.core_plan import plan_of
+from monitor.daemon.assembly import assemble
 from monitor.journal import Journal
 
 BLOCKS = 6

@@ -19,8 +19,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.core.diagnosis.remedies import Estimate
 from monitor.core.fleet.suspect_references import Suspect
+from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_statistics
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.decode import REASONS
 from monitor.http import metrics
 from monitor.http.metrics import (

@@ -29,9 +29,9 @@ from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
 from monitor.core.model import Reading
-from monitor.core.registry import SeriesKey
+from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contest
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.files import read_pairs
 from monitor.http import documents
 from monitor.http.metrics import Exposition

@@ -19,10 +19,10 @@ from monitor.http.access import (
     OPEN,
     Access,
     AccessError,
-    Authenticated,
     access_of,
     read,
 )
+from monitor.http.authentication import Authenticated
 from monitor.http.service import Service
 
 WORD = "correct horse"

@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import SeriesName
 
 Against = Literal["absolute", "expected", "baseline", "fleet_median"]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)

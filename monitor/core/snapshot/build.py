@@ -21,6 +21,7 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import Frames
 from monitor.core.diagnosis.judgements import Judgement, Judgements
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.fleet.liveness import Arrivals
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
@@ -33,10 +34,10 @@ from monitor.core.fleet.reference_stations import (
 from monitor.core.model import Float, Int
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import SeriesKey
+from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.scores.statistics import compute, live_statistics
-from monitor.core.snapshot.series_stats import Arrivals, Facts, Sources
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.series_stats import Facts, Sources
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.states import Known, Overview
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.windows import History, Windows

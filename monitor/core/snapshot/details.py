@@ -33,9 +33,8 @@ from monitor.core.model import (
 from monitor.core.pairing.buffers import Row
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Registry, SeriesKey
+from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density
-from monitor.core.snapshot.snapshot import SeriesName
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 

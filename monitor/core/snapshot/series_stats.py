@@ -22,6 +22,7 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE, FAMILIES
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.fleet.liveness import Arrivals
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute, live_statistics
@@ -30,17 +31,6 @@ from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
 _COLUMNS_AT_ONCE: Final = 8
-
-
-class Arrivals(NamedTuple):
-    """When each series was heard, s UTC: times of its first and last reading, and of its arrival.
-
-    One entry a series, as it is now: they go on while a snapshot is made.
-    """
-
-    first_reading: Float
-    last_reading: Float
-    heard: Float
 
 
 class Sources(NamedTuple):

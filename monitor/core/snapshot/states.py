@@ -21,6 +21,7 @@ from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.series_stats import (
     COMPARED,
     FAULTS,
@@ -31,7 +32,7 @@ from monitor.core.snapshot.series_stats import (
     compared,
     judge,
 )
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import (
     BLURRED,
     NOTHING,
