@@ -10,6 +10,7 @@ from contextlib import suppress
 import paho.mqtt.client as paho
 import pytest
 from harness.mqtt_packets import packet, publish, varint
+from harness.programs import WAIT_SECONDS
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from paho.mqtt import MQTTException
@@ -65,7 +66,7 @@ class Peer:
             self.client.username_pw_set(options.pop("username"), options.pop("password"))
         self.client.connect(*self._listening.getsockname(), **options)
         self._connection, _ = self._listening.accept()
-        self._connection.settimeout(10.0)
+        self._connection.settimeout(WAIT_SECONDS)
 
     def heard(self) -> bytes:
         """Return the next packet of the client; all of these are short."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from harness.programs import WAIT_SECONDS
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
 from monitor.mqtt.wire import Wire
 
@@ -91,7 +92,7 @@ class ScriptedBroker:
     def accept(self) -> socket.socket:
         """Take a client in and grant its subscription."""
         self.connection, _ = self._listening.accept()
-        self.connection.settimeout(10.0)
+        self.connection.settimeout(WAIT_SECONDS)
         self.hello = self.packet()
         self.connection.sendall(self.connack)
         self.packet()
@@ -133,7 +134,7 @@ def scripted_broker(source_of: Callable[[int], MqttSource], protocol: str = "5")
     try:
         while not source.connected:
             source.receive(0.05)
-        thread.join(10.0)
+        thread.join(WAIT_SECONDS)
         yield broker, source
     finally:
         source.close()

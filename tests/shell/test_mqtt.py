@@ -17,7 +17,7 @@ import pytest
 import trustme
 from harness import mqtt_packets
 from harness.broker import Mosquitto
-from harness.programs import free_port, need
+from harness.programs import WAIT_SECONDS, free_port, need, until
 from harness.wires import CONNACK, ScriptedWire, scripted_broker, source_on_wire
 from paho.mqtt.enums import CallbackAPIVersion
 
@@ -43,7 +43,7 @@ def source_on(port: int, **more) -> MqttSource:
     )
 
 
-def connect(source: MqttSource, seconds: float = 10.0) -> MqttSource:
+def connect(source: MqttSource, seconds: float = WAIT_SECONDS) -> MqttSource:
     deadline = time.monotonic() + seconds
     while not source.connected:
         assert time.monotonic() < deadline, source.status
@@ -51,7 +51,7 @@ def connect(source: MqttSource, seconds: float = 10.0) -> MqttSource:
     return source
 
 
-def take(source: MqttSource, count: int, seconds: float = 10.0) -> list[Message]:
+def take(source: MqttSource, count: int, seconds: float = WAIT_SECONDS) -> list[Message]:
     deadline = time.monotonic() + seconds
     found: list[Message] = list(getattr(source, "early", []))
     while len(found) < count and time.monotonic() < deadline:
@@ -81,14 +81,14 @@ def test_the_system_wakes_us_once_enough_has_come_or_nothing_more_will():
         ours = Wire.connect(*server.getsockname(), 5.0)
         theirs, _ = server.accept()
         theirs.sendall(b"x" * 10)
-        assert ours.wait(1, 10.0)
+        assert ours.wait(1, WAIT_SECONDS)
         assert not ours.wait(100, 0.05)
         theirs.sendall(b"x" * 90)
-        assert ours.wait(100, 10.0)
+        assert ours.wait(100, WAIT_SECONDS)
         assert ours.receive() == b"x" * 100
         assert ours.receive() == b""
         theirs.close()
-        assert ours.wait(100, 10.0)
+        assert ours.wait(100, WAIT_SECONDS)
         with pytest.raises(EndedError):
             ours.receive()
         ours.close()
@@ -184,7 +184,7 @@ def test_messages_arrive_once_in_order(qos, protocol, mosquitto):
     )
     threading.Thread(target=publish, args=(mosquitto.port, *wanted), kwargs={"qos": qos}).start()
     found: list[bytes] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_SECONDS
     while len(found) < 50 and time.monotonic() < deadline:
         batch = source.receive(0.05)
         source.acknowledge(batch)
@@ -255,7 +255,7 @@ def test_a_lost_session_is_counted(tmp_path):
 def test_two_clients_of_one_name_are_told_so(mosquitto):
     one, other = connect(source_on(mosquitto.port)), source_on(mosquitto.port)
     assert one.connected
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + WAIT_SECONDS
 
     def fight() -> None:
         while time.monotonic() < deadline:
@@ -279,13 +279,12 @@ def test_a_downgraded_subscription_is_refused_with_the_filters_name(tmp_path):
     assert refused.value.exit_code == BAD_SETTINGS
 
 
-def test_closing_is_quick_and_tells_the_broker(mosquitto):
+def test_closing_tells_the_broker(mosquitto):
     source = connect(source_on(mosquitto.port))
-    began = time.monotonic()
     source.close()
 
-    assert time.monotonic() - began < 1.0
     assert not source.connected
+    until("it says good-bye", lambda: "Client reader disconnected." in mosquitto.log())
 
 
 @contextmanager
@@ -447,7 +446,7 @@ def test_a_message_too_large_is_handed_over_in_part_and_acknowledged(qos, answer
         writer = threading.Thread(target=broker.connection.sendall, args=(large + small,))
         writer.start()
         found = take(source, 2)
-        writer.join(10.0)
+        writer.join(WAIT_SECONDS)
 
         assert [message.payload for message in found] == [b"x" * 1001, b"small"]
         assert source.acknowledge(found) == 1 + bool(qos)

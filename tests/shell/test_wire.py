@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import pytest
 from harness.certificates import Authority
+from harness.programs import WAIT_SECONDS
 
 from monitor.mqtt.tls import RECORD_BYTES
 from monitor.mqtt.wire import READ_BYTES, EndedError, Wire
 
-SECONDS = 10.0
+SECONDS = WAIT_SECONDS
 
 
 class Ends(NamedTuple):
