@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.mqtt import publish_parser
-from monitor.mqtt.publish_parser import taken_apart
+from monitor.mqtt.publish_parser import parse_publishes
 from monitor.mqtt.topic_index import TopicIndex
 
 TOPICS = (b"a/b", b"a/" + b"c" * 125, b"\x01" * 300)
@@ -51,7 +51,7 @@ def test_packets_are_found_where_a_loop_finds_them(sent, newest, cut):
         index.learn(len(topic).to_bytes(2, "big") + topic, topic.decode())
     mid_bytes = 2 if data[0] & 6 else 0
 
-    found = taken_apart(data, index, mid_bytes, 1 << 28, has_properties=newest)
+    found = parse_publishes(data, index, mid_bytes, 1 << 28, has_properties=newest)
 
     at, whole = 0, []
     for each in sent:
@@ -84,7 +84,7 @@ def test_a_length_in_more_bytes_than_it_takes_is_read_as_it_is_written():
     index = TopicIndex()
     index.learn(b"\0\3a/b", "a/b")
 
-    found = taken_apart(longer + short + short, index, 2, 1 << 28, has_properties=True)
+    found = parse_publishes(longer + short + short, index, 2, 1 << 28, has_properties=True)
 
     assert found.stop == len(longer) + 2 * len(short)
     assert found.payloads.part(np.arange(3)) == 3 * [b"x" * 117]

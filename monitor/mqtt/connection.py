@@ -1,4 +1,4 @@
-"""How to reach a broker: address, names, subscriptions, files of TLS; and a broker's final no."""
+"""How to reach a broker: address, credentials, subscriptions, TLS files; and its final refusal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Messages as they came from a broker: one by one, or a whole read as columns.
+"""Messages of a read as columns; a message object is made only when somebody asks for one.
 
-Rules of this file: columns are of one connection and of equal length; a message is made of them
-only where somebody asks for one.
+All columns of an inbox have the same length, and all its messages came on one connection.
 """
 
 from __future__ import annotations

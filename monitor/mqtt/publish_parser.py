@@ -1,7 +1,9 @@
-"""PUBLISH packets that stand at the front of a large read, taken apart by the column.
+"""Accelerator: the PUBLISH packets at the front of a large read, parsed all at once with numpy.
 
-Rules of this file: it takes what is alike (one first byte, so one quality of service) and leaves
-the rest; what it takes is what a loop over the packets would take.
+It takes packets that have the same first byte, hence the same quality of service, and leaves the
+rest to the loop in ``receiver``. It takes exactly what that loop would take: tests compare both
+with ``decoding.decode``. At 2000 messages a read it costs a fifth of the loop; without it nothing
+changes but speed (``benchmarks/hotway.py``).
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class Publishes(NamedTuple):
     stop: int
 
 
-def taken_apart(
+def parse_publishes(
     data: bytes,
     topic_index: TopicIndex,
     mid_bytes: int,

@@ -1,8 +1,8 @@
-"""The broker's side of the daemon: what came, and the word that it is durable.
+"""What the daemon holds: messages of a persistent session, and the word that they are durable.
 
-Rules of this file: one thread; an acknowledgement belongs to the connection its message came on;
-to wake up costs more than to wait, so that what comes together is read together: the system wakes
-us once enough has come (SO_RCVLOWAT) or the time is over, and not for each message.
+One thread; an acknowledgement belongs to the connection its message came on. Waking up costs more
+than waiting, so that messages that come together are read together: the system wakes this process
+once enough has come (SO_RCVLOWAT) or the time is over, not for each message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Numbers of topics: found one by one, or for a large read by the column of their bytes.
+"""Topics as numbers, looked up one by one or, for a large read, all at once.
 
-Rules of this file: a topic stands as in its packet, its length before it; what is found by the
-column is held against it byte by byte, and what is not found so is looked for by itself.
+A topic is stored as in its packet, with its length before it. What the column lookup finds is
+compared byte by byte, and what it does not find is looked up in the dictionary.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WORD_MASKS: Final = _MASKS.astype(np.uint8).view(np.uint64)
 
 
 class TopicIndex:
-    """State: topics in the order they were first met; the number of each is its place."""
+    """State: topics in the order of their first message; the number of each is its position."""
 
     def __init__(self) -> None:
         self.names: Final[list[str]] = []
