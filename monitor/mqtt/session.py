@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import logging
 import random
-import ssl
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
-from monitor.mqtt.connection import MqttSettings, SourceRefusedError, tls_context
+from monitor.mqtt.connection import MqttSettings, SourceRefusedError, hello, tls_context
 from monitor.mqtt.encoding import encode
 from monitor.mqtt.fields import MalformedError
 from monitor.mqtt.packets import (
     Connack,
-    Connect,
     Control,
     Disconnect,
     Pingreq,
@@ -40,7 +38,7 @@ from monitor.mqtt.packets import (
 from monitor.mqtt.reasons import FAILURE, MALFORMED_PACKET, SESSION_TAKEN_OVER, reason_text
 from monitor.mqtt.receiver import Receiver
 from monitor.mqtt.reconnecting import Backoff, Takeovers
-from monitor.mqtt.wire import EndedError, Wire
+from monitor.mqtt.wire import EndedError, Wire, plain_reason
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
@@ -129,26 +127,17 @@ class Session:
 
     def _connect(self) -> None:
         settings = self._settings
-        hello = Connect(
-            settings.client_id,
-            settings.keepalive_seconds,
-            settings.username,
-            settings.password if settings.username is not None else None,
-            settings.session_expiry_seconds,
-            settings.receive_maximum,
-            settings.max_packet_bytes,
-        )
         try:
             self._wire = Wire.connect(
                 settings.host, settings.port, settings.connect_timeout_seconds, self._context
             )
         except (OSError, ValueError) as error:
-            self._retry_later(_plain(error))
+            self._retry_later(plain_reason(error))
             return
         self._is_answered = False
         self._deadline = self._monotonic() + CONNACK_SECONDS
         self.tls_not_after = self._wire.not_after()
-        self._send(hello)
+        self._send(hello(settings))
 
     def _retry_later(self, reason: str) -> None:
         """Plan the next attempt, and say why, once a minute."""
@@ -201,7 +190,7 @@ class Session:
                 self._lost("the broker hung up")
                 return
             except OSError as error:
-                self._lost(_plain(error))
+                self._lost(plain_reason(error))
                 return
             if data:
                 self._feed(data)
@@ -307,11 +296,3 @@ class Session:
                 f"another client uses the client id {self._settings.client_id!r}: they take "
                 "the session from each other; stop it, or set another mqtt.client_id",
             )
-
-
-def _plain(error: Exception) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the broker's certificate is not trusted: {error.verify_message}"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__

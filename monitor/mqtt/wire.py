@@ -142,3 +142,12 @@ def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
         with suppress(OSError):
             connected.sendall(encryption.to_send())  # if this side refuses, the other is told why
     return encryption
+
+
+def plain_reason(error: Exception) -> str:
+    """Return why a connection failed, in words for a status line."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the broker's certificate is not trusted: {error.verify_message}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
