@@ -22,13 +22,11 @@ from monitor.cluster.sink import NOTE, Sink
 from monitor.config import (
     Settings,
     load,
-    resolve_secret,
-    resolve_sink_secrets,
     settings_hash,
 )
 from monitor.config.core_plan import plan_of
 from monitor.daemon.logs import configure
-from monitor.daemon.outlets import Keys, outlets
+from monitor.daemon.outlets import outlets
 from monitor.decode import DECODERS
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import Journal
@@ -82,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
         raise MissingLibraryError from error
     with Appender(settings, properties(settings)):
         pass  # the topic is there, with the partitions that the settings say
-    credentials = resolve_secret(settings, options.config)
-    keys = Keys(credentials, resolve_sink_secrets(settings, options.config))
+    opened = outlets(settings, options.config)
     stopping = _stopping()
     given = dict(each.split("=", 1) for each in options.spark)
     spark = job.session(settings, given)
@@ -91,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_of(settings)
     noted = journal.note(NOTE)
     fleet = Fleet(settings.cluster.job.worst, plan.fleet, plan.thresholds, noted)
-    sink = Sink(journal, fleet, outlets(settings, keys), settings_hash(settings))
+    sink = Sink(journal, fleet, opened, settings_hash(settings))
     port = settings.cluster.job.metrics_port
     host = settings.cluster.metrics_host
     served = None if port is None else Served(port, sink.families, sink.page, host)

@@ -7,7 +7,6 @@ import logging
 import time
 from pathlib import Path
 
-from monitor.config.kinds import is_loopback
 from monitor.config.sections import Http
 from monitor.daemon.gc_tuning import keep, keep_freed
 from monitor.daemon.logs import configure
@@ -16,6 +15,7 @@ from monitor.daemon.systemd import Supervisor
 from monitor.http.access import access_of
 from monitor.http.service import Service
 from monitor.journal.repairing import recover
+from monitor.mqtt.hosts import is_loopback
 
 _log = logging.getLogger("monitor")
 

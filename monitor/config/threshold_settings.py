@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from monitor.config.kinds import Contradiction, glob_contradictions
 from monitor.core.detector.thresholds import EXPECTED, Threshold
+from monitor.core.setting import Contradiction
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _TAKEN: Final = frozenset(
@@ -25,8 +25,6 @@ def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
         yield Contradiction(("name",), what)
     if limit.name in _TAKEN:
         yield Contradiction(("name",), "there is already an alert of this name; choose another")
-    for key in ("sensors", "quantities"):
-        yield from glob_contradictions(key, getattr(limit, key))
     if limit.above is None and limit.below is None:
         yield Contradiction((), "has no limit; add above or below")
     if limit.above is not None and limit.below is not None and limit.above <= limit.below:

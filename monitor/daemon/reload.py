@@ -16,14 +16,13 @@ from monitor.config import (
     Settings,
     load,
     resolve_secret,
-    resolve_sink_secrets,
 )
 from monitor.config.core_plan import plan_of
 from monitor.daemon.assembly import assemble, mqtt_settings, note_subscriptions
 from monitor.daemon.gc_tuning import settle
 from monitor.daemon.logs import configure
 from monitor.daemon.loop import Daemon
-from monitor.daemon.outlets import Keys, outlets
+from monitor.daemon.outlets import outlets
 from monitor.daemon.publisher import Publisher
 from monitor.daemon.signals import Orders
 from monitor.daemon.systemd import Supervisor
@@ -47,8 +46,7 @@ def plan(path: str) -> Plan:
     """Read a settings file and what it names; raises MonitorError where that cannot be used."""
     settings = load(path, decoders=DECODERS)
     credentials = resolve_secret(settings, path)
-    keys = Keys(credentials, resolve_sink_secrets(settings, path))
-    return Plan(settings, MqttSource(mqtt_settings(settings, credentials)), outlets(settings, keys))
+    return Plan(settings, MqttSource(mqtt_settings(settings, credentials)), outlets(settings, path))
 
 
 class Lives:

@@ -15,10 +15,11 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le, MaxLen, MinLen, doc
+from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
+from monitor.core.setting import Patterns
 
 Statistic = Literal[
     "score_crps_mean",
@@ -48,7 +49,6 @@ Statistic = Literal[
     "convention_westgard_10_x",
 ]
 Limit = Annotated[float, Ge(-1e15), Le(1e15)]
-Patterns = Annotated[tuple[str, ...], MinLen(1), MaxLen(1000)]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
 # (series, statistic, how many of its first pairs, its value over them, time of the last of them)
