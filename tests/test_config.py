@@ -509,6 +509,7 @@ def test_the_error_ends_a_command_with_2_and_has_every_line():
         (b"{a: " * (BYTES_MAX // 4), "1:65", "nested deeper than 16"),
         (b"? " * (BYTES_MAX // 2), "1:3", "a key must be plain text"),
     ],
+    ids=lambda each: str(each[:20]),  # megabytes would be names otherwise
 )
 def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, place, words):
     mistake = mistakes_of(raw)[0]

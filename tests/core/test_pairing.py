@@ -21,8 +21,8 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.buffers import is_nearest, nearest
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import MODES, PairUncertainty, Rules
+from monitor.journal import Batch, InMemoryStore
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}
@@ -320,7 +320,7 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
 
 
 def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
-    past = Memory()
+    past = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
     first = Reference("a", "x", 1.0, 4.0, identity="r")
@@ -328,7 +328,7 @@ def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
 
     def take(reference: Reference, received: float) -> str:
         verdict = pairing.add_reference(reference, received)
-        past.keep(pairing.take_changes(), [reference])
+        past.append(Batch(observations=[reference], pairs=pairing.take_changes()))
         pairing.expire(received + 1.0)
         return verdict
 
@@ -364,7 +364,7 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
         sample("b", "x", revision=4),
         VOID,
     ]
-    past = Memory()
+    past = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
     feed(pairing, [messages[at] for at in arrival])
@@ -375,14 +375,14 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
 
 
 def test_a_void_by_name_finds_references_that_are_no_longer_held():
-    past = Memory()
+    past = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
-    past.keep(pairing.take_changes(), [sample("a", "x")])
+    past.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
     pairing.expire(1e9)
     pairing.add_reference(VOID, 2e9)
-    past.keep(pairing.take_changes(), [VOID])
+    past.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
 
     assert standing(past.pairs()) == set()
     pairing.expire(3e9)
@@ -435,7 +435,7 @@ def test_times_of_collocation_that_overlap_count_a_reference_once():
 
 
 def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
-    past = Memory()
+    past = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
 
     def fresh() -> Pairing:
@@ -443,9 +443,9 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
 
     pairing = fresh()
     pairing.add_reference(VOID, 0.0)
-    past.keep(pairing.take_changes(), [VOID])
+    past.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
     pairing.add_reference(sample("a", "x"), 50.0)
-    past.keep(pairing.take_changes(), [sample("a", "x")])
+    past.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
     pairing.expire(10.0)
     again = fresh()
     again.add_reference(sample("a", "x"), 50.0, recalled=True)

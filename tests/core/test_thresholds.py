@@ -9,12 +9,12 @@ import pytest
 
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 
 NAMES = [SeriesName(f"s{at}", "x", group="g" if at < 5 else "h") for at in range(7)]
 
@@ -137,7 +137,7 @@ def test_it_is_about_the_series_its_patterns_name(sensors, meant):
 def test_a_network_compares_a_sensor_with_its_own_first_pairs():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.5, baseline_pairs=50)
     rules = SeriesRules(unit="kg", window_pairs=60, pairing=Rules("nearest", 0.4))
-    past = Memory()
+    past = InMemoryStore()
     plan = Plan(lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,))
     network = Network(plan, past)
     rng = np.random.default_rng(8)
@@ -149,7 +149,12 @@ def test_a_network_compares_a_sensor_with_its_own_first_pairs():
             seen += [Reading("a", "mass", float(at), value, u=1.0)]
             seen += [Reference("a", "mass", at + 0.1, 100.0, u=0.01)]
         outcome = network.observe(seen, 0.0)
-        past.keep(outcome.pairs, [each for each in seen if isinstance(each, Reference)])
+        past.append(
+            Batch(
+                observations=seen,
+                pairs=outcome.pairs,
+            )
+        )
         network.apply(outcome.pairs)
         snapshot = network.evaluate(0.0)
         told.append(bool(snapshot.alerts["worse"][0]))
