@@ -27,7 +27,7 @@ from monitor.cluster.records import Message
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
 from monitor.core.detector.thresholds import Bases, Crossings
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.reference_stations import Gathered, Station
 from monitor.core.model import (
     Bool,
@@ -92,7 +92,7 @@ class Results(NamedTuple):
     rows: Int
     noted: list[int]
     medians: tuple[str, ...]
-    judgement_of: Callable[[int], Judgement | None]
+    judgement_of: Callable[[int], FaultReport | None]
     firing: Bool
     discounted: Float
     rejected: Float

@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from monitor.core.detector.thresholds import EXPECTED, Threshold
+from monitor.core.detector.thresholds import Threshold
+from monitor.core.diagnosis.faults import alert_meanings
+from monitor.core.scores.statistics import threshold_statistics
 from monitor.core.setting import Contradiction
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_TAKEN: Final = frozenset(
-    (
-        *("offset", "understated", "overstated", "outliers", "stuck", "gain"),
-        *("reference_stale", "reference_suspect", "rejected_share"),
-    )
-)
 
 
 def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
@@ -23,14 +19,15 @@ def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
     if _NAME.fullmatch(limit.name) is None:
         what = "is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first"
         yield Contradiction(("name",), what)
-    if limit.name in _TAKEN:
+    if limit.name in alert_meanings():
         yield Contradiction(("name",), "there is already an alert of this name; choose another")
     if limit.above is None and limit.below is None:
         yield Contradiction((), "has no limit; add above or below")
     if limit.above is not None and limit.below is not None and limit.above <= limit.below:
         yield Contradiction(("below",), "is not less than above")
-    if limit.against == "baseline" and limit.statistic.startswith("convention_"):
+    statistic = threshold_statistics()[limit.statistic]
+    if limit.against == "baseline" and statistic.live is None:
         yield Contradiction(("against",), "means nothing for a convention; write absolute")
-    if limit.against == "expected" and limit.statistic not in EXPECTED:
+    if limit.against == "expected" and not (statistic.expected or statistic.expected_ratio):
         what = "has no expectation; choose another statistic, or compare with the baseline"
         yield Contradiction(("statistic",), what)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.call_out import FleetRules, listed
 from monitor.core.fleet.reference_stations import Stations
 from monitor.core.fleet.suspect_references import Met, innovations, suspect

@@ -17,7 +17,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.http.metrics import METRICS, STATES
-from monitor.http.on_demand import Answerer
+from monitor.http.on_demand import OnDemandEvaluator
 from monitor.http.published import Page
 from monitor.http.service import Service
 from monitor.journal import Batch, DeadLetter, InMemoryStore
@@ -51,7 +51,7 @@ class Yard:
             ),
             self._past,
         )
-        self._answerer = Answerer(self.network, service.wishes)
+        self._on_demand = OnDemandEvaluator(self.network, service.requests)
         self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
         self._now = START
         self._stopped = threading.Event()
@@ -90,7 +90,7 @@ class Yard:
     def publish(self) -> Page:
         """Publish what is known."""
         snapshot = self.network.evaluate(self._now)
-        answers = self._answerer.answers(self._now)
+        answers = self._on_demand.evaluate(self._now)
         settings = {"http": {"port": 9108}}
         page = Page(
             snapshot,

@@ -16,8 +16,8 @@ from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import Change
-from monitor.core.diagnosis.judgements import Judgement
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.pairing_rules import Rules
@@ -29,7 +29,7 @@ from monitor.core.state.network import Network
 from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
-JUDGEMENT = Judgement(
+JUDGEMENT = FaultReport(
     "offset",
     "reads 3 kg heavy",
     "subtract 3 kg",

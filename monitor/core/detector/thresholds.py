@@ -12,42 +12,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
+from monitor.core.scores.statistics import over_expected, threshold_statistics
 from monitor.core.setting import Patterns
 
-Statistic = Literal[
-    "score_crps_mean",
-    "score_crps_median",
-    "score_quadratic_mean",
-    "score_quadratic_median",
-    "score_interval_mean",
-    "score_interval_median",
-    "score_norm_mean",
-    "score_norm_median",
-    "calibration_bias",
-    "calibration_zms",
-    "calibration_zms_zeta",
-    "calibration_rce",
-    "calibration_ence",
-    "calibration_coverage_ratio",
-    "calibration_z_lag1",
-    "convention_en_last",
-    "convention_en_ratio",
-    "convention_zeta_last",
-    "convention_zeta_action_ratio",
-    "convention_westgard_1_2s",
-    "convention_westgard_1_3s",
-    "convention_westgard_2_2s",
-    "convention_westgard_r_4s",
-    "convention_westgard_4_1s",
-    "convention_westgard_10_x",
-]
+if TYPE_CHECKING:
+    StatisticName = str
+else:  # the settings accept these names and list them in their schema
+    StatisticName = Literal[tuple(threshold_statistics())]
 Limit = Annotated[float, Ge(-1e15), Le(1e15)]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
@@ -55,23 +33,13 @@ Crossings = list[tuple[str, str, str, float | None, bool]]
 Bases = list[tuple[int, str, int, float, float]]
 LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
 
-# What a statistic is divided by, or which one is the ratio already, against "expected".
-EXPECTED: Final[Mapping[str, str]] = {
-    "score_crps_mean": "score_crps_expected_ratio",
-    "score_quadratic_mean": "score_quadratic_expected_ratio",
-    "score_interval_mean": "score_interval_expected_ratio",
-    "calibration_zms": "calibration_zms",
-    "calibration_coverage_ratio": "calibration_coverage_stated",
-}
-_RATIOS: Final = frozenset(("calibration_coverage_ratio",))
-
 
 class Threshold(NamedTuple):
     """One limit on one statistic; its name is the alert's."""
 
     name: Annotated[str, doc("Name of the alert.")]
     statistic: Annotated[
-        Statistic,
+        StatisticName,
         doc(
             "Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
             "(docs/detection.md)."
@@ -247,7 +215,7 @@ class Thresholds:
         if values is None:
             return np.full(judged.size, np.nan)
         if threshold.against == "expected":
-            return _over_expected(threshold.statistic, values, seen.statistics)
+            return over_expected(threshold.statistic, seen.statistics)
         if threshold.against == "baseline":
             return values / self._of_first_pairs(threshold, seen, judged)
         if threshold.against == "fleet_median":
@@ -269,11 +237,6 @@ class Thresholds:
                     self._baselines[key] = found
             base[row] = found[0] or np.nan
         return base
-
-
-def _over_expected(statistic: str, values: Float, statistics: Mapping[str, Float]) -> Float:
-    expected = statistics[EXPECTED[statistic]]
-    return values / expected if statistic in _RATIOS else expected
 
 
 def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> Float:

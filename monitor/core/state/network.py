@@ -15,7 +15,7 @@ import msgspec
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import Change, Watch
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.eviction import Silence
 from monitor.core.fleet.liveness import Hearing
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
@@ -252,7 +252,7 @@ class Network:
         """
         return self._of_pairs.made.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""
         return self._of_pairs.made.derived.judgement(row)
 
