@@ -22,7 +22,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from monitor.config import Settings
 from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.gc_tuning import settle
+from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.http.metrics import Exposition
 from monitor.mqtt.paho_batch import BatchClient
 
@@ -88,7 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         parts, client = assemble(settings(Path(name)), START), Fed()
         exposition = Exposition()
-        settle()
+        freeze_after_start()
         for number in range(ROUNDS):
             sent = [
                 packet(topic, payload, at, properties=True)

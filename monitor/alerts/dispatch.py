@@ -57,7 +57,7 @@ class Dispatch:
         for outlet in outlets:
             self._start(outlet)
 
-    def tell(self, view: View) -> None:
+    def notify(self, view: View) -> None:
         """Make durable what is to be told, and let the sinks have it; raises JournalError.
 
         While the journal is full nothing is told; it will be once there is space.
@@ -70,7 +70,7 @@ class Dispatch:
         except JournalFullError:
             return
         self._taken_back.clear()
-        self._ledger.take(found)
+        self._ledger.record(found)
         for each in found:
             self.transitions[each.alert, each.after] += 1
             self._history.appendleft(each)
@@ -79,7 +79,7 @@ class Dispatch:
         for outlet in self._outlets:
             self._fill(outlet)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Note how far the sinks are, and let them have what there was no room for."""
         with suppress(JournalFullError):
             self._write([])
@@ -113,7 +113,7 @@ class Dispatch:
         """Let an outlet go on where it was; a new one begins with what fires already."""
         done = self._done.get(outlet.name)
         if done is None:
-            firing = [each.seq for each in self._ledger.standing() if each.after == FIRING]
+            firing = [each.seq for each in self._ledger.active() if each.after == FIRING]
             self._new[outlet.name] = frozenset(firing)
             done = min(firing, default=self._started_at + 1) - 1
         outlet.start(done)

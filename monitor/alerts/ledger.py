@@ -36,7 +36,7 @@ UNCLEAR: Final = "unclear"
 # What every new transition is given later.
 _NEW: Final[dict[str, Any]] = {
     **dict.fromkeys(("id", "incident", "before", "after", "sentence"), ""),
-    **dict.fromkeys(("seq", "time", "told"), 0),
+    **dict.fromkeys(("seq", "time", "notified"), 0),
 }
 
 
@@ -88,13 +88,13 @@ class Ledger:
         for each in standing:
             self._standing.setdefault(_key(each), {})[each.alert] = each
 
-    def standing(self) -> list[Transition]:
+    def active(self) -> list[Transition]:
         """Return the last transitions of the alerts that are pending or fire, in their order."""
         of_all = (each for alerts in self._standing.values() for each in alerts.values())
         return sorted(of_all, key=lambda each: each.seq)
 
     def differences(self, view: View) -> list[Transition]:
-        """Return what is to be told now; it counts as told only once :meth:`take` has it."""
+        """Return what is to be told now; it counts as told only once :meth:`record` has it."""
         now = view.snapshot
         self._looked_at = _Seen(now.states, now.alerts, now.gone)
         others = self._looked_at.others(self._seen).nonzero()[0]
@@ -122,7 +122,7 @@ class Ledger:
         """Return what stands of one series, by alert."""
         return self._standing.get(SeriesKey(name.sensor, name.quantity), {})
 
-    def take(self, found: Iterable[Transition]) -> None:
+    def record(self, found: Iterable[Transition]) -> None:
         """Count ``found`` as told, and what was looked at as seen."""
         self._seen = self._looked_at
         for each in found:
@@ -267,7 +267,7 @@ class _Scribe:
                 id=identity,
                 incident=of.incident or identity,
                 time=time,
-                told=self._view.snapshot.time,
+                notified=self._view.snapshot.time,
                 before=before,
                 after=after,
                 sentence=sentence,

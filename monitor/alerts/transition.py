@@ -24,7 +24,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
     States are ok, pending, firing, resolved (the evidence says that the fault is over), unknown
     (the evidence begins anew, after an adjustment say). ``time`` is the event time of the change,
-    ``told`` when it was found, ``began`` when the alert began to fire, ``since`` when the fault
+    ``notified`` when it was found, ``began`` when the alert began to fire, ``since`` when the fault
     did; all in s since 1970 UTC. ``incident`` is the id of the transition that began the alert.
     ``corrected`` marks an alert taken back: a late or revised reference changed the past.
     """
@@ -33,7 +33,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     incident: str
     time: float
-    told: float
+    notified: float = msgspec.field(name="told")
     sensor: str
     quantity: str
     unit: str
@@ -87,7 +87,7 @@ def document(transition: Transition) -> dict[str, Any]:
         "id": of.id,
         "incident": of.incident,
         "time": instant(of.time),
-        "told": instant(of.told),
+        "told": instant(of.notified),
         "sensor": of.sensor,
         "quantity": of.quantity,
         "unit": of.unit,

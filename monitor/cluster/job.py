@@ -36,7 +36,7 @@ from monitor.cluster.records import unpack
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
 from monitor.config import Settings, parse
-from monitor.daemon.gc_tuning import settle
+from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.decode import DECODERS
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _rest() -> None:
     if next(_WORKED) % _REST_BLOCKS:
         gc.freeze()
     else:
-        settle()  # looks at all of it: blocks that are no longer kept may be in cycles
+        freeze_after_start()  # looks at all of it: blocks that are no longer kept may be in cycles
 
 
 def session(settings: Settings, options: dict[str, str] | None = None) -> SparkSession:

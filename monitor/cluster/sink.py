@@ -78,7 +78,7 @@ class Sink:
         """
         told = sum(self._dispatch.transitions.values())
         ordered = sorted(said, key=lambda each: each[0])
-        self._dispatch.tell(self.fleet.take(ordered))
+        self._dispatch.notify(self.fleet.take(ordered))
         self._keep_note()
         self.done.told += sum(self._dispatch.transitions.values()) - told
         self.done.batches += 1
@@ -106,9 +106,9 @@ class Sink:
             for each in self.fleet.suspects()
         ]
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Note how far the sinks are, so that less is told again after a crash."""
-        self._dispatch.settle()
+        self._dispatch.flush()
 
     def close(self) -> None:
         """Give the sinks a moment to deliver what waits."""

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         while query.isActive and not stopping():
             hand.work(sink.take, _LOOK_SECONDS)
-            sink.settle()
+            sink.flush()
             job.forget_tables(settings.cluster.job.results, kept_seconds)
         hand.close()
         failure = query.exception()

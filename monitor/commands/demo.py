@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         daemon = Daemon(
             parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSettings())])
         )
-        daemon.orders.heed_signals()
+        daemon.signals.install()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
             timer.daemon = True

@@ -134,7 +134,7 @@ class One:
         network = self.parts.network
         snapshot = network.evaluate(float(messages[-1].received))
         taken_back = frozenset(network.watch.taken_back)
-        self._dispatch.tell(
+        self._dispatch.notify(
             View(snapshot, network.judgement, network.take_transitions(), taken_back)
         )
         return snapshot
