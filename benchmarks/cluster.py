@@ -126,7 +126,7 @@ def compared(sensors: int, a_sensor: int, warm: int, measured: int) -> dict[str,
                 cost.on("dump", began)
                 size = len(state)
                 began = time.process_time()
-                results.dump(results.said(found, 100, size)), results.dump(results.heard(found))
+                results.dump(results.report(found, 100, size)), results.dump(results.changed(found))
                 cost.on("results", began)
                 if number == warm + measured - 1:
                     began = time.process_time()
