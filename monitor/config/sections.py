@@ -8,16 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from monitor.config.derived import Derived
-from monitor.config.kinds import (
-    Contradiction,
-    File,
-    Globs,
-    Host,
-    Section,
-    is_loopback,
-    setting,
-)
+from monitor.config.kinds import Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rules import PairUncertainty
+from monitor.core.setting import Contradiction, File
+from monitor.mqtt.hosts import is_loopback
 
 PairingMode = Literal["nearest", "key", "asof", "interpolate", "mean_over_reference_interval"]
 Candidates = Literal["nearest", "all", "first", "reject"]
