@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy
+from harness.programs import need
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.config import Settings
@@ -363,10 +363,9 @@ def batch_by_batch(folder: Path, kind: str) -> None:
 
 def traced(folder: Path, script: str) -> list[str]:
     """Return the names of the system calls that a script makes between its marks."""
-    strace = shutil.which("strace")
-    may = strace and not subprocess.run([strace, "-o", os.devnull, "true"], check=False).returncode
-    if not may:
-        pytest.skip("strace is not there, or may not trace")
+    strace = need("strace")
+    if subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""], check=False).returncode:
+        pytest.skip("strace may not trace here")
     found = folder / "calls"
     command = [strace, "-f", "-qq", "-o", str(found), sys.executable, "-c", script]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -392,7 +391,7 @@ def test_a_batch_is_one_fdatasync_and_the_writes_of_its_pages(tmp_path, kind):
 # What only some wish for, or is needed with the first pair, the first page or a request alone.
 LATER = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "numpy.f2py", "numpy.testing", "unittest"),
-    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "httpx", "google.protobuf"),
+    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "urllib3", "google.protobuf"),
     *("plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark", "hypothesis"),
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")

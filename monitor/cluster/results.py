@@ -19,7 +19,7 @@ from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
 from monitor.core.fleet.reference_stations import Gathered, Station, Told
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import METRICS
-from monitor.journal.batch import DeadLetter
+from monitor.journal import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 

@@ -14,14 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.outlet import Outlet
 from monitor.cluster.block import CORRECTIONS, EXPIRED
 from monitor.cluster.fleet_verdicts import Fleet, Right
 from monitor.cluster.results import Said
-from monitor.core.model import PAIR
 from monitor.http.metrics import Exposition
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family, by, counter, gauge, gauges
@@ -63,7 +60,7 @@ class Sink:
         settings_hash: str = "",
     ) -> None:
         self._journal: Final = journal
-        self._dispatch: Final = Dispatch(journal, outlets)
+        self._dispatch: Final = Dispatch(journal.alerts, outlets)
         self._exposition: Final = Exposition()
         self._noted = journal.note(NOTE)
         self._settings_hash: Final = settings_hash
@@ -158,9 +155,8 @@ class Sink:
         note = self.fleet.note()
         if note == self._noted:
             return
-        batch = Batch(time.time(), [], np.zeros(0, dtype=PAIR), [], [], {}, notes={NOTE: note})
         try:
-            self._journal.commit(batch)
+            self._journal.append(Batch(notes={NOTE: note}))
         except JournalFullError as error:
             _log.error("%s", error)
         else:

@@ -60,7 +60,7 @@ class Publisher:
     def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
         self._parts: Final = parts
         self._show: Final = show
-        self._dispatch: Final = Dispatch(parts.journal, outlets)
+        self._dispatch: Final = Dispatch(parts.journal.alerts, outlets)
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
         self._on_demand: Final = OnDemandEvaluator(parts.network, show.requests)

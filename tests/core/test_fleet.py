@@ -41,7 +41,7 @@ def test_by_p_values_more_are_listed_and_what_does_not_fire_never_is():
     fires = np.array([True, True, True, False])
 
     assert listed(evidence, fires, EVERY, FleetRules()).tolist() == [False, False, False, False]
-    by_p = listed(evidence, fires, EVERY, FleetRules(procedure="bh"))
+    by_p = listed(evidence, fires, EVERY, FleetRules(fdr="bh"))
     assert by_p.tolist() == [True, True, True, False]
 
 

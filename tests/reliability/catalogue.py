@@ -198,7 +198,8 @@ CATALOGUE: Final = (
     ),
     Row(
         "another version of the journal's form",
-        "brought up in one transaction with a copy before; a newer one is refused",
+        "an earlier one is brought up in one transaction, after a copy; a newer one, and one from "
+        "before the first release, is refused",
         (
             "shell/test_storage.py::test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other",
         ),

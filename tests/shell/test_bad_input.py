@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from harness.daemon import Daemon
-from harness.programs import free_port, need, until
+from harness.programs import WAIT_SECONDS, free_port, need, until
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.mqtt.publish import BrokerPublisher
@@ -116,7 +116,9 @@ def test_without_a_broker_it_waits_says_so_once_and_is_not_ready(tmp_path):
 
 def test_a_second_daemon_on_the_same_journal_is_told_and_ended(daemon):
     command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=WAIT_SECONDS
+    )
 
     assert ended.returncode == 73
     assert "another process has this journal open" in ended.stderr

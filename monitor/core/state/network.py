@@ -32,7 +32,7 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Past
+from monitor.core.pairing.history import History
 from monitor.core.pairing.observations import (
     Durable,
     Observed,
@@ -92,7 +92,7 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, past: Past) -> None:
+    def __init__(self, plan: Plan, history: History) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
         capacity = plan.capacity
@@ -104,7 +104,7 @@ class Network:
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             plan.match_on,
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
-            past,
+            history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
@@ -113,7 +113,7 @@ class Network:
         self.refusals: Final = Refusals(capacity)
         self._of_pairs: Final = Consequences(
             plan,
-            past,
+            history,
             self.pairing,
             Known(
                 self.registry,
