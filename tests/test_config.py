@@ -692,13 +692,13 @@ def test_pairing_by_key_reaches_as_far_as_either_side_waits():
 
 
 def test_every_pairing_mode_resolves_to_one_the_core_has():
-    from monitor.core.pairing.pairing_rules import MODES
+    from monitor.core.pairing.pairing_rules import PAIRING_RULES
 
     for mode in Settings.model_json_schema()["$defs"]["Pairing"]["properties"]["mode"]["enum"]:
         series = for_series(
             settings_of(f"pairing: {{mode: {mode}, reading_seconds: 60}}"), "a", "b"
         )
-        assert series.pairing_mode in MODES
+        assert series.pairing_mode in PAIRING_RULES
 
 
 def test_the_unit_is_that_of_the_sources_that_may_carry_the_quantity():

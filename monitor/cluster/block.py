@@ -346,7 +346,7 @@ class Block:
         """Return for each series the event time from which on readings and references are held."""
         pairing, pairs = self.network.pairing, self._keeping.pairs()
         found = pairing.oldest_readings()
-        names = [name for bucket in pairing.buckets.values() for name in bucket.digests]
+        names = [name for bucket in pairing.reference_buffers.values() for name in bucket.digests]
         theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             found[row] = min(time, found.get(row, time))

@@ -16,8 +16,7 @@ from monitor.config.concerns import concerns_of
 from monitor.config.sections import Series
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.pairing.pairing_rules import PairUncertainty, Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import PairUncertainty, Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.decode import Maintenance, Route, Router

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -19,9 +19,19 @@ from monitor.config.kinds import (
     is_loopback,
     setting,
 )
+from monitor.core.pairing.pairing_rule import PairingRule
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 
-PairingMode = Literal["nearest", "key", "asof", "interpolate", "mean_over_reference_interval"]
-Candidates = Literal["nearest", "all", "first", "reject"]
+# Modes in which `candidates` chooses the pairing rule, and what it is where nobody sets it.
+CANDIDATES_OF_MODE: Final[Mapping[str, str]] = {"nearest": "nearest", "key": "all"}
+_CANDIDATES: Final = {rule.name: rule for rule in PAIRING_RULES.values() if rule.is_candidate}
+_MODES: Final = {rule.name: rule for rule in PAIRING_RULES.values() if not rule.is_candidate}
+if TYPE_CHECKING:
+    PairingMode = str
+    Candidates = str
+else:  # the words of the pairing rules, so that a new rule can be set
+    PairingMode = Literal[(*CANDIDATES_OF_MODE, *_MODES)]
+    Candidates = Literal[tuple(_CANDIDATES)]
 Seconds = Annotated[float, Field(ge=-31_622_400, le=31_622_400)]
 Density = Literal["normal", "tophat", "auto"]
 Profile = Literal["balanced", "accuracy", "coverage"]
@@ -33,6 +43,10 @@ Patience = Annotated[float, Field(ge=2, le=1e9)]
 ReferenceStaleHours = Annotated[float, Field(gt=0, le=87_840)]
 RejectedShare = Annotated[float, Field(gt=0, le=1)]
 StaleAfterSeconds = Annotated[float, Field(gt=0, le=31_622_400)]
+
+
+def _words(rules: Mapping[str, PairingRule]) -> str:
+    return "; ".join(f"{name}: {rule.help}" for name, rule in rules.items())
 
 
 class Tls(Section):
@@ -131,14 +145,12 @@ class Pairing(Section):
     mode: PairingMode = setting(
         "nearest",
         "nearest: a reference and the reading nearest in time; key: readings and the nearest "
-        "reference of their key; asof: the last reading before the reference; interpolate: the "
-        "line between the readings around it; mean_over_reference_interval: the mean of the "
-        "readings inside its interval.",
+        f"reference of their key; {_words(_MODES)}.",
     )
     candidates: Candidates | None = setting(
         None,
-        "Of several readings that fit one reference (modes nearest and key): the nearest, all, the "
-        "first, or none of them (reject); null for nearest, and for all in mode key.",
+        "Which of several readings that fit one reference (modes nearest and key): "
+        f"{_words(_CANDIDATES)}; null for nearest, and for all in mode key.",
     )
     match_on: Annotated[
         tuple[Literal["subject", "key"], ...], Field(max_length=2, strict=False)
@@ -178,14 +190,21 @@ class Pairing(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Each thing to agree on is named once; a mean needs to know how long a reading is."""
-        if self.mode == "mean_over_reference_interval" and not self.reading_seconds:
-            what = "is needed for mean_over_reference_interval: how long a reading stands for"
-            yield Contradiction(("reading_seconds",), what)
-        if self.candidates is not None and self.mode not in ("nearest", "key"):
+        """Each thing to agree on is named once; a pairing rule has what it needs."""
+        rule = PAIRING_RULES[rule_of(self)]
+        yield from (
+            Contradiction((name,), what) for name, what in rule.needs if not getattr(self, name)
+        )
+        if self.candidates is not None and self.mode not in CANDIDATES_OF_MODE:
             yield Contradiction(("candidates",), "means nothing in this mode; take it away")
         if len(set(self.match_on)) < len(self.match_on):
             yield Contradiction(("match_on",), "names the same thing twice")
+
+
+def rule_of(pairing: Pairing) -> str:
+    """Return the name of the pairing rule that mode and candidates choose."""
+    usual = CANDIDATES_OF_MODE.get(pairing.mode)
+    return pairing.mode if usual is None else pairing.candidates or usual
 
 
 class Windows(Section):

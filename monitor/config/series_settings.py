@@ -15,6 +15,7 @@ from monitor.config.sections import (
     Pairing,
     PairUncertainty,
     Profile,
+    rule_of,
 )
 from monitor.config.settings import (
     Group,
@@ -83,7 +84,7 @@ def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings
         window_pairs=windows.pairs,
         window_days=windows.days,
         patience=alerts.patience,
-        pairing_mode=_core_mode(pairing),
+        pairing_mode=rule_of(pairing),
         tolerance_seconds=_tolerance_seconds(pairing),
         lag_seconds=pairing.lag_seconds,
         reading_seconds=pairing.reading_seconds,
@@ -94,14 +95,6 @@ def for_series(settings: Settings, sensor: str, quantity: str) -> SeriesSettings
         reference_stale_hours=alerts.reference_stale_hours,
         rejected_share=alerts.rejected_share,
     )
-
-
-def _core_mode(pairing: Pairing) -> str:
-    if pairing.mode == "nearest":
-        return pairing.candidates or "nearest"
-    if pairing.mode == "key":
-        return pairing.candidates or "all"
-    return pairing.mode
 
 
 def _tolerance_seconds(pairing: Pairing) -> float:

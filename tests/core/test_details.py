@@ -7,8 +7,7 @@ import pytest
 
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, RECENT
 from monitor.core.state.core_settings import Plan

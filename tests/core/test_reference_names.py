@@ -9,8 +9,7 @@ import pytest
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network

@@ -11,8 +11,7 @@ from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.series_stats import Facts
 from monitor.core.snapshot.snapshot import Snapshot

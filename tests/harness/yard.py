@@ -10,8 +10,7 @@ import numpy as np
 
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan

@@ -25,7 +25,7 @@ from monitor.core.model import (
     Records,
     Reference,
 )
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.state.network import KnownSeries
 from monitor.journal import (
     Batch,

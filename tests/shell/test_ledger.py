@@ -22,8 +22,7 @@ from monitor.core.diagnosis.remedies import Estimate
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan

@@ -30,7 +30,7 @@ from test_journal import (
 
 from monitor.cli import main
 from monitor.core.model import PAIR
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.state.network import KnownSeries
 from monitor.journal import (
     SCHEMA_VERSION,

@@ -26,13 +26,13 @@ from monitor.core.fleet.suspect_references import (
     suspect,
 )
 from monitor.core.model import Bool, Int, Records
-from monitor.core.pairing.buffers import Bucket, Scope
+from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
 
-_BUCKETS_AT_ONCE: Final = 8192
+_BUFFERS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
 
-Buckets = Mapping[tuple[str, str, str], Bucket]
+ReferenceBuffers = Mapping[tuple[str, str, str], ReferenceBuffer]
 # (series, last pairs of each) -> (those that have any, starts, rows)
 Gather = Callable[[Int, int], tuple[Int, Int, Records]]
 Complete = Callable[[Int, Int, Records], Columns]
@@ -78,26 +78,26 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
     return len(series) >= SENSORS_MIN
 
 
-def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
+def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared = _of_many) -> list[Station]:
     """Return the references that several series share, at least five if nothing else is said."""
-    return finish(_sharing(buckets, is_shared))
+    return finish(_sharing(reference_buffers, is_shared))
 
 
-def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
-    named: dict[tuple[str, str], list[Bucket]] = {}
-    with_ids: list[tuple[str, Bucket]] = []
-    for part in portions([*buckets.items()], _BUCKETS_AT_ONCE):
-        for (quantity, subject, _), bucket in part:
-            if is_shared(subject, bucket.scope.series):
-                named.setdefault((quantity, subject), []).append(bucket)
-            if bucket.named:
-                with_ids.append((quantity, bucket))
+def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[list[Station]]:
+    named: dict[tuple[str, str], list[ReferenceBuffer]] = {}
+    with_ids: list[tuple[str, ReferenceBuffer]] = []
+    for part in portions([*reference_buffers.items()], _BUFFERS_AT_ONCE):
+        for (quantity, subject, _), references in part:
+            if is_shared(subject, references.scope.series):
+                named.setdefault((quantity, subject), []).append(references)
+            if references.has_reference_ids:
+                with_ids.append((quantity, references))
         yield
     by_id = _by_id(with_ids, is_shared)
     if not (named or by_id):
         return []
     scopes: dict[int, Scope] = {}
-    for those in portions([*buckets.values()], _BUCKETS_AT_ONCE):
+    for those in portions([*reference_buffers.values()], _BUFFERS_AT_ONCE):
         scopes.update((id(each.scope), each.scope) for each in those if each.scope.times)
         yield
     referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
@@ -113,13 +113,13 @@ def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
 
 
 def _by_id(
-    buckets: Iterable[tuple[str, Bucket]], is_shared: IsShared
-) -> dict[tuple[str, str], list[Bucket]]:
-    """Return by (quantity, reference_id); each of ``buckets`` has references that have one."""
-    found: dict[tuple[str, str], list[Bucket]] = {}
-    for quantity, bucket in buckets:
-        for name in sorted({each.reference_id for each in bucket.references} - {""}):
-            found.setdefault((quantity, name), []).append(bucket)
+    reference_buffers: Iterable[tuple[str, ReferenceBuffer]], is_shared: IsShared
+) -> dict[tuple[str, str], list[ReferenceBuffer]]:
+    """Return by (quantity, reference_id); each buffer has references with one."""
+    found: dict[tuple[str, str], list[ReferenceBuffer]] = {}
+    for quantity, references in reference_buffers:
+        for name in sorted({each.reference_id for each in references.entries} - {""}):
+            found.setdefault((quantity, name), []).append(references)
     return {
         key: those
         for key, those in found.items()
@@ -128,14 +128,14 @@ def _by_id(
 
 
 def _station_by_id(
-    quantity: str, name: str, buckets: list[Bucket], referred: dict[int, int]
+    quantity: str, name: str, reference_buffers: list[ReferenceBuffer], referred: dict[int, int]
 ) -> Station:
     rows: dict[int, bool] = {}
     measured: list[int] = []
-    for bucket in buckets:
-        theirs = [each.reference_id == name for each in bucket.references]
-        measured += (one for one, its in zip(bucket.digests, theirs, strict=True) if its)
-        for row in bucket.scope.series:
+    for references in reference_buffers:
+        theirs = [each.reference_id == name for each in references.entries]
+        measured += (one for one, its in zip(references.digests, theirs, strict=True) if its)
+        for row in references.scope.series:
             rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
     order = sorted(rows)
     return Station(
@@ -149,18 +149,18 @@ def _station_by_id(
 
 
 def _stations(
-    quantity: str, subject: str, buckets: list[Bucket], referred: dict[int, int]
+    quantity: str, subject: str, reference_buffers: list[ReferenceBuffer], referred: dict[int, int]
 ) -> list[Station]:
     """Return one station, or one a subject where references of all subjects concern the series."""
-    rows = np.array(sorted(buckets[0].scope.series), dtype=np.int64)
+    rows = np.array(sorted(reference_buffers[0].scope.series), dtype=np.int64)
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
-    for bucket in buckets:
-        for reference, name in zip(bucket.references, bucket.digests, strict=True):
+    for references in reference_buffers:
+        for reference, name in zip(references.entries, references.digests, strict=True):
             if not reference.reference_id:
                 by_subject.setdefault(subject or reference.subject, []).append(name)
-    named = any(bucket.named for bucket in buckets)
+    named = any(references.has_reference_ids for references in reference_buffers)
     by_subject = {name: its for name, its in by_subject.items() if its or not named}
-    own = int(bool(buckets[0].scope.times))
+    own = int(bool(reference_buffers[0].scope.times))
     alone = np.array([referred.get(row, 0) <= own and not named for row in rows.tolist()])
     return [
         Station(
@@ -187,7 +187,7 @@ class Stations:
     def steps(
         self,
         changed: Int,
-        buckets: Buckets,
+        reference_buffers: ReferenceBuffers,
         gather: Gather,
         complete: Complete,
         told: Callable[[int], Told],
@@ -195,7 +195,7 @@ class Stations:
         """Look again at the references of ``changed`` series, of which ``told`` tells."""
         if not changed.size:
             return
-        stations = yield from _sharing(buckets, _of_many)
+        stations = yield from _sharing(reference_buffers, _of_many)
         known = {(each.quantity, each.reference) for each in stations}
         self._found = {key: each for key, each in self._found.items() if key in known}
         for station in stations:

@@ -17,7 +17,7 @@ from monitor.core.model import (
     Reference,
     in_event_order,
 )
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 
 
 class Past(Protocol):

@@ -106,7 +106,7 @@ class Derived:
                 if np.isin(station.rows, concerned).any()
                 else None,
             )
-            for station in shared(ground.pairing.buckets, is_shared)
+            for station in shared(ground.pairing.reference_buffers, is_shared)
         ]
 
     def _told(self, row: int) -> Told:
@@ -132,7 +132,7 @@ class Derived:
         """
         ground, facts = self._ground, self._facts
         changed = facts.take_changed(len(names))
-        touched = ground.pairing.take_touched().difference(changed.tolist())
+        touched = ground.pairing.drain_changed_series().difference(changed.tolist())
         yield
         present = [np.zeros(0, np.int64)]
         for part in weighed(changed, self._weights(changed), _PAIRS_AT_ONCE):
@@ -150,7 +150,7 @@ class Derived:
         )
         yield from self._stations.steps(
             np.concatenate(present),
-            ground.pairing.buckets,
+            ground.pairing.reference_buffers,
             ground.frames.last,
             ground.frames.columns,
             self._told,

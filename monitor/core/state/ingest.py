@@ -18,7 +18,7 @@ from monitor.core.model import (
     Reading,
 )
 from monitor.core.pairing import staging
-from monitor.core.pairing.buffers import Lane
+from monitor.core.pairing.buffers import ReadingBuffer
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import Observed, PlainReadings, in_order
 
@@ -63,9 +63,9 @@ class Taking:
     def take(self, batch: Observed) -> Taken:
         """Take plain readings by the column, and then what else there is one by one."""
         plain, heard = batch.plain, self._heard
-        taken = Taken(self._pairing.take_plain(plain, self._received), [], [])
+        taken = Taken(self._pairing.ingest_plain(plain, self._received), [], [])
         left = np.flatnonzero(taken.rows < 0)
-        if left.size > staging.FEW:
+        if left.size > staging.SCALAR_MAX:
             left = self._take_left(plain, left, taken)
         self._hear(taken.rows, plain.times)
         for at, observation in self._one_by_one(batch, left):
@@ -96,7 +96,7 @@ class Taking:
         for at, each in enumerate(others, len(plain)):
             if isinstance(each, Reading):
                 yield at, each
-        for at in self._pairing.take_newest(others, self._received):
+        for at in self._pairing.ingest_in_order(others, self._received):
             if not isinstance(others[at], Reading):
                 yield len(plain) + at, others[at]
 
@@ -114,38 +114,42 @@ class Taking:
             left = left[~is_out]
         left, repeats = in_order(plain, left)
         taken.duplicates.extend(repeats.tolist())
-        rows = {name: lane.series for name, lane in let_in.items() if isinstance(lane, Lane)}
+        rows = {
+            name: readings.series
+            for name, readings in let_in.items()
+            if isinstance(readings, ReadingBuffer)
+        }
         self._heard.rows.extend(map(rows.__getitem__, plain.which[repeats].tolist()))
         self._heard.times.extend(plain.times[repeats].tolist())
-        taken.rows[left] = self._pairing.take_plain(plain.part(left), self._received)
+        taken.rows[left] = self._pairing.ingest_plain(plain.part(left), self._received)
         return left[taken.rows[left] < 0]
 
-    def _let_in(self, plain: PlainReadings, places: Int) -> dict[int, Lane | str]:
-        """Return by name the lanes of the readings at some places, or why they may not come in.
+    def _let_in(self, plain: PlainReadings, places: Int) -> dict[int, ReadingBuffer | str]:
+        """Return by name the buffers of the readings at some places, or why they are refused.
 
         Who comes first in the batch is let in first.
         """
         _, firsts = np.unique(plain.which[places], return_index=True)
         found = {}
         for at in places[np.sort(firsts)].tolist():
-            found[int(plain.which[at])] = self._lane_of(plain.reading(at))
+            found[int(plain.which[at])] = self._buffer_of(plain.reading(at))
         return found
 
     def _take_one(self, observation: Observation) -> str:
         """Take any observation; return what becomes of it: accepted, duplicate, or why refused."""
         if not isinstance(observation, Reading):
             return self._house.add(observation)
-        lane = self._lane_of(observation)
-        if isinstance(lane, str):
-            return lane
-        self._heard.rows.append(lane.series)
+        readings = self._buffer_of(observation)
+        if isinstance(readings, str):
+            return readings
+        self._heard.rows.append(readings.series)
         self._heard.times.append(observation.time)
-        return self._pairing.take_reading(lane, observation, self._received)
+        return self._pairing.ingest_reading(readings, observation, self._received)
 
-    def _lane_of(self, reading: Reading) -> Lane | str:
-        """Return the lane of a reading, a new one if need be, or why its series may not come in."""
-        lane = self._pairing.lane_of(reading)
-        if lane is not None:
-            return lane
+    def _buffer_of(self, reading: Reading) -> ReadingBuffer | str:
+        """Return the buffer of a reading, a new one if need be, or why its series is refused."""
+        readings = self._pairing.buffer_of(reading)
+        if readings is not None:
+            return readings
         row = self._house.admit(reading.sensor, reading.quantity, self._received)
-        return row if isinstance(row, str) else self._pairing.open_lane(reading, row)
+        return row if isinstance(row, str) else self._pairing.open_buffer(reading, row)

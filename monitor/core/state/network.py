@@ -30,9 +30,9 @@ from monitor.core.model import (
     Reference,
     event_order,
 )
-from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.engine import Concern, Pairing
 from monitor.core.pairing.history import Past
+from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
     Observed,
@@ -133,7 +133,7 @@ class Network:
         batch = observed(observations)
         taken = self._take(batch, received, recalled=False)
         packed = pack(taken.rows, batch.plain)
-        changes = self.pairing.take_changes()
+        changes = self.pairing.drain_changes()
         return Outcome(taken.duplicates, taken.refused, packed, changes, self._take_told())
 
     def _take(self, batch: Observed, received: float, *, recalled: bool) -> Taken:
@@ -188,7 +188,7 @@ class Network:
         """Hold again what a journal kept; its pairs are in the journal and come by recall."""
         self._make_room()
         self._take(unpack(kept, self.registry.keys), received, recalled=True)
-        self.pairing.take_changes()
+        self.pairing.drain_changes()
 
     def recall(self, pairs: Records) -> None:
         """Take the pairs that a journal kept: all changes in the order they were made."""
