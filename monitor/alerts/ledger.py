@@ -22,7 +22,7 @@ from monitor.alerts.transition import (
     finite,
     name_of,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.judgements import Judgement
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
@@ -49,7 +49,7 @@ class View(NamedTuple):
 
     snapshot: Snapshot
     judgement_of: Callable[[int], Judgement | None]
-    changes: Sequence[Change] = ()
+    changes: Sequence[AlertChange] = ()
     taken_back: frozenset[int] = frozenset()
 
 

@@ -24,7 +24,7 @@ from monitor.cluster.results import (
     Stand,
     Summary,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.detector.thresholds import (
     Crossings,
     Judged,
@@ -125,7 +125,7 @@ class Fleet:
             snapshot,
             lambda row: self._stands[row].judgement,
             [
-                Change(row, self._stands[row].changed_at, "", "", "")
+                AlertChange(row, self._stands[row].changed_at, "", "", "")
                 for row in self._stirred
                 if not np.isnan(self._stands[row].changed_at)
             ],

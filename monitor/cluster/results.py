@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.cluster.block import Results
 from monitor.core.diagnosis.judgements import Judgement
-from monitor.core.fleet.reference_stations import Gathered, Station, Told
+from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import METRICS
 from monitor.journal.batch import DeadLetter
@@ -71,7 +71,7 @@ class Part(msgspec.Struct, array_like=True):
     reference: str
     by_id: bool
     series: list[tuple[str, str]]
-    first: Told
+    first: SeriesFacts
     pairs: bytes
 
 

@@ -18,7 +18,7 @@ from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.pairing.series_rules import PairUncertainty, Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Maintenance, Route, Router
 from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
@@ -57,14 +57,14 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
     )
 
 
-def plan_of(settings: Settings) -> Plan:
+def plan_of(settings: Settings) -> CoreSettings:
     """Return the network's plan; raises SettingsError where the places' file is wrong."""
     parts = (*settings.groups, *settings.overrides)
     sizes = [
         settings.windows.pairs,
         *(part.windows.pairs for part in parts if part.windows and part.windows.pairs),
     ]
-    return Plan(
+    return CoreSettings(
         rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from monitor.core.detector.thresholds import Crossings
-from monitor.core.fleet.eviction import Summary as Silent
-from monitor.core.fleet.refusals import Summary
+from monitor.core.fleet.eviction import EvictionSummary
+from monitor.core.fleet.refusals import RefusalSummary
 from monitor.core.state.network import Network
 
 _EVERY_SECONDS: Final = 1.0
@@ -41,9 +41,15 @@ class Remembering:
     """State: which summaries of a network changed since they were noted, and when they were."""
 
     def __init__(self, network: Network) -> None:
-        refusals, thresholds, silence = network.refusals, network.thresholds, network.silence
+        refusals, thresholds, eviction = network.refusals, network.thresholds, network.eviction
         self._kept: Final = (
-            _Kept("refusals", Summary, lambda: refusals.changed, refusals.summary, refusals.recall),
+            _Kept(
+                "refusals",
+                RefusalSummary,
+                lambda: refusals.changed,
+                refusals.summary,
+                refusals.recall,
+            ),
             _Kept(
                 "thresholds",
                 Crossings,
@@ -51,7 +57,13 @@ class Remembering:
                 thresholds.crossings,
                 thresholds.recall,
             ),
-            _Kept("silence", Silent, lambda: silence.changed, silence.summary, silence.recall),
+            _Kept(
+                "silence",
+                EvictionSummary,
+                lambda: eviction.changed,
+                eviction.summary,
+                eviction.recall,
+            ),
         )
         self._noted: Final = {each.name: each.changed() for each in self._kept}
         self._last = -_EVERY_SECONDS

@@ -27,7 +27,7 @@ from monitor.core.pairing.observations import (
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 SENSORS = ("a", "b", "c", "d", "e")
@@ -44,7 +44,7 @@ def network(
         completeness=0.5,
         lag_seconds=lag,
     )
-    plan = Plan(
+    plan = CoreSettings(
         rules_of=lambda _sensor, _quantity: SeriesRules(pairing=pairing),
         limits=Limits(maximum=known, new_per_minute=a_minute),
         max_pending=pending,
@@ -148,8 +148,11 @@ def followed(
         "counts": counts,
         "held": held(network),
         "readings": network.pairing.readings,
-        "heard": network.hearing.heard.tobytes(),
-        "times": (network.hearing.first_reading.tobytes(), network.hearing.last_reading.tobytes()),
+        "heard": network.liveness.heard.tobytes(),
+        "times": (
+            network.liveness.first_reading.tobytes(),
+            network.liveness.last_reading.tobytes(),
+        ),
         "corrections": network.pairing.corrections,
         "unpaired": network.pairing.expired_unpaired,
     }

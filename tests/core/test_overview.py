@@ -17,7 +17,7 @@ from monitor.core.snapshot.series_stats import (
     LOST,
     compared,
 )
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
@@ -34,7 +34,7 @@ class Town:
         self.network = self.started()
 
     def started(self) -> Network:
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: RULES,
             lambda sensor: [Concern(self.stations[sensor])],
             limits=Limits(100, 1000),

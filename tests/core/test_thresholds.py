@@ -12,7 +12,7 @@ from monitor.core.model import Reading, Reference
 from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesName
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 NAMES = [SeriesName(f"s{at}", "x", group="g" if at < 5 else "h") for at in range(7)]
@@ -137,7 +137,9 @@ def test_a_network_compares_a_sensor_with_its_own_first_pairs():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.5, baseline_pairs=50)
     rules = SeriesRules(unit="kg", window_pairs=60, pairing=Rules("nearest", 0.4))
     past = Memory()
-    plan = Plan(lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,))
+    plan = CoreSettings(
+        lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,)
+    )
     network = Network(plan, past)
     rng = np.random.default_rng(8)
     told = []

@@ -16,7 +16,7 @@ from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.judgements import Judgement
 from monitor.core.diagnosis.remedies import Estimate
 from monitor.core.fleet.suspect_references import Suspect
@@ -25,7 +25,7 @@ from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Journal, JournalFullError
 
@@ -77,8 +77,8 @@ def test_an_alert_from_pending_to_its_end():
     assert steps([first]) == [("1", "offset", "ok", "pending")]
 
     changes = [
-        Change(1, 500.0, "ok", "pending", "offset"),
-        Change(1, 700.0, "pending", "firing", ""),
+        AlertChange(1, 500.0, "ok", "pending", "offset"),
+        AlertChange(1, 700.0, "pending", "firing", ""),
     ]
     (begun,) = told(ledger, view(seen(["ok", "firing"], {"offset": [1]}), changes=changes))
     assert steps([begun]) == [("1", "offset", "pending", "firing")]
@@ -164,15 +164,15 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
     past = Memory()
-    plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
     network, ledger, chance = Network(plan, past), Ledger(), random.Random(5)
 
     def take(*observations: Reading | Reference) -> list[Transition]:
         outcome = network.observe(observations, 1000.0)
         past.keep(outcome.pairs, [each for each in observations if isinstance(each, Reference)])
         network.apply(outcome.pairs)
-        snapshot, watch = network.evaluate(1000.0), network.watch
-        changes = network.take_transitions()
+        snapshot, watch = network.evaluate(1000.0), network.replayer
+        changes = network.drain_transitions()
         now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
         ledger.take(found)

@@ -1,9 +1,9 @@
 """Which references several sensors share, and which of those look wrong.
 
-Rules of this file: what is found is a function of the windows and of the references held, so that
-a restart changes nothing; a reference is looked at again when the window of one of its series
-changed. A pair whose reference is no longer held counts where its series has had but one. A
-reference that is told of under several subjects is one where its messages say so (reference_id).
+Rules of this file: a verdict is a function of the windows and of the references held, so a restart
+changes nothing. A reference is examined again when the window of one of its series changed. A pair
+whose reference was evicted counts only where its series has a single reference. Measurements that
+come under several subjects belong to one reference where their messages say so (``reference_id``).
 """
 
 from __future__ import annotations
@@ -17,14 +17,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.remedies import Estimate
-from monitor.core.fleet.suspect_references import (
-    MEETING,
-    PAIRS,
-    SENSORS_MIN,
-    Suspect,
-    met,
-    suspect,
-)
+from monitor.core.fleet.suspect_references import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
 from monitor.core.model import Bool, Int, Records
 from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
@@ -43,8 +36,8 @@ IsShared = Callable[[str, Collection[int]], bool]
 class Station(NamedTuple):
     """A reference that at least five series share.
 
-    ``rows`` are they; ``measured`` names the measurements of it that are held; ``alone`` marks the
-    series that have no other reference. ``by_id``: a measurement may come under several subjects.
+    ``rows`` are those series; ``measured`` names the measurements that are held; ``alone`` marks
+    series with no other reference. ``by_id``: a measurement may come under several subjects.
     """
 
     reference: str
@@ -55,8 +48,8 @@ class Station(NamedTuple):
     by_id: bool = False
 
 
-class Told(NamedTuple):
-    """What is to be known of a series: its (sensor, quantity) and settings."""
+class SeriesFacts(NamedTuple):
+    """The name, unit and patience of one series."""
 
     name: tuple[str, str]
     unit: str
@@ -66,11 +59,11 @@ class Told(NamedTuple):
 class Gathered(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
-    Pairs are in event order, series by series; ``first`` is told of the first of them by name.
+    Pairs are in event order, series by series; ``first`` describes the first series by name.
     """
 
     pairs: Records
-    first: Told
+    first: SeriesFacts
 
 
 def _of_many(subject: str, series: Collection[int]) -> bool:
@@ -79,7 +72,7 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
 
 
 def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared = _of_many) -> list[Station]:
-    """Return the references that several series share, at least five if nothing else is said."""
+    """Return the references that several series share, by default at least five."""
     return finish(_sharing(reference_buffers, is_shared))
 
 
@@ -174,7 +167,7 @@ def _stations(
     ]
 
 
-class Stations:
+class ReferenceStations:
     """State: the references that look wrong now."""
 
     def __init__(self) -> None:
@@ -190,9 +183,9 @@ class Stations:
         reference_buffers: ReferenceBuffers,
         gather: Gather,
         complete: Complete,
-        told: Callable[[int], Told],
+        facts_of: Callable[[int], SeriesFacts],
     ) -> Steps[None]:
-        """Look again at the references of ``changed`` series, of which ``told`` tells."""
+        """Examine the references of ``changed`` series again; ``facts_of(row)`` describes one."""
         if not changed.size:
             return
         stations = yield from _sharing(reference_buffers, _of_many)
@@ -201,7 +194,7 @@ class Stations:
         for station in stations:
             if not np.isin(station.rows, changed).any():
                 continue
-            found = _examine(station, gather, complete, told)
+            found = _examine(station, gather, complete, facts_of)
             self._found.pop((station.quantity, station.reference), None)
             if found is not None:
                 self._found[station.quantity, station.reference] = found
@@ -209,7 +202,7 @@ class Stations:
 
 
 def tail(series: int) -> int:
-    """Return how many of its last pairs each of so many series tells of their reference."""
+    """Return how many last pairs each of so many series contributes."""
     return max(_TAIL_MIN, 2 * PAIRS // series)
 
 
@@ -217,9 +210,9 @@ def gathered(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], Told],
+    facts_of: Callable[[int], SeriesFacts],
 ) -> Gathered | None:
-    """Return what the series of one reference tell of it, None if they have no pairs of it."""
+    """Return the last pairs with one reference, None if its series have none."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
     counts = np.diff(starts, append=rows.size)
     series = np.repeat(present, counts)
@@ -235,7 +228,7 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, min(map(told, present.tolist())))
+    return Gathered(pairs, min(map(facts_of, present.tolist())))
 
 
 def examined(
@@ -259,14 +252,14 @@ def _examine(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], Told],
+    facts_of: Callable[[int], SeriesFacts],
 ) -> Suspect | None:
-    known = gathered(station, gather, complete, told)
+    known = gathered(station, gather, complete, facts_of)
     if known is None:
         return None
     pairs = known.pairs
     present = np.unique(pairs["series"])
-    names = [told(row).name for row in present.tolist()]
+    names = [facts_of(row).name for row in present.tolist()]
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]

@@ -17,7 +17,7 @@ from monitor.core.pairing.series_rules import Rules
 
 
 def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules) -> range:
-    """References between the readings before and after one, within tolerance of it."""
+    """Return the references between the readings before and after one, within tolerance of it."""
     times, time = readings.times, readings.times[at]
     low, high = time - rules.tolerance_seconds, time + rules.tolerance_seconds
     before = bisect_left(times, time) - 1
@@ -32,7 +32,7 @@ def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules
 def between_and_not_nearer(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> list[int]:
-    """Of those, the references that have no reading, or one that is not nearer than this one."""
+    """Return those of :func:`between` with no reading, or with one that is not nearer."""
     affected = []
     for place in between(readings, references, at, rules):
         match = readings.matches.get(references.identities[place])
@@ -47,7 +47,7 @@ def between_and_not_nearer(
 def within_tolerance(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> range:
-    """References within tolerance of a reading."""
+    """Return the references within tolerance of a reading."""
     time = readings.times[at]
     return _spanning(references, time - rules.tolerance_seconds, time + rules.tolerance_seconds)
 
@@ -55,7 +55,7 @@ def within_tolerance(
 def by_interval(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> range:
-    """References whose interval may hold a reading."""
+    """Return the references whose interval may hold a reading."""
     del rules
     time = readings.times[at]
     return _spanning(references, time - references.span_seconds, time + references.span_seconds)
@@ -132,7 +132,7 @@ def last_may_lose(readings: ReadingBuffer, references: ReferenceBuffer, time: fl
 
 
 def always(readings: ReadingBuffer, references: ReferenceBuffer, time: float) -> bool:
-    """Return True: nobody looked."""
+    """Return True: the rule has no cheap way to tell."""
     del readings, references, time
     return True
 

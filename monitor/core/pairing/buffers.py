@@ -147,28 +147,6 @@ class Join(NamedTuple):
     distance_km: float = 0.0
 
 
-def covered(joins: Sequence[Join], first: float) -> int:
-    """Count the references since ``first`` within any of the joins, each once, of any key."""
-    if len(joins) == 1:
-        return _covered(joins, first)
-    spans: dict[int, list[Join]] = {}
-    for join in joins:
-        spans.setdefault(id(join.references.scope), []).append(join)
-    return sum(
-        _covered(sorted(each, key=lambda join: join.start), first) for each in spans.values()
-    )
-
-
-def _covered(joins: Sequence[Join], first: float) -> int:
-    """Count those of joins that share one scope and are sorted by their starts."""
-    times, count, place = joins[0].references.scope.times, 0, 0
-    for join in joins:
-        begin = max(place, bisect_left(times, max(join.start, first)))
-        place = max(begin, len(times) if join.end == math.inf else bisect_right(times, join.end))
-        count += place - begin
-    return count
-
-
 class ReadingBuffer:
     """Readings of one series, and of one key where keys must agree, in event order.
 

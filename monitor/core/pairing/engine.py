@@ -268,7 +268,7 @@ class Pairing:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
         return self._held.oldest(share, self.references.arrivals())
 
-    # -- what is known ----------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------
 
     def rules_of_series(self, series: int) -> Rules:
         """Return the rules by which a series that has sent a reading is paired."""

@@ -6,7 +6,8 @@ the subjects that concern it. Joins are a function of the settings, never of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple
 
@@ -19,7 +20,6 @@ from monitor.core.pairing.buffers import (
     ReadingBuffer,
     ReferenceBuffer,
     Scope,
-    covered,
 )
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.pairing_rule import PairingRule
@@ -176,5 +176,27 @@ class JoinIndex:
             return NAN
         paired = sum([len(readings.matches) for readings in reading_buffers])
         one = next(iter(reading_buffers))
-        due = covered(one.joins, first - one.lag_seconds)
+        due = _count_covered(one.joins, first - one.lag_seconds)
         return paired / max(due, paired) if due or paired else NAN
+
+
+def _count_covered(joins: Sequence[Join], first: float) -> int:
+    """Count the references since ``first`` within any of the joins, each once, of any key."""
+    if len(joins) == 1:
+        return _count_in_scope(joins, first)
+    spans: dict[int, list[Join]] = {}
+    for join in joins:
+        spans.setdefault(id(join.references.scope), []).append(join)
+    return sum(
+        _count_in_scope(sorted(each, key=lambda join: join.start), first) for each in spans.values()
+    )
+
+
+def _count_in_scope(joins: Sequence[Join], first: float) -> int:
+    """Count those of joins that share one scope and are sorted by their starts."""
+    times, count, place = joins[0].references.scope.times, 0, 0
+    for join in joins:
+        begin = max(place, bisect_left(times, max(join.start, first)))
+        place = max(begin, len(times) if join.end == inf else bisect_right(times, join.end))
+        count += place - begin
+    return count

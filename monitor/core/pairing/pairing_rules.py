@@ -19,13 +19,7 @@ from monitor.core.pairing.identities import combine, reading_digest
 from monitor.core.pairing.nearest_times import is_nearest, nearest
 from monitor.core.pairing.pair_rows import Row
 from monitor.core.pairing.pairing_rule import Duration, PairingRule
-from monitor.core.pairing.probes import (
-    MARGIN_SECONDS,
-    Probe,
-    pair_with,
-    pair_with_mean,
-    row_of,
-)
+from monitor.core.pairing.probes import MARGIN_SECONDS, Probe, pair_with, pair_with_mean, row_of
 from monitor.core.pairing.series_rules import Rules
 
 # -- one reading a reference --------------------------------------------------------------------

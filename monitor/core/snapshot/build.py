@@ -21,13 +21,13 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import Frames
 from monitor.core.diagnosis.judgements import Judgement, Judgements
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
+    ReferenceStations,
+    SeriesFacts,
     Station,
-    Stations,
-    Told,
     gathered,
     shared,
 )
@@ -61,7 +61,7 @@ class Ground(NamedTuple):
     history: History
     fleet: FleetRules
     thresholds: Sequence[Threshold]
-    arrivals: Arrivals
+    arrivals: HeardTimes
     disturbed: Collection[int]  # series whose evidence is that of a past which changed since
     settle: Callable[[Int], None]  # makes it that of their windows
 
@@ -84,7 +84,7 @@ class Derived:
         )
         self._judgements: Final = Judgements()
         self._overview: Final = Overview(ground.fleet, ground.thresholds)
-        self._stations: Final = Stations()
+        self._stations: Final = ReferenceStations()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
@@ -109,9 +109,9 @@ class Derived:
             for station in shared(ground.pairing.reference_buffers, is_shared)
         ]
 
-    def _told(self, row: int) -> Told:
+    def _told(self, row: int) -> SeriesFacts:
         rules, key = self._ground.rules[row], self._ground.keys[row]
-        return Told((key.sensor, key.quantity), rules.unit, rules.patience)
+        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience)
 
     @property
     def thresholds(self) -> Thresholds:
