@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference
 from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.history import Memory, Past, names_nobody
+from monitor.core.pairing.history import NO_HISTORY, History, names_nobody
 from monitor.core.pairing.identities import Identity, reference_identity
 from monitor.core.pairing.in_order import InOrderPath
 from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
@@ -42,7 +42,7 @@ Added = Literal["accepted", "duplicate"]
 class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
-    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`.JoinIndex`; ``past`` knows
+    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`.JoinIndex`; ``history`` has
     the pairs and revisions of references that were evicted.
     """
 
@@ -51,9 +51,9 @@ class Pairing:
         rules_of: Callable[[str, str], Rules],
         match_on: frozenset[str],
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
-        past: Past | None = None,
+        history: History = NO_HISTORY,
     ) -> None:
-        self.references: Final = ReferenceStore(past if past is not None else Memory())
+        self.references: Final = ReferenceStore(history)
         self._index: Final = JoinIndex(rules_of, match_on, concerns_of)
         self._reconciler: Final = Reconciler(self._index, self.references)
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)

@@ -296,7 +296,7 @@ _RULES: Final = (
         needs=(
             (
                 "reading_seconds",
-                "is needed for mean_over_reference_interval: how long a reading stands for",
+                "is needed for mean_over_reference_interval: the duration of one reading",
             ),
         ),
         why_unpaired=_uncovered,

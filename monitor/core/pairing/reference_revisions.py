@@ -2,7 +2,7 @@
 
 Rules of this file: the highest revision of a reference counts, in any order of arrival. A void that
 names a sample and no subject voids every reference with that identity, later ones too unless their
-revision is higher. What was evicted is looked up in the past.
+revision is higher. What was evicted is looked up in the history.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from monitor.core.model import NAN, Records, Reference
 from monitor.core.pairing.buffers import ReferenceBuffer
-from monitor.core.pairing.history import Past, name_alone
+from monitor.core.pairing.history import History, name_alone
 from monitor.core.pairing.identities import Identity, digest, same_content
 
 
@@ -34,8 +34,8 @@ class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
 class ReferenceStore:
     """State: the references held, by identity, and the voids that name a sample only."""
 
-    def __init__(self, past: Past) -> None:
-        self._past: Final = past
+    def __init__(self, history: History) -> None:
+        self._history: Final = history
         self._held: dict[Identity, HeldReference] = {}
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
@@ -100,7 +100,7 @@ class ReferenceStore:
         self._voids[void.identity] = (void, received)
         concerned = {identity[:2] for identity in self._named.get(void.identity, ())}
         if not recalled:
-            concerned.update(self._past.named(void.identity))
+            concerned.update(self._history.named(void.identity))
         return [_void_of(void, *each) for each in sorted(concerned)]
 
     def effective(self, reference: Reference) -> Reference:
@@ -108,14 +108,16 @@ class ReferenceStore:
         if not reference.identity:
             return reference
         known = self._voids.get(reference.identity)
-        voided = known[0].revision if known else self._past.revision(name_alone(reference.identity))
+        voided = (
+            known[0].revision if known else self._history.revision(name_alone(reference.identity))
+        )
         if voided < reference.revision:
             return reference
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
     def evicted_revision(self, identity: Identity) -> int:
         """Return the highest revision of a reference that was evicted, else -1."""
-        return self._past.revision(digest(*identity))
+        return self._history.revision(digest(*identity))
 
     def is_outdated(self, identity: Identity, held: HeldReference) -> bool:
         """Return whether a revision that was evicted superseded a reference."""
@@ -126,7 +128,7 @@ class ReferenceStore:
 
     def evicted_pairs(self, identity: Identity) -> Records:
         """Return the pairs of a reference that was evicted."""
-        return self._past.made_by(digest(*identity))
+        return self._history.made_by(digest(*identity))
 
 
 def _void_of(void: Reference, subject: str, quantity: str) -> Reference:

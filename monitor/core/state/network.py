@@ -15,7 +15,7 @@ import msgspec
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.eviction import Eviction
 from monitor.core.fleet.liveness import Liveness
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
@@ -31,7 +31,7 @@ from monitor.core.model import (
     event_order,
 )
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Past
+from monitor.core.pairing.history import History
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
@@ -87,7 +87,7 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, settings: CoreSettings, past: Past) -> None:
+    def __init__(self, settings: CoreSettings, history: History) -> None:
         self.settings: Final = settings
         self.epochs: Final = Epochs()
         capacity = settings.capacity
@@ -101,7 +101,7 @@ class Network:
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             settings.match_on,
             lambda sensor: (*settings.concerns_of(sensor), *self._collocations.get(sensor, ())),
-            past,
+            history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
@@ -110,7 +110,7 @@ class Network:
         self.refusals: Final = Refusals(capacity)
         self._pipeline: Final = Pipeline(
             settings,
-            past,
+            history,
             self.pairing,
             Context(
                 self.registry,
@@ -249,7 +249,7 @@ class Network:
         """
         return self._pipeline.stages.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return the judgement of a series that is not calm, as of the last evaluation."""
         return self._pipeline.stages.derived.judgement(row)
 

@@ -21,7 +21,7 @@ from monitor.core.fleet.eviction import Eviction
 from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.history import Past
+from monitor.core.pairing.history import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesName
 from monitor.core.snapshot.build import Derived, Ground
@@ -61,10 +61,10 @@ class Pipeline:
     """State: the stages, the pairs that wait, and changes of alerts that nobody drained yet."""
 
     def __init__(
-        self, settings: CoreSettings, past: Past, pairing: Pairing, context: Context
+        self, settings: CoreSettings, history: History, pairing: Pairing, context: Context
     ) -> None:
         self._context: Final = context
-        self._stages: Final = self._build(settings, past, pairing)
+        self._stages: Final = self._build(settings, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
         self._transitions: list[AlertChange] = []
@@ -159,10 +159,10 @@ class Pipeline:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _build(self, settings: CoreSettings, past: Past, pairing: Pairing) -> Stages:
+    def _build(self, settings: CoreSettings, history: History, pairing: Pairing) -> Stages:
         context, capacity = self._context, settings.capacity
         windows = Windows(
-            capacity, settings.window_pairs_max, past.history, settings.window_precision
+            capacity, settings.window_pairs_max, history.pairs_of, settings.window_precision
         )
         # Where the windows hold all that a replay may look back on, nothing else keeps it.
         in_windows = settings.replay_in_windows and settings.replay_pairs <= windows.length
@@ -178,7 +178,7 @@ class Pipeline:
         replayer = Replayer(
             detector,
             windows,
-            past.history,
+            history.pairs_of,
             frames.columns,
             lambda row: context.epochs.of(context.registry.keys[row]),
         )
@@ -190,7 +190,7 @@ class Pipeline:
                 context.rules,
                 context.registry.keys,
                 frames,
-                past.history,
+                history.pairs_of,
                 settings.fleet,
                 settings.thresholds,
                 context.arrivals,
