@@ -128,6 +128,7 @@ class Session:
     def _connect(self) -> None:
         settings = self._settings
         try:
+            opening = encode(connect_packet(settings), self._version)
             self._wire = Wire.connect(
                 settings.host, settings.port, settings.connect_timeout_seconds, self._context
             )
@@ -137,7 +138,7 @@ class Session:
         self._is_answered = False
         self._deadline = self._monotonic() + CONNACK_SECONDS
         self.tls_not_after = self._wire.not_after()
-        self._send(connect_packet(settings))
+        self._write(opening)
 
     def _retry_later(self, reason: str) -> None:
         """Plan the next attempt, and say why, once a minute."""
