@@ -9,7 +9,14 @@ from pathlib import Path
 from monitor.errors import BAD_SETTINGS, MonitorError
 from monitor.mqtt.packets import Connect
 
-__all__ = ["MqttSettings", "SourceRefusedError", "Subscription", "Tls", "hello", "tls_context"]
+__all__ = [
+    "MqttSettings",
+    "SourceRefusedError",
+    "Subscription",
+    "Tls",
+    "connect_packet",
+    "tls_context",
+]
 
 
 class SourceRefusedError(MonitorError):
@@ -60,7 +67,7 @@ class MqttSettings:
         return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"
 
 
-def hello(settings: MqttSettings) -> Connect:
+def connect_packet(settings: MqttSettings) -> Connect:
     """Return the packet that opens a connection."""
     return Connect(
         settings.client_id,
