@@ -23,7 +23,7 @@ from harness.programs import WAIT_SECONDS, free_port, need, until, written
 from monitor.cli import COMMANDS, _parser
 from monitor.errors import REFUSALS
 from monitor.http.application import application
-from monitor.http.service import Service
+from monitor.http.published import Published
 
 RUN_ELSEWHERE = {"formats.md": "tests/shell/test_explain.py"}
 PROGRAMS = Path(sys.executable).parent
@@ -264,7 +264,7 @@ def test_reasons_that_are_explained_are_reasons():
 
 
 def test_the_page_of_the_interface_has_every_route_with_its_query():
-    described = application(Service("127.0.0.1", 0)).openapi()["paths"]
+    described = application(Published(), 64).openapi()["paths"]
     table = {
         row[1]: set(re.findall(r"`([a-z]+)`", row[2]))
         for row in re.finditer(

@@ -16,7 +16,7 @@ from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, Intake, recover
 from monitor.decode.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
-from monitor.journal import Journal
+from monitor.journal import Batch, Journal
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import (
     MqttSettings,
@@ -79,7 +79,8 @@ def note_subscriptions(parts: Parts) -> list[str]:
     former = msgspec.json.decode(noted, type=list[str]) if noted else []
     left = [each for each in former if each not in wanted][-_LEFT_MAX:]
     if [*wanted, *left] != former:
-        parts.journal.remember(SUBSCRIPTIONS, msgspec.json.encode([*wanted, *left]))
+        note = msgspec.json.encode([*wanted, *left])
+        parts.journal.append(Batch(notes={SUBSCRIPTIONS: note}))
     return left
 
 

@@ -126,7 +126,7 @@ class One:
         journal = f"journal: {{path: {folder}/one.sqlite}}\n"
         self.parts = assemble(parse((text + journal).encode(), "t"), 0.0)
         self._outlet = Heard()
-        self._dispatch = Dispatch(self.parts.journal, [self._outlet])
+        self._dispatch = Dispatch(self.parts.journal.alerts, [self._outlet])
 
     def apply(self, messages: list[Message]):
         for came, those in groupby(messages, key=attrgetter("received")):

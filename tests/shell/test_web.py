@@ -38,15 +38,15 @@ from monitor.http.metrics import Exposition
 from monitor.http.on_demand import (
     CONTESTS_MAX,
     OCCASIONS_MAX,
+    REQUEST_SECONDS,
     SERIES_MAX,
-    WISH_SECONDS,
-    Wishes,
+    OnDemandRequests,
 )
 from monitor.http.published import Page
 from monitor.http.selection import (
     ORDERS,
     WORDS,
-    Wish,
+    SeriesQuery,
     select,
 )
 from monitor.http.service import Service, ServiceError
@@ -348,7 +348,7 @@ def test_what_has_no_number_comes_last_in_every_order(order, turned):
     for values in (*snapshot.statistics.values(), snapshot.evidence, snapshot.last_pair):
         if not np.isfinite(values).all() or order not in WORDS:
             values[::3] = np.nan
-    chosen = select(snapshot, Wish(order=order, descending=bool(turned)))
+    chosen = select(snapshot, SeriesQuery(order=order, descending=bool(turned)))
 
     assert sorted(chosen.rows.tolist()) == list(range(30))
     if order not in WORDS:
@@ -387,7 +387,7 @@ def test_the_pairs_of_a_series_are_its_window_newest_first(service, yard):
 
 def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
     yard.stop()
-    yard.service.wishes.want_series(SeriesKey("cart-04", "mass"))
+    yard.service.requests.request_series(SeriesKey("cart-04", "mass"))
     snapshot = yard.publish().snapshot
     row = [name.sensor for name in snapshot.names].index("cart-04")
     status, body, headers = get(service, "/api/v1/series/cart-04/mass/pairs?format=csv")
@@ -784,22 +784,22 @@ def test_an_open_stream_does_not_hold_up_the_end(service):
         until("its thread has ended", lambda: not serving())
 
 
-def test_wishes_are_bounded_and_forgotten():
+def test_requests_are_bounded_and_forgotten():
     now = [0.0]
-    wishes = Wishes(lambda: now[0])
+    requests = OnDemandRequests(lambda: now[0])
     for at in range(2 * SERIES_MAX):
-        wishes.want_series(SeriesKey(f"s{at}", "q"))
-    wishes.want_series(SeriesKey("s60", "q"))
+        requests.request_series(SeriesKey(f"s{at}", "q"))
+    requests.request_series(SeriesKey("s60", "q"))
     for at in range(2 * OCCASIONS_MAX):
-        wishes.want_occasion(f"k{at}")
-        wishes.want_contest(Contest(f"q{at}"))
+        requests.request_occasion(f"k{at}")
+        requests.request_contest(Contest(f"q{at}"))
 
-    assert len(wishes.series()) == SERIES_MAX
-    assert wishes.series()[-1] == ("s60", "q")
-    assert len(wishes.contests()) == CONTESTS_MAX
-    assert wishes.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
-    now[0] = WISH_SECONDS + 1.0
-    assert wishes.series() == wishes.occasions() == wishes.contests() == []
+    assert len(requests.series()) == SERIES_MAX
+    assert requests.series()[-1] == ("s60", "q")
+    assert len(requests.contests()) == CONTESTS_MAX
+    assert requests.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
+    now[0] = REQUEST_SECONDS + 1.0
+    assert requests.series() == requests.occasions() == requests.contests() == []
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(service):

@@ -15,7 +15,7 @@ import msgspec
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import Change, Watch
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.eviction import Silence
 from monitor.core.fleet.liveness import Hearing
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
@@ -32,7 +32,7 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Past
+from monitor.core.pairing.history import History
 from monitor.core.pairing.observations import (
     Durable,
     Observed,
@@ -92,7 +92,7 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, past: Past) -> None:
+    def __init__(self, plan: Plan, history: History) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
         capacity = plan.capacity
@@ -104,7 +104,7 @@ class Network:
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             plan.match_on,
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
-            past,
+            history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
@@ -113,7 +113,7 @@ class Network:
         self.refusals: Final = Refusals(capacity)
         self._of_pairs: Final = Consequences(
             plan,
-            past,
+            history,
             self.pairing,
             Known(
                 self.registry,
@@ -252,7 +252,7 @@ class Network:
         """
         return self._of_pairs.made.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""
         return self._of_pairs.made.derived.judgement(row)
 
