@@ -19,7 +19,15 @@ SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
 STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
 TOP = {
     *("monitor", "tests", "benchmarks", "configs", "deploy", "docs"),
-    *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile"),
+    *(
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "LICENSE",
+        "Makefile",
+    ),
     *("pyproject.toml", "uv.lock", "PKG-INFO", ".gitignore"),
 }
 
