@@ -23,7 +23,8 @@ from monitor.core.state.network import Network
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import render
 from monitor.journal import InMemoryStore
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -455,6 +456,6 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
 
 
 def test_bad_records_have_a_metric():
-    page = Telemetry(lambda: Figures(records_rejected={"quality": 3})).render()
+    page = render(families(Figures(records_rejected={"quality": 3})))
 
     assert b'monitor_records_rejected_total{reason="quality"} 3.0' in page

@@ -45,7 +45,9 @@ import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.snapshot.series_stats import active
+from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
+from monitor.http.published import Published
 
 sys.path.insert(0, "deploy/prometheus")
 import fault_rules
@@ -63,6 +65,7 @@ print(json.dumps({
     "refused": refused,
     "docs": metrics_page(),
     "rules": fault_rules.alerts(fault_rules.ALERTS.read_text()),
+    "api": json.dumps(application(Published(), 64).openapi()),
     "quiet": fault_rules.inhibitions(fault_rules.ALERTMANAGER.read_text()),
 }))
 """
@@ -76,6 +79,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert told["active"] == [True]
     assert "there is already an alert of this name" in told["refused"]
     assert "| `lag` | it follows the measurand too late |" in told["docs"]
+    assert "One of offset, understated, overstated, outliers, stuck, gain, lag," in told["api"]
     assert "      - alert: SensorLag\n" in told["rules"]
     assert "runbook_url: docs/runbook.md#sensorlag\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|lag\|', told["rules"])

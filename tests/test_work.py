@@ -391,7 +391,7 @@ LATER = (
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.reload
-monitor.daemon.reload.plan("configs/default.yaml")
+monitor.daemon.reload.prepare("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -172,7 +172,7 @@ def test_the_alert_of_a_series_that_is_gone_ends(parts):
             snapshot, parts.network.judgement, parts.network.drain_transitions(), frozenset()
         )
         found = ledger.differences(view)
-        ledger.take(found)
+        ledger.record(found)
         return [f"{each.alert} {each.after}" for each in found]
 
     assert told(START + 6000.0) == ["offset firing"]

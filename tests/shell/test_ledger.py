@@ -63,7 +63,7 @@ def steps(found: list[Transition]) -> list[tuple[str, str, str, str]]:
 def told(ledger: Ledger, view: View) -> list[Transition]:
     found = ledger.differences(view)
     assert steps(ledger.differences(view)) == steps(found)  # nothing is told before it is taken
-    ledger.take(found)
+    ledger.record(found)
     assert ledger.differences(view) == []
     return found
 
@@ -178,7 +178,7 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
         changes = network.drain_transitions()
         now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
-        ledger.take(found)
+        ledger.record(found)
         return [each for each in found if each.is_news]
 
     def reference(at: int, value: float, revision: int = 0) -> Reference:
@@ -218,15 +218,15 @@ def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, m
     dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
     with monkeypatch.context() as patch:
         patch.setattr(alerts, "record", _full)
-        dispatch.tell(now)
+        dispatch.notify(now)
     assert dispatch.history == ()
-    dispatch.tell(view(seen(["ok"], {})))
-    dispatch.tell(now._replace(taken_back=frozenset()))
+    dispatch.notify(view(seen(["ok"], {})))
+    dispatch.notify(now._replace(taken_back=frozenset()))
     assert [each.after for each in dispatch.history] == ["firing"]
     with monkeypatch.context() as patch:
         patch.setattr(alerts, "record", _full)
-        dispatch.tell(view(seen(["ok"], {}), taken_back=frozenset({0})))
-    dispatch.tell(view(seen(["ok"], {})))
+        dispatch.notify(view(seen(["ok"], {}), taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["ok"], {})))
     assert (dispatch.history[0].after, dispatch.history[0].corrected) == ("resolved", True)
     assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
     dispatch.close()
@@ -239,30 +239,30 @@ def _full(*_words: object) -> None:
 def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
     calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
     dispatch = Dispatch(alerts)
-    dispatch.tell(view(alarm))
+    dispatch.notify(view(alarm))
     for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
-        dispatch.tell(view(seen(["firing"] * 2, {"offset": [0, 1]})))
-        dispatch.tell(view(alarm))
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
     dispatch.close()
 
     sink = Heard()
     dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.tell(view(alarm))
+    dispatch.notify(view(alarm))
     until("it is told", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == [1]
-    dispatch.tell(view(calm))
+    dispatch.notify(view(calm))
     until("it is told more", lambda: len(sink.heard) == 2)
     dispatch.close()
     assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
 
     dispatch = Dispatch(alerts)
     for _ in range(60):
-        dispatch.tell(view(alarm))
-        dispatch.tell(view(calm))
+        dispatch.notify(view(alarm))
+        dispatch.notify(view(calm))
     dispatch.close()
     sink = Heard()
     dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.tell(view(calm))
+    dispatch.notify(view(calm))
     until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == list(range(183, 283))
     assert dispatch.figures()["new"].dropped == 20

@@ -15,18 +15,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le, MaxLen, MinLen, doc
+from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import over_expected, threshold_statistics
+from monitor.core.setting import Patterns
 
 if TYPE_CHECKING:
     StatisticName = str
 else:  # the settings accept these names and list them in their schema
     StatisticName = Literal[tuple(threshold_statistics())]
 Limit = Annotated[float, Ge(-1e15), Le(1e15)]
-Patterns = Annotated[tuple[str, ...], MinLen(1), MaxLen(1000)]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
 # (series, statistic, how many of its first pairs, its value over them, time of the last of them)
