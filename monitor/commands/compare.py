@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core.analysis.comparison import Duel, of_parts, of_two
+from monitor.core.analysis.comparison import PairedComparison, of_parts, of_two
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import (
     MISS,
@@ -121,7 +121,7 @@ def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[
 
 def _duel(
     recorded: Recorded, rows: list[int], sides: Sides, options: argparse.Namespace, level: float
-) -> Duel | None:
+) -> PairedComparison | None:
     windows = recorded.columns(level)
     if len(rows) == 1:
         at = None if options.at is None else _instant(options.at)

@@ -199,7 +199,7 @@ class Views:
             starts, rows = self._seen.frames.window_rows(one)
             total, rows = rows.size, last(rows)
             pairs = self._seen.frames.columns(one, starts, rows)
-            found = origins(rows["id"], self._seen.pairing.made_in(row))
+            found = origins(rows["id"], self._seen.pairing.pairs_of_series(row))
         return Detail(
             time=now,
             name=self._seen.names()[row],
@@ -241,7 +241,9 @@ class Views:
     def occasion(self, name: str, now: float) -> Occasion:
         """Return the pairs of all series whose references have a key or an identity in common."""
         made = [
-            (reference, row) for reference, row in self._seen.pairing.made_of(name) if not row[-1]
+            (reference, row)
+            for reference, row in self._seen.pairing.pairs_of_reference(name)
+            if not row[-1]
         ]
         made.sort(key=lambda each: (self._seen.registry.keys[each[1][0]], each[1][2]))
         del made[PAIRS_MAX:]
