@@ -21,6 +21,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.state_rules import STATE_MEANINGS
 from monitor.http.text_format import Family, escape, header, labelled, render
 
 
@@ -52,7 +53,7 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
-STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
+STATES: Final = tuple(STATE_MEANINGS)
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 _PIECE: Final = 64  # series whose lines are written together

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.analysis.side_by_side import MISS
+from monitor.core.formatting import finite
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
@@ -306,7 +307,7 @@ def _said(sentence: str) -> str:
 def _statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     found = []
     for metric, (name, meaning) in METRICS.items():
-        value = documents.number(now.statistics[name][row]) if name in now.statistics else None
+        value = finite(now.statistics[name][row]) if name in now.statistics else None
         found.append((metric, "absent" if value is None else f"{value:.5g}", meaning))
     return found
 

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor import __version__
 from monitor.core.analysis.ranking import WORDS
-from monitor.http import svg
+from monitor.core.formatting import date_time
 from monitor.http.changes import Changes, changes
 from monitor.http.lines import (
     brief,
@@ -87,7 +87,7 @@ class Renderer:
             version=__version__,
             marks=marks,
             address=address,
-            moment=svg.moment,
+            moment=date_time,
             placed=placed,
             brief=brief,
         )

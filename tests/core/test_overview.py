@@ -11,7 +11,7 @@ from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.series_stats import (
+from monitor.core.snapshot.state_rules import (
     COMPARED,
     LATE,
     LOST,

@@ -188,12 +188,6 @@ def test_times_have_between_one_and_a_dozen_ticks_that_lie_inside(low, high):
     assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
 
 
-def test_years_that_no_calendar_has_are_no_error():
-    assert svg.moment(1e18) == "-"
-    assert svg.moment(float("nan")) == "-"
-    assert svg.moment(0.0) == "1970-01-01 00:00:00"
-
-
 @pytest.mark.parametrize("low", [-1e15, -3.0, 0.0, 1e-9, 5e14])
 @pytest.mark.parametrize("span", [0.0, 1e-12, 0.3, 1e3, 1e15])
 def test_an_axis_of_numbers_has_ticks_that_differ_and_lie_inside(low, span):

@@ -19,7 +19,7 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.windows.windows import WINDOW, Windows
 
 
-class Frames:
+class SeriesColumns:
     """Lays pairs of series end to end, as the statistics want them."""
 
     def __init__(self, windows: Windows, detector: Detector, rules: Sequence[SeriesRules]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.detector.replay import Change, Watch
-from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.eviction import Silence
 from monitor.core.fleet.liveness import Arrivals
 from monitor.core.model import (
@@ -30,8 +30,8 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.history import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesName
-from monitor.core.snapshot.build import Derived, Ground
-from monitor.core.snapshot.details import Seen, Views
+from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
+from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan
 from monitor.core.steps import Steps, with_each
@@ -59,8 +59,8 @@ class Made(NamedTuple):
     windows: Windows
     detector: Detector
     watch: Watch
-    derived: Derived
-    views: Views
+    derived: SnapshotBuilder
+    views: DetailReader
 
 
 class Consequences:
@@ -174,7 +174,7 @@ class Consequences:
             self._earlier if in_windows else None,
         )
         detector = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon, replays=replays)
-        frames = Frames(windows, detector, known.rules)
+        frames = SeriesColumns(windows, detector, known.rules)
         watch = Watch(
             detector,
             windows,
@@ -182,8 +182,8 @@ class Consequences:
             frames.columns,
             lambda row: known.epochs.of(known.registry.keys[row]),
         )
-        derived = Derived(
-            Ground(
+        derived = SnapshotBuilder(
+            SnapshotSources(
                 windows,
                 detector,
                 pairing,
@@ -198,8 +198,8 @@ class Consequences:
                 self._settle,
             )
         )
-        views = Views(
-            Seen(
+        views = DetailReader(
+            DetailSources(
                 known.registry,
                 known.rules,
                 known.names,
