@@ -24,7 +24,7 @@ from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import models, plots
+from monitor.http import models, ucc_plots
 from monitor.journal import DeadLetter
 
 CSV_COLUMNS: Final = (
@@ -126,7 +126,7 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
     statistics = compute(detail.pairs, ("auucc", "auucc_constant", "auucc_gain", "scale_optimal"))
     document["pairs"] = int(detail.pairs.value.size)
     document["statistics"] = {name: finite(values[0]) for name, values in statistics.items()}
-    found = plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
+    found = ucc_plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
     if found is not None:
         document["curve"] = _points(found.points, across, up)
         document["constant"] = _points(found.constant, across, up)
