@@ -18,7 +18,7 @@ from monitor.config import load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
@@ -430,7 +430,7 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
     odd = good | {"v": "x"}
     new = good | {"t": T + 1}
     with closing(Journal(tmp_path / "j.sqlite")) as journal:
-        network = Network(Plan(lambda *_: SeriesRules()), InMemoryStore())
+        network = Network(CoreSettings(lambda *_: SeriesRules()), InMemoryStore())
         intake = Intake(router(), network, journal)
         batch = intake.prepare(
             [

@@ -131,13 +131,12 @@ from monitor.http import documents
 from monitor.http.metrics import Exposition
 from monitor.http.metrics_docs import metrics_page
 from monitor.journal.in_memory import InMemoryStore
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 rules = SeriesRules(pairing=Rules("nearest", 1.0))
-network = Network(Plan(lambda sensor, quantity: rules), InMemoryStore())
+network = Network(CoreSettings(lambda sensor, quantity: rules), InMemoryStore())
 seen = []
 for at, error in enumerate([1.0, -3.0, 2.0]):
     seen.append(Reading("a", "x", 10.0 * at, 5.0 + error, u=1.0))

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from monitor.alerts.log_sink import LogSettings
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.config import (
     Credentials,
-    LogSink,
     Settings,
     parse,
 )
@@ -62,8 +62,10 @@ def run(options: argparse.Namespace) -> int:
         parts = assemble(settings, time.time())
         source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
-        daemon = Daemon(parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSink())]))
-        daemon.orders.heed_signals()
+        daemon = Daemon(
+            parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSettings())])
+        )
+        daemon.signals.install()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
             timer.daemon = True

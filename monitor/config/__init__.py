@@ -33,7 +33,6 @@ from monitor.config.areas import Area, Place
 from monitor.config.broker_settings import Mqtt, Tls
 from monitor.config.credentials import (
     Credentials,
-    SinkSecrets,
     resolve_secret,
     resolve_sink_secrets,
 )
@@ -52,12 +51,7 @@ from monitor.config.sections import (
     Windows,
 )
 from monitor.config.settings import Settings
-from monitor.config.sink_settings import (
-    LogSink,
-    MqttSink,
-    Sinks,
-    WebhookSink,
-)
+from monitor.config.sink_settings import Sinks
 from monitor.config.sources import Maintenance, Source
 
 __all__ = [
@@ -68,11 +62,9 @@ __all__ = [
     "Http",
     "Journal",
     "Log",
-    "LogSink",
     "Maintenance",
     "Mistake",
     "Mqtt",
-    "MqttSink",
     "Override",
     "Pairing",
     "Place",
@@ -81,11 +73,9 @@ __all__ = [
     "Series",
     "Settings",
     "SettingsError",
-    "SinkSecrets",
     "Sinks",
     "Source",
     "Tls",
-    "WebhookSink",
     "Windows",
     "check",
     "load",

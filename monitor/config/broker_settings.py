@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from monitor.config.kinds import Contradiction, File, Host, Name, Port, Section, Variable, setting
+from monitor.config.kinds import Host, Name, Port, Section, setting
+from monitor.core.setting import Contradiction, File, Variable
 
 
 class Tls(Section):

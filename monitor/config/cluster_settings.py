@@ -7,15 +7,8 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.kinds import (
-    Contradiction,
-    File,
-    Globs,
-    Host,
-    Name,
-    Section,
-    setting,
-)
+from monitor.config.kinds import Globs, Host, Name, Section, setting
+from monitor.core.setting import Contradiction, File
 
 
 class Meaning(NamedTuple):

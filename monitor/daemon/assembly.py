@@ -1,4 +1,4 @@
-"""Settings become parts: the one place that knows which part wants which setting."""
+"""From settings to parts: the only place that knows which part needs which setting."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def assemble(settings: Settings, now: float) -> Parts:
 
 
 def examined(parts: Parts) -> Examined:
-    """Return what the doctor looks at."""
+    """Return what the doctor examines."""
     intake = parts.intake
     return Examined(
         parts.settings,
@@ -70,9 +70,9 @@ def examined(parts: Parts) -> Examined:
 
 
 def note_subscriptions(parts: Parts) -> list[str]:
-    """Note what is subscribed to; return what was before and is not wanted any more.
+    """Record the subscriptions; return earlier ones that the settings no longer name.
 
-    A broker keeps the subscriptions of a session until it is told to end them.
+    A broker keeps the subscriptions of a session until the client ends them.
     """
     wanted = [Template.parse(source.topic).filter for source in parts.settings.sources]
     noted = parts.journal.note(SUBSCRIPTIONS)
@@ -94,7 +94,7 @@ def native_topics(settings: Settings) -> Topics:
 
 
 def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublisher:
-    """Return what publishes to the broker of the settings, under a name of its own."""
+    """Return a publisher to the settings' broker, with a client identifier of its own."""
     reader = mqtt_settings(settings, credentials)
     return BrokerPublisher(
         reader.host,

@@ -1,8 +1,8 @@
 """From messages to durable pairs: decode, observe, commit, apply. The same for every source.
 
-Rules of this file: a message counts once: committed if any of its observations is new, else
-duplicate if any came before, else rejected for its first reason; bad records of a message that is
-otherwise good count apart; what is rejected is kept as a dead letter in the same transaction;
+Rules of this file: a message counts once: as committed if any of its observations is new, else as
+duplicate if any is known, else as rejected for its first reason; bad records of an otherwise good
+message are counted separately; rejected messages become dead letters in the same transaction;
 memory takes pairs only after the journal has them.
 """
 
@@ -24,7 +24,7 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
-from monitor.daemon.checkpoints import Remembering
+from monitor.daemon.checkpoints import Checkpoints
 from monitor.decode import (
     REASONS,
     Decoded,
@@ -33,7 +33,7 @@ from monitor.decode import (
 )
 from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Store
-from monitor.mqtt.inbox import Arrivals
+from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
@@ -123,7 +123,7 @@ class Intake:
         self._router: Final = router
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
-        self._remembering: Final = Remembering(network)
+        self._checkpoints: Final = Checkpoints(network)
         self.delays: Final = Delays()
         self._network: Final = network
         self._store: Final = store
@@ -165,8 +165,8 @@ class Intake:
         self._network.apply(batch.pairs)
 
     def _notes(self, received: float) -> Mapping[str, bytes]:
-        """Return what is to be remembered besides: births and summaries, if there is news."""
-        notes = self._remembering.notes(received)
+        """Return the notes to write with the batch: births and summaries that changed."""
+        notes = self._checkpoints.notes(received)
         if self._births.changed == self._births_noted:
             return notes
         self._births_noted = self._births.changed
@@ -187,7 +187,7 @@ class Intake:
                 self.delays.add(wanted, received - time)
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
-        """Let the network know whose readings could not be used."""
+        """Report to the network whose messages were rejected."""
         faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
         for at in faulty:
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
@@ -244,14 +244,14 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
 def recover(network: Network, store: Store, now: float) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side."""
     network.restore_series(store.series())
-    remembering = Remembering(network)
-    remembering.recall(store, early=True)
+    checkpoints = Checkpoints(network)
+    checkpoints.load(store, early=True)
     network.restore(now, [*store.events(), *store.collocations()])
     for received, observations in store.observations():
         network.restore(received, observations)
     network.recall(store.pairs())
     network.expire(now)
-    remembering.recall(store)
+    checkpoints.load(store)
 
 
 class _Sorted(NamedTuple):
@@ -282,7 +282,7 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
 
 def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
     """Return the topics and the payloads of messages, as they are where they came as columns."""
-    if isinstance(messages, Arrivals):
+    if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [message.topic for message in messages], [message.payload for message in messages]
 

@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from annotated_types import MaxLen, MinLen, doc
-from pydantic import AfterValidator, PlainValidator
+
+from monitor.core.setting import Check
 
 Kind = Literal["reading", "reference", "event", "collocation"]
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -56,21 +57,14 @@ def _unit(unit: str) -> str:
 
 
 Path = Annotated[str, MaxLen(200)]
-Scalar = Annotated[
-    str | int | float | bool,
-    PlainValidator(_scalar, json_schema_input_type=str | int | float | bool),
-]
-PathOrNumber = Annotated[
-    float | str, PlainValidator(_path_or_number, json_schema_input_type=float | Path)
-]
-Paths = Annotated[
-    str | tuple[str, ...], PlainValidator(_paths, json_schema_input_type=Path | list[Path])
-]
+Scalar = Annotated[str | int | float | bool, Check(_scalar, is_whole=True)]
+PathOrNumber = Annotated[float | Path, Check(_path_or_number, is_whole=True)]
+Paths = Annotated[Path | tuple[Path, ...], Check(_paths, is_whole=True)]
 Choices = Annotated[
     Mapping[Path, Annotated[tuple[Scalar, ...], MinLen(1), MaxLen(100)]], MaxLen(20)
 ]
 Composition = Annotated[str, MaxLen(200)]
-Unit = Annotated[str, MaxLen(32), AfterValidator(_unit)]
+Unit = Annotated[str, MaxLen(32), Check(_unit)]
 
 
 class SeriesSpec(NamedTuple):

@@ -46,7 +46,7 @@ class Changes(NamedTuple):
 def changes(page: Page) -> Changes:
     """Return what alerts did in the last 24 hours, by when it was found."""
     yesterday = page.snapshot.time - DAY_SECONDS
-    late = list(takewhile(lambda each: each.told >= yesterday, page.history))
+    late = list(takewhile(lambda each: each.notified >= yesterday, page.history))
     began = [each for each in late if each.fires]
     ended = [each for each in late if each.is_news and not each.fires]
     return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)

@@ -268,17 +268,19 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     now = fleet(3)
     ago = {"quantity": "pm25", "time": START}
     told = [
-        transition(9, sensor="S3", alert="reference_suspect", told=START - 60.0, **ago),
-        transition(8, sensor="node-00001", told=START - 70.0, **ago),
-        transition(7, sensor="node-00002", before="ok", after="pending", told=START - 80.0, **ago),
+        transition(9, sensor="S3", alert="reference_suspect", notified=START - 60.0, **ago),
+        transition(8, sensor="node-00001", notified=START - 70.0, **ago),
         transition(
-            6, sensor="node-00000", before="firing", after="resolved", told=START - 90.0, **ago
+            7, sensor="node-00002", before="ok", after="pending", notified=START - 80.0, **ago
+        ),
+        transition(
+            6, sensor="node-00000", before="firing", after="resolved", notified=START - 90.0, **ago
         ),
         *(
-            transition(5 - at, sensor="node-00002", alert=alert, told=START - 86_000.0, **ago)
+            transition(5 - at, sensor="node-00002", alert=alert, notified=START - 86_000.0, **ago)
             for at, alert in enumerate(("offset", "offset", "outliers", "gain"))
         ),
-        transition(1, sensor="node-00002", told=START - 86_500.0, **ago),
+        transition(1, sensor="node-00002", notified=START - 86_500.0, **ago),
     ]
     published(service, now, history=tuple(told))
     body = get(service, "/")[1].decode()

@@ -20,13 +20,13 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
+    ReferenceStations,
+    SeriesFacts,
     Station,
-    Stations,
-    Told,
     gathered,
     shared,
 )
@@ -60,7 +60,7 @@ class SnapshotSources(NamedTuple):
     history: History
     fleet: FleetRules
     thresholds: Sequence[Threshold]
-    arrivals: Arrivals
+    arrivals: HeardTimes
     disturbed: Collection[int]  # series whose evidence is that of a past which changed since
     settle: Callable[[Int], None]  # makes it that of their windows
 
@@ -84,7 +84,7 @@ class SnapshotBuilder:
         )
         self._reports: Final = FaultReports()
         self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
-        self._stations: Final = Stations()
+        self._stations: Final = ReferenceStations()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
@@ -106,12 +106,12 @@ class SnapshotBuilder:
                 if np.isin(station.rows, concerned).any()
                 else None,
             )
-            for station in shared(sources.pairing.buckets, is_shared)
+            for station in shared(sources.pairing.reference_buffers, is_shared)
         ]
 
-    def _told(self, row: int) -> Told:
+    def _told(self, row: int) -> SeriesFacts:
         rules, key = self._sources.rules[row], self._sources.keys[row]
-        return Told((key.sensor, key.quantity), rules.unit, rules.patience)
+        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience)
 
     @property
     def thresholds(self) -> Thresholds:
@@ -132,7 +132,7 @@ class SnapshotBuilder:
         """
         sources, stats = self._sources, self._stats
         changed = stats.drain_changed(len(names))
-        touched = sources.pairing.take_touched().difference(changed.tolist())
+        touched = sources.pairing.drain_changed_series().difference(changed.tolist())
         yield
         present = [np.zeros(0, np.int64)]
         for part in weighed(changed, self._weights(changed), _PAIRS_AT_ONCE):
@@ -150,7 +150,7 @@ class SnapshotBuilder:
         )
         yield from self._stations.steps(
             np.concatenate(present),
-            sources.pairing.buckets,
+            sources.pairing.reference_buffers,
             sources.columns_of.last,
             sources.columns_of.columns,
             self._told,

@@ -14,7 +14,7 @@ import numpy as np
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import AVAILABILITY
 from monitor.core.snapshot.details import RECENT, recent_z
@@ -32,7 +32,7 @@ class StatsSources(NamedTuple):
     windows: Windows
     detector: Detector
     columns_of: SeriesColumns
-    arrivals: Arrivals
+    arrivals: HeardTimes
     availability: Callable[[int, float], float]
 
 
