@@ -11,7 +11,7 @@ Where things are
     may read. ``application`` puts the routes together: ``metrics_routes``, ``interface`` (/api/v1),
     ``pages`` and ``server_sent_events``. Routes know ``published`` and nothing of the service.
     ``models`` and ``analysis_models`` have the members of every JSON document; ``documents`` and
-    ``league`` make them. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's
+    ``rankings`` make them. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's
     of ``telemetry``, the cluster's. ``on_demand`` passes on what is too much to publish for
     everybody. ``lines``, ``plots``, ``figures`` and ``svg`` draw for people.
 

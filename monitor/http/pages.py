@@ -36,10 +36,10 @@ from monitor.http.interface import (
     StateText,
     WordsText,
 )
-from monitor.http.league import League, usual_quantity
 from monitor.http.lines import counted, href, lines
 from monitor.http.page_parts import PAIRS_SHOWN
 from monitor.http.published import Published
+from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import Renderer
 from monitor.http.selection import (
     ROWS,
@@ -87,13 +87,13 @@ PageQuery = Annotated[SeriesQuery, Depends(page_query)]
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
-def routes(shared: Published, renderer: Renderer, league: League) -> APIRouter:
+def routes(shared: Published, renderer: Renderer, rankings: RankingCache) -> APIRouter:
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
     _add_fleet(router, shared, renderer)
     _add_series(router, shared, renderer)
-    _add_ranking(router, shared, renderer, league)
-    _add_comparison(router, shared, renderer, league)
+    _add_ranking(router, shared, renderer, rankings)
+    _add_comparison(router, shared, renderer, rankings)
     _add_troubles(router, shared, renderer)
     _add_static(router, renderer)
     return router
@@ -173,7 +173,9 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
 
 
-def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, league: League) -> None:
+def _add_ranking(
+    router: APIRouter, shared: Published, renderer: Renderer, rankings: RankingCache
+) -> None:
     @router.get("/ranking")
     async def ranking(
         request: Request,
@@ -184,7 +186,7 @@ def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, leagu
         names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group or None)
         found = await answers.contenders(shared, contest)
-        table = await league.table(found, profile)
+        table = await rankings.table(found, profile)
         for each in table["series"]:
             each["href"] = href(each["sensor"], each["quantity"])
         values = {
@@ -202,7 +204,7 @@ def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, leagu
 
 
 def _add_comparison(
-    router: APIRouter, shared: Published, renderer: Renderer, league: League
+    router: APIRouter, shared: Published, renderer: Renderer, rankings: RankingCache
 ) -> None:
     @router.get("/compare")
     async def compare(
@@ -216,7 +218,7 @@ def _add_comparison(
         names = shown_page(shared).snapshot.names
         quantity = quantity or usual_quantity(names)
         found = await answers.opponents(shared, quantity, a, b)
-        told = await league.comparison(found, profile, miss, None)
+        told = await rankings.comparison(found, profile, miss, None)
         sensors = [name.sensor for name in found.names]
         values = {
             "told": told,

@@ -1,7 +1,7 @@
-"""The ranking of sensors, worked out beside the event loop and kept while it holds.
+"""Rankings and comparisons of sensors, computed beside the event loop and kept while they hold.
 
-Rules of this file: one table at a time, in a thread of its own, for the bootstrap takes its time; a
-table is kept as long as its contenders are the same.
+The bootstrap takes its time, so one table is made at a time, in a thread of its own. A table is
+kept as long as its contenders are the same.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _score(column: Ranked, row: int) -> dict[str, float | None]:
     return {key: finite(values[row]) for key, values in zip(Ranked._fields, column, strict=True)}
 
 
-class League:
-    """State: the tables that were made last."""
+class RankingCache:
+    """State: the rankings that were made last."""
 
     def __init__(self) -> None:
         self._lock: Final = asyncio.Lock()
