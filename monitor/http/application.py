@@ -1,7 +1,7 @@
 """The application: all routes, and what holds for every answer.
 
-Rules of this file: GET and HEAD only; every answer carries the policy that forbids scripts and
-hosts other than our own; a refusal is a sentence, as JSON for programs and as a page for people.
+GET and HEAD only. Every answer carries the policy that forbids scripts and hosts other than our
+own. A refusal is a sentence, as JSON for programs and as a page for people.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The plots of a series' page, each with how to read it.
+"""The figures of a series' page, each with a sentence on how to read it.
 
-Would the advice have helped? Each remedy chosen on some pairs and judged on those after them.
-
-Rules of this file: sentences on what ``core.prequential`` finds; nothing is ever applied.
+Among them whether the advice would have helped: each remedy is chosen on some pairs and judged on
+those after them (core/analysis/prequential).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The JSON interface, /api/v1.
+"""The JSON interface, /api/v1: a route takes its query and returns a document of the page.
 
-Rules of this file: a route takes its query, asks the published page, and hands back a document; no
-route changes anything, nothing is read from a path that a client names.
+No route changes anything, and none reads from a path that a client names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One series as a line of the fleet: numbers as people read them.
-
-Rules of this file: words and rounding only; what is not known is a dash.
-"""
+"""One series as a line of the fleet: numbers rounded as people read them, a dash for none."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""The metrics page: names, help and rendering. One line of ``METRICS`` a metric.
+"""The metrics of series: names, help and rendering.
 
-Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
-state and times and loses its numbers; labels are bounded. A family's lines are kept in pieces of a
-few series; of the next snapshot only the pieces with another number are written anew: a page costs
-a comparison of columns and what changed. A piece's text but for its numbers is kept as a template
-with a gap a line, made anew only when other series have a number.
+An undefined number is absent, never NaN. A series that stopped keeps its state and times and loses
+its numbers. Labels are bounded.
+
+A family's lines are kept in pieces of a few series, each with a template that has a gap for every
+number. The next snapshot costs a comparison of columns; only pieces in which a number changed are
+written again, and a template only when other series have a number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The pages for people: fleet, series, event, alerts, doctor, about.
+"""The pages for people: fleet, series, event, ranking, comparison, alerts, doctor, about.
 
-Rules of this file: rendered here, complete without a script; what a client says is escaped and
-never becomes a path.
+They are rendered here and complete without a script. Everything a client sends is escaped.
 """
 
 from __future__ import annotations

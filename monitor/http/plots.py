@@ -1,7 +1,7 @@
 """The plots of a series: columns in, SVG text out.
 
-Rules of this file: pure functions; no plot decides anything, what they show is worked out in the
-core; too few pairs give a sentence that says how many are needed.
+Pure functions. What a plot shows is computed in the core; where there are too few pairs it is a
+sentence that says how many are needed.
 """
 
 from __future__ import annotations

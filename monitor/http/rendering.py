@@ -1,7 +1,7 @@
 """Templates, and the fleet rendered once for all who look at the same part of it.
 
-Rules of this file: templates escape everything but drawings of our own; what was rendered is kept
-as long as its page is shown.
+Templates escape everything but our own drawings. What was rendered is kept as long as its page is
+shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What changed, as it changes: server-sent events for pages that are open.
+"""Server-sent events for pages that are open: what changed, as it changes.
 
-Rules of this file: a stream ends by itself after a while, and the browser asks again; there are
-fewer streams than connections, so that others get through; nothing is kept for who does not listen.
+A stream ends by itself after a while, and the browser asks again. There are fewer streams than
+connections, so that other readers get through. Nothing is kept for readers that are gone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A chart as SVG text: axes, ticks and marks, with classes for the style sheet and no styles.
 
-Rules of this file: what is not finite is left out, what lies beyond an axis is pinned to its edge,
-so that every coordinate in the text is a finite number within the drawing; all words are escaped.
+What is not finite is left out and what lies beyond an axis is pinned to its edge, so every
+coordinate is a finite number within the drawing. All words are escaped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pairs of a network's series as columns: each by the settings of its own series.
-
-Rules of this file: reads windows, detector and settings; changes nothing.
-"""
+"""Windows of series as columns, each series by its own settings."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""From windows and evidence to a snapshot: statistics, judgements, references, sentences.
+"""One round: from windows and evidence to a snapshot.
 
-Rules of this file: derived numbers only, recomputed for the series that changed since the last
-time; it owns none of the rules it applies. It works in steps between which pairs may come: all
-numbers of a series are as of one moment between the first step and the last (or since before, if it
-had not changed by then); what comes after its moment is in the next snapshot. Its words may be of a
-later moment.
+It refreshes the series that changed and owns none of the rules it applies. It works in steps
+between which pairs may come: all numbers of a series are as of one moment between the first step
+and the last, or from before if it had not changed by then.
 """
 
 from __future__ import annotations

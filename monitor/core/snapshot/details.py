@@ -1,11 +1,6 @@
-"""One series in full, and one occasion in full: for who wants more than a line of the snapshot.
+"""More than a line of the snapshot, made on request: a series, a contest or an occasion in full.
 
-Rules of this file: immutable values, made on request only; at most ``PAIRS_MAX`` pairs each, the
-last ones.
-
-What is shown to somebody who looks closely: one series in full, a contest, an occasion.
-
-Rules of this file: it reads the parts of a network and changes none of them.
+Immutable values of at most ``PAIRS_MAX`` pairs each, the last ones. Reading them changes nothing.
 """
 
 from __future__ import annotations
