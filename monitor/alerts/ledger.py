@@ -18,12 +18,12 @@ from monitor.alerts.transition import (
     FIRING,
     PENDING,
     Transition,
-    finite,
     name_of,
 )
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
+from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot

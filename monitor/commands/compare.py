@@ -19,10 +19,11 @@ from monitor.core.analysis.side_by_side import (
     Sides,
     document,
 )
+from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import events_of, instant
+from monitor.report.scoring import events_of
 
 VERSION = 1
 _GAINS = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.formatting import duration
 from monitor.core.model import Float
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
@@ -53,9 +54,8 @@ def _of_series(
     about: Circumstances,
 ) -> str:
     if about.uncompared_seconds:
-        told = (
-            f"no reference for {duration(about.uncompared_seconds)}: not known whether it is right"
-        )
+        since = duration(about.uncompared_seconds, parts=1)
+        told = f"no reference for {since}: not known whether it is right"
         return told if judgement is None else f"{told}; before, it {judgement.sentence}"
     if state == "stale":
         return "no readings any more"
@@ -64,14 +64,6 @@ def _of_series(
     if blurred > U_REF_RATIO_MAX:
         return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
     return told
-
-
-def duration(seconds: float) -> str:
-    """Return a time span in the largest unit of which it has two, such as "3 days"."""
-    for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def _told(state: str, judgement: FaultReport | None, pairs: int) -> str:
