@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.client.client import door_arguments, door_of
-from monitor.client.current_pairs import standing
+from monitor.client.client import client_arguments, client_of
+from monitor.client.current_pairs import current_pairs
 from monitor.config import load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--profile", choices=PROFILES, help="what counts most when sensors are ranked"
     )
     parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
-    door_arguments(parser)
+    client_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
     settings = load(options.config, decoders=DECODERS)
-    recorded = standing(settings, door_of(settings, options))
+    recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")
     scoring = settings.scoring
