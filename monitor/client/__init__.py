@@ -10,9 +10,9 @@ environment, never from the command line, goes to another machine only over http
 shown. A daemon that answers but rejects the client is an error; one that does not answer is not,
 because its journal can be read instead.
 
-Tried and rejected: following redirects and proxies of the environment (a password would follow);
-reading the journal while the daemon runs (two writers' locks, and windows that differ from what the
-page shows).
+Considered and rejected: following redirects and proxies of the environment (a password would
+follow); reading the journal while the daemon runs (two writers' locks, and windows that differ
+from what the page shows).
 
 What breaks first: over HTTP there are only the pairs in the windows; the result says so.
 """

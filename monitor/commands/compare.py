@@ -39,33 +39,42 @@ class CompareError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
+    """Add the arguments."""
+    parser.add_argument(
+        "file", metavar="FILE", help="pairs or a stream: CSV or JSON lines, also gzipped"
+    )
     parser.add_argument(
         "--sensors",
         nargs="+",
         metavar="SENSOR",
         required=True,
-        help="two to compare on their common events, or one: its first half against its second",
+        help="two sensors to compare on common events, or one: its first half against its second",
     )
     parser.add_argument(
-        "--at", metavar="TIME", help="with one sensor: before and from this time on, ISO 8601"
+        "--at",
+        metavar="TIME",
+        help="with one sensor: compare before and after this time (ISO 8601)",
     )
-    parser.add_argument("--quantity", help="needed where the sensors have several")
-    parser.add_argument("--profile", choices=PROFILES, default="balanced", help="what counts")
+    parser.add_argument("--quantity", help="required if the sensors have several")
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="balanced", help="what sensors are ranked by"
+    )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
     parser.add_argument(
-        "--miss", type=float, default=MISS, help=f"miss rate to compare widths at (default {MISS})"
+        "--miss",
+        type=float,
+        default=MISS,
+        help=f"miss rate at which widths are compared (default: {MISS})",
     )
-    parser.add_argument("--json", action="store_true", help="everything, for machines")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the comparison."""
     for name in ("alpha", "miss"):
         if not 0.0 < getattr(options, name) < 1.0:
-            raise CompareError(f"--{name}: it must lie between 0 and 1, such as 0.1")
+            raise CompareError(f"--{name}: must be between 0 and 1, such as 0.1")
     if len(options.sensors) > 2:
         raise CompareError("--sensors: name two sensors, or one; `monitor report` ranks more")
     level = 1.0 - options.alpha
@@ -110,10 +119,10 @@ def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[
             raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
         if len(rows) > 1:
             several = ", ".join(recorded.names[row].quantity for row in rows)
-            raise CompareError(f"{sensor} has {several}: say which with --quantity")
+            raise CompareError(f"{sensor} has {several}; choose one with --quantity")
         found += rows
     if len(sensors) == 2 and len(found) == 1:
-        raise CompareError("--sensors: the same one twice; name it once to compare its halves")
+        raise CompareError("--sensors: the same sensor twice; name it once to compare its halves")
     if len({recorded.names[row].quantity for row in found}) > 1:
         raise CompareError("the two measure different quantities and cannot be compared")
     return found

@@ -17,9 +17,9 @@ from monitor.journal import JournalBusyError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
-    parser.add_argument("--json", action="store_true", help="print a document")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     client_arguments(parser)
 
 

@@ -26,15 +26,19 @@ class ExportError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     parser.add_argument(
         "--config",
         required=True,
         metavar="FILE",
-        help="settings of the daemon: it is asked if it runs, else its journal is read",
+        help="settings of the daemon, whose journal is read if it does not run",
     )
-    parser.add_argument("--format", choices=FORMS, default="csv", help="of the file (default csv)")
-    parser.add_argument("--out", default=_STDOUT, metavar="FILE", help="to write, - for stdout")
+    parser.add_argument(
+        "--format", choices=FORMS, default="csv", help="format of the file (default: csv)"
+    )
+    parser.add_argument(
+        "--out", default=_STDOUT, metavar="FILE", help="file to write, - for stdout (default)"
+    )
     client_arguments(parser)
 
 
@@ -43,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "parquet":
         arrow("parquet")
         if options.out == _STDOUT:
-            raise ExportError("Parquet is not for a terminal: say --out FILE")
+            raise ExportError("Parquet cannot be written to a terminal; give --out FILE")
     settings = load(options.config, decoders=DECODERS)
     found = current_pairs(settings, client_of(settings, options))
     if not found.names:

@@ -63,13 +63,13 @@ class InitError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the trade, and where to write."""
-    parser.add_argument("trade", choices=tuple(TRADES), help="whose settings to start from")
+    """Add the arguments."""
+    parser.add_argument("trade", choices=tuple(TRADES), help="trade whose settings to start from")
     parser.add_argument(
         "--out",
         default="monitor.yaml",
         metavar="FILE",
-        help="settings file to write, - for stdout (default monitor.yaml); none is overwritten",
+        help="file to write, - for stdout (default: monitor.yaml); an existing file is kept",
     )
 
 

@@ -30,29 +30,34 @@ class ReportError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     of = parser.add_mutually_exclusive_group(required=True)
     of.add_argument(
-        "file", metavar="FILE", nargs="?", help="pairs or a stream; CSV, JSON lines, Parquet, gzip"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
     )
     of.add_argument(
         "--config",
         metavar="FILE",
-        help="settings of a daemon: its own pairs, asked of it if it runs, else from its journal",
+        help="settings of a daemon, to report on its pairs; its journal is read if it does not run",
     )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
-    parser.add_argument("--density", choices=("normal", "tophat"), help="default normal")
     parser.add_argument(
-        "--profile", choices=PROFILES, help="what counts most when sensors are ranked"
+        "--density",
+        choices=("normal", "tophat"),
+        help="distribution that u states (default: normal)",
     )
-    parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
+    parser.add_argument("--profile", choices=PROFILES, help="what sensors are ranked by")
+    parser.add_argument("--alpha", type=float, help="miss probability (default: 0.1)")
     client_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     if options.alpha is not None and not 0.0 < options.alpha < 1.0:
-        raise ReportError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+        raise ReportError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     recorded, source = _of_daemon(options) if options.config else _of_file(options)
     _write(Path(options.out), recorded, source)
     return 0
