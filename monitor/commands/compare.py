@@ -87,10 +87,9 @@ def run(options: argparse.Namespace) -> int:
         profile=options.profile,
         miss=options.miss,
     )
-    told = document(_duel(recorded, rows, sides, options, level), sides)
-    print(
-        json.dumps({"version": VERSION, **told}, allow_nan=False) if options.json else _text(told)
-    )
+    compared = document(_duel(recorded, rows, sides, options, level), sides)
+    as_json = {"version": VERSION, **compared}
+    print(json.dumps(as_json, allow_nan=False) if options.json else _text(compared))
     return 0
 
 
@@ -152,23 +151,23 @@ def _instant(text: str) -> float:
     return found.timestamp()
 
 
-def _text(told: dict[str, Any]) -> str:
+def _text(compared: dict[str, Any]) -> str:
     """Return the sentences and a table."""
-    lines = [*told["sentences"], ""]
-    if told["scores"]:
-        lines.append(_line("", told["first"], told["second"], "p"))
-    for name, each in told["scores"].items():
+    lines = [*compared["sentences"], ""]
+    if compared["scores"]:
+        lines.append(_line("", compared["first"], compared["second"], "p"))
+    for name, each in compared["scores"].items():
         lines.append(_line(f"mean {WORDS[name]}", each["first"], each["second"], each["p"]))
-    found = told["uncertainty"]
+    found = compared["uncertainty"]
     if found is not None:
         what = {"auucc": "area under the curve", "auucc_gain": "gain over a constant u"}
         row = (found["first"], found["second"], found["p"])
         lines.append(_line(what[found["measure"]], *row))
-        at = f"gain in width at {told['miss']:g} missed"
+        at = f"gain in width at {compared['miss']:g} missed"
         lines.append(_line(at, found["gain_at_first"], found["gain_at_second"], ""))
-    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in told["gains"].items()]
-    if told["scores"]:
-        block, replicates, seed = told["block"], told["replicates"], told["seed"]
+    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in compared["gains"].items()]
+    if compared["scores"]:
+        block, replicates, seed = compared["block"], compared["replicates"], compared["seed"]
         lines.append(f"\npermutation of {block} at a time, {replicates} replicates, seed {seed}")
     return "\n".join(lines).rstrip()
 

@@ -18,7 +18,7 @@ _USUAL = "adjusted, moved, replaced, firmware"
 
 
 class EventError(MonitorError):
-    """The event cannot be told; the message says why."""
+    """The event cannot be published; the message says why."""
 
     exit_code = USAGE
 

@@ -83,13 +83,13 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
         raise ReportError("there are no pairs; `monitor doctor` says why")
     scoring = settings.scoring
     level = scoring.level if options.alpha is None else 1.0 - options.alpha
-    told = {"SHA-256 of the settings": settings_hash(settings)}
+    printed = {"SHA-256 of the settings": settings_hash(settings)}
     bare = bool(np.isnan(recorded.pairs["u"]).all())
     by_claims: Density = "tophat" if bare else "normal"
     density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
-    return recorded, Source(Path(options.config).name, level, density, told, profile)
+    return recorded, Source(Path(options.config).name, level, density, printed, profile)
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:

@@ -85,10 +85,10 @@ def run(options: argparse.Namespace) -> int:
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     if options.json:
-        told = _document(recorded, windows, statistics, intervals)
-        for series, parts in zip(told["series"], in_time, strict=False):
+        document = _document(recorded, windows, statistics, intervals)
+        for series, parts in zip(document["series"], in_time, strict=False):
             series["blocks"] = parts
-        print(json.dumps(told, allow_nan=False))
+        print(json.dumps(document, allow_nan=False))
     else:
         _print_table(recorded, windows, statistics, intervals, options.density)
         _print_blocks(recorded, in_time)
@@ -166,10 +166,10 @@ def _print_table(
 ) -> None:
     hat = "_tophat" if density == "tophat" else ""
     lines: list[tuple[str, ...]] = [HEADS]
-    told = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
+    raised = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
     for row, name in enumerate(recorded.names):
         zms = intervals["zms"]
-        alert = told.get((name.sensor, name.quantity))
+        alert = raised.get((name.sensor, name.quantity))
         lines.append(
             (
                 name.sensor,
