@@ -149,8 +149,8 @@ def stall() -> list[Line]:
         source = Source(MANY)
         for pairs in rounds_of_all(source, 3):
             parts.network.apply(pairs)
-        hearing = parts.network.hearing
-        hearing.last_reading[:] = hearing.heard[:] = START
+        liveness = parts.network.liveness
+        liveness.last_reading[:] = liveness.heard[:] = START
         service = Service("127.0.0.1", 0)
         service.start()
         publisher, connection = Publisher(parts, service), SimpleNamespace(

@@ -40,7 +40,7 @@ from monitor.config.settings_docs import (
     settings_page,
 )
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import DECODERS
 
 PROJECT = Path(__file__).parents[1]
@@ -692,7 +692,7 @@ def test_the_cores_own_defaults_are_those_of_the_settings():
     plan = plan_of(Settings())
 
     assert rules_of(Settings(), "a", "q") == SeriesRules()
-    assert plan == Plan(
+    assert plan == CoreSettings(
         plan.rules_of, plan.concerns_of, rows_spare=plan.rows_spare, replay_pairs=plan.replay_pairs
     )
 
@@ -704,11 +704,11 @@ def test_pairing_by_key_reaches_as_far_as_either_side_waits():
 
 
 def test_every_pairing_mode_resolves_to_one_the_core_has():
-    from monitor.core.pairing.pairing_rules import MODES
+    from monitor.core.pairing.pairing_rules import PAIRING_RULES
 
     for mode in Settings.model_json_schema()["$defs"]["Pairing"]["properties"]["mode"]["enum"]:
         series = rules_of(settings_of(f"pairing: {{mode: {mode}, reading_seconds: 60}}"), "a", "b")
-        assert series.pairing.mode in MODES
+        assert series.pairing.mode in PAIRING_RULES
 
 
 def test_the_unit_is_that_of_the_sources_that_may_carry_the_quantity():

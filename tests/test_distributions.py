@@ -12,7 +12,7 @@ import pytest
 from monitor.cli import main
 from monitor.config import parse
 from monitor.core.model import Distribution, Reading
-from monitor.core.pairing.buffers import reading_digest
+from monitor.core.pairing.identities import reading_digest
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
 from monitor.decode.mapping import Mapped

@@ -42,20 +42,20 @@ FAULTS["lag"] = replace(
 )
 
 import numpy as np
-from monitor.config.kinds import Section
-from monitor.config.threshold_settings import Threshold
+from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.snapshot.series_stats import active
+from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
-from pydantic import ValidationError
+from monitor.http.published import Published
 
 sys.path.insert(0, "deploy/prometheus")
 import fault_rules
 
 try:
-    Threshold(name="lag", statistic="calibration_bias", above=1.0)
+    parse(b"thresholds: [{name: lag, statistic: calibration_bias, above: 1.0}]", "x.yaml")
     refused = ""
-except ValidationError as error:
+except SettingsError as error:
     refused = str(error)
 found = Diagnosis("lag", Estimate(3.0, 2.0, 4.0), 0, 20, provisional=False)
 print(json.dumps({
@@ -65,6 +65,7 @@ print(json.dumps({
     "refused": refused,
     "docs": metrics_page(),
     "rules": fault_rules.alerts(fault_rules.ALERTS.read_text()),
+    "api": json.dumps(application(Published(), 64).openapi()),
     "quiet": fault_rules.inhibitions(fault_rules.ALERTMANAGER.read_text()),
 }))
 """
@@ -76,8 +77,9 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert told["sentence"] == "lags by 3 kg"
     assert told["unit"] == "kg"
     assert told["active"] == [True]
-    assert "is the name of an alert that there is already" in told["refused"]
+    assert "there is already an alert of this name" in told["refused"]
     assert "| `lag` | it follows the measurand too late |" in told["docs"]
+    assert "One of offset, understated, overstated, outliers, stuck, gain, lag," in told["api"]
     assert "      - alert: SensorLag\n" in told["rules"]
     assert "runbook_url: docs/runbook.md#sensorlag\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|lag\|', told["rules"])
@@ -121,19 +123,18 @@ from contextlib import redirect_stdout
 from pathlib import Path
 import numpy as np
 from monitor.cli import main
-from monitor.config.threshold_settings import Threshold
+from monitor.config import parse
 from monitor.core.model import Reading, Reference
 from monitor.http import documents
 from monitor.http.metrics import Exposition
 from monitor.http.metrics_docs import metrics_page
-from monitor.core.pairing.history import Memory
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.journal.in_memory import InMemoryStore
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 rules = SeriesRules(pairing=Rules("nearest", 1.0))
-network = Network(Plan(lambda sensor, quantity: rules), Memory())
+network = Network(CoreSettings(lambda sensor, quantity: rules), InMemoryStore())
 seen = []
 for at, error in enumerate([1.0, -3.0, 2.0]):
     seen.append(Reading("a", "x", 10.0 * at, 5.0 + error, u=1.0))
@@ -148,7 +149,8 @@ with tempfile.TemporaryDirectory() as folder:
     with redirect_stdout(io.StringIO()) as printed:
         main(["score", str(file), "--json"])
 scored = json.loads(printed.getvalue())
-threshold = Threshold(name="far", statistic="calibration_largest_error", above=1.0)
+limit = b"{name: far, statistic: calibration_largest_error, above: 1.0}"
+(threshold,) = parse(b"thresholds: [" + limit + b"]", "x.yaml").thresholds
 print(json.dumps({
     "page": Exposition().render(now).decode(),
     "docs": metrics_page(),

@@ -21,7 +21,7 @@ from monitor.alerts.transition import (
     finite,
     name_of,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
 from monitor.core.model import Bool
@@ -46,7 +46,7 @@ class View(NamedTuple):
 
     snapshot: Snapshot
     judgement_of: Callable[[int], FaultReport | None]
-    changes: Sequence[Change] = ()
+    changes: Sequence[AlertChange] = ()
     taken_back: frozenset[int] = frozenset()
 
 

@@ -23,7 +23,7 @@ from monitor.core.model import (
     in_event_order,
     pair_records,
 )
-from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.identities import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.journal import Journal, JournalBusyError

@@ -35,7 +35,7 @@ from monitor.core.model import (
     Records,
 )
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, Intake, recover
 from monitor.decode import Router
@@ -62,7 +62,7 @@ class Recipe(NamedTuple):
     ``medians`` are the statistics that are compared with their median over the fleet.
     """
 
-    plan: Plan
+    plan: CoreSettings
     router_of: Callable[[Births, int | None], Router]
     history_pairs: int = 1000
     shared_subjects: frozenset[str] = frozenset()
@@ -131,8 +131,8 @@ class Block:
         changed: list[Int] = []
         letters: list[DeadLetter] = []
         known = len(network.registry)
-        before = network.hearing.heard[:known].copy()
-        network.hearing.heard[:known] = -math.inf
+        before = network.liveness.heard[:known].copy()
+        network.liveness.heard[:known] = -math.inf
         pairs = 0
         ordered = sorted(messages, key=attrgetter("received"))
         for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
@@ -145,8 +145,8 @@ class Block:
             changed.append(batch.pairs["series"])
             letters += batch.dead_letters
             pairs += batch.pairs.size
-        touched = np.flatnonzero(np.isfinite(network.hearing.heard[: len(network.registry)]))
-        np.maximum(network.hearing.heard[:known], before, out=network.hearing.heard[:known])
+        touched = np.flatnonzero(np.isfinite(network.liveness.heard[: len(network.registry)]))
+        np.maximum(network.liveness.heard[:known], before, out=network.liveness.heard[:known])
         now = float(ordered[-1].received) if ordered else self._expired
         self._expire(now)
         snapshot = network.evaluate(now)
@@ -162,8 +162,8 @@ class Block:
             firing=network.detector.states(every) == FIRING,
             discounted=network.detector.discounted(every),
             rejected=network.refusals.shares(network.registry.keys),
-            changed_at={each.series: each.time for each in network.take_transitions()},
-            taken_back=frozenset(network.watch.taken_back),
+            changed_at={each.series: each.time for each in network.drain_transitions()},
+            taken_back=frozenset(network.replayer.taken_back),
             references=network.shared_references(rows, self._is_shared),
             dead_letters=letters[-DEAD_LETTERS_A_BATCH:],
             totals=self._totals(),
@@ -198,14 +198,14 @@ class Block:
         """Rebuild the network; its evidence is the saved one, not computed again."""
         network = self.network
         for row in range(len(loaded.rows)):
-            network.watch.disturb(row, math.inf)
+            network.replayer.disturb(row, math.inf)
         recover(network, self._store, self._expired)
-        network.watch.disturbed.clear()
+        network.replayer.disturbed.clear()
         for row, each in enumerate(loaded.rows):
             root = None if each.root is None else Checkpoint(*each.root)
-            network.watch.resume(row, each.path, each.state, root)
-            network.hearing.last_reading[row] = each.last_reading
-            network.hearing.heard[row] = each.heard
+            network.replayer.resume(row, each.path, each.state, root)
+            network.liveness.last_reading[row] = each.last_reading
+            network.liveness.heard[row] = each.heard
         network.refusals.load(*loaded.refusals)
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
@@ -234,7 +234,7 @@ class Block:
     def _rows(self) -> list[SeriesState]:
         network = self.network
         count = len(network.registry)
-        roots = [network.watch.root(row) for row in range(count)]
+        roots = [network.replayer.root(row) for row in range(count)]
         return [
             SeriesState(
                 path, state, None if root is None else (root.time, root.id, root.state), *times
@@ -243,15 +243,17 @@ class Block:
                 network.detector.path[:count].tolist(),
                 network.detector.dumps(np.arange(count)),
                 roots,
-                network.hearing.last_reading[:count].tolist(),
-                network.hearing.heard[:count].tolist(),
+                network.liveness.last_reading[:count].tolist(),
+                network.liveness.heard[:count].tolist(),
                 strict=True,
             )
         ]
 
     def _in_time(self, pairs: Records) -> Records:
         """Return changes of pairs without those older than every pair that is kept."""
-        roots = [(row, self.network.watch.root(row)) for row in np.unique(pairs["series"]).tolist()]
+        roots = [
+            (row, self.network.replayer.root(row)) for row in np.unique(pairs["series"]).tolist()
+        ]
         late = np.zeros(pairs.size, dtype=np.bool_)
         for row, root in roots:
             if root is not None:
@@ -283,14 +285,14 @@ class Block:
             first[row] = min(count - kept, int(older))
         first = {row: count for row, count in first.items() if count > kept}
         if first:
-            self.network.watch.move_roots(first)
+            self.network.replayer.move_roots(first)
             self._store.drop(first)
 
     def _held_from(self) -> dict[int, float]:
         """Return for each series the earliest event time of its held readings and references."""
         pairing, pairs = self.network.pairing, self._store.pairs()
         found = pairing.oldest_readings()
-        names = [name for bucket in pairing.buckets.values() for name in bucket.digests]
+        names = [name for bucket in pairing.reference_buffers.values() for name in bucket.digests]
         theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             found[row] = min(time, found.get(row, time))

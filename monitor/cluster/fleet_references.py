@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.cluster.results import Part
 from monitor.core.diagnosis.estimates import Estimate
-from monitor.core.fleet.reference_stations import Told, examined, tail
+from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN
 from monitor.core.model import Records
 
@@ -44,7 +44,7 @@ class Found(msgspec.Struct, array_like=True):
 class _Held(NamedTuple):
     series: Sequence[Name]
     pairs: Records
-    first: Told
+    first: SeriesFacts
 
 
 _encode: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy

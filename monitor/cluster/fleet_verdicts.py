@@ -32,7 +32,7 @@ from monitor.cluster.results import (
     SeriesReport,
     Summary,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.detector.thresholds import (
     Crossings,
     Judged,
@@ -124,7 +124,7 @@ class Fleet:
             snapshot,
             lambda row: self._reports[row].judgement,
             [
-                Change(row, self._reports[row].changed_at, "", "", "")
+                AlertChange(row, self._reports[row].changed_at, "", "", "")
                 for row in self._stirred
                 if not np.isnan(self._reports[row].changed_at)
             ],

@@ -17,7 +17,7 @@ from monitor.cluster.placing import OwnRouter, block_of
 from monitor.config import Settings
 from monitor.config.core_plan import plan_of, router_of
 from monitor.core.detector.thresholds import Threshold
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
 
@@ -59,7 +59,7 @@ def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
     return tuple(each for each in thresholds if each.against == "fleet_median")
 
 
-def block_plan(settings: Settings) -> Plan:
+def block_plan(settings: Settings) -> CoreSettings:
     """Return the plan of one block of sensors."""
     plan, blocks = plan_of(settings), settings.cluster.blocks
     series = share(plan.limits.maximum, blocks, _SERIES_MIN)

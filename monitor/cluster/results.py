@@ -16,7 +16,7 @@ import numpy as np
 from monitor.cluster.block import Results
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
-from monitor.core.fleet.reference_stations import Gathered, Station, Told
+from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import METRICS
 from monitor.journal import DeadLetter
@@ -72,7 +72,7 @@ class Part(msgspec.Struct, array_like=True):
     reference: str
     by_id: bool
     series: list[tuple[str, str]]
-    first: Told
+    first: SeriesFacts
     pairs: bytes
 
 

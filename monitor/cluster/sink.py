@@ -14,16 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from prometheus_client.core import GaugeMetricFamily, Metric
-
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.outlet import Outlet
 from monitor.cluster.block import CORRECTIONS, EXPIRED
-from monitor.cluster.cluster_metrics import counter, gauge
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
 from monitor.cluster.results import BlockReport
 from monitor.http.metrics import Exposition
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import Family, by, counter, gauge, gauges
 from monitor.journal import Batch, Journal, JournalFullError
 
 _log: Final = logging.getLogger("monitor.cluster")
@@ -68,7 +66,7 @@ class Sink:
         self._settings_hash: Final = settings_hash
         self.fleet: Final = fleet
         self.done: Final = Done()
-        self._shown: tuple[list[Metric], bytes] = ([], b"")
+        self._shown: tuple[list[Family], bytes] = ([], b"")
         self._show()
 
     def publish(self, batch: int, reports: Sequence[tuple[int, BlockReport]]) -> FleetVerdict:
@@ -118,7 +116,7 @@ class Sink:
         """Return the series that alert and the worst of the others, with the daemon's names."""
         return self._shown[1]
 
-    def families(self) -> list[Metric]:
+    def families(self) -> list[Family]:
         """Return the metrics of the fleet and of the job."""
         return self._shown[0]
 
@@ -130,11 +128,18 @@ class Sink:
         page = b"" if snapshot is None else self._exposition.render(snapshot)
         self._shown = [*self._measured()], page
 
-    def _measured(self) -> Iterator[Metric]:
+    def _measured(self) -> Iterator[Family]:
         fleet, done = self.fleet, self.done
-        yield from (each for each in Telemetry(self._figures).collect() if each.name in _DAEMONS)
-        yield _by("cluster_series", "Series by state.", "state", fleet.counted("states"))
-        yield _by("cluster_alerts", "Series by alert that fires.", "alert", fleet.counted("alerts"))
+        yield from (
+            each
+            for each in families(self._figures())
+            if each.name.removesuffix("_total") in _DAEMONS
+        )
+        states, alerts = fleet.counted("states"), fleet.counted("alerts")
+        yield gauges("cluster_series", "Series by state.", ("state",), by(_sorted(states)))
+        yield gauges(
+            "cluster_alerts", "Series by alert that fires.", ("alert",), by(_sorted(alerts))
+        )
         late = "Changes of pairs older than all that a block keeps."
         yield counter("cluster_too_late", late, fleet.total("too_late"))
         left_out = "What blocks said of references that are more than the driver keeps."
@@ -183,8 +188,5 @@ class Sink:
         )
 
 
-def _by(name: str, words: str, label: str, counts: dict[str, int]) -> Metric:
-    family = GaugeMetricFamily(f"monitor_{name}", words, labels=[label])
-    for value, count in sorted(counts.items()):
-        family.add_metric([value], count)
-    return family
+def _sorted(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items()))

@@ -13,13 +13,12 @@ from typing import Final, TypeVar
 from monitor.config.concerns import concerns_of
 from monitor.config.kinds import Section
 from monitor.config.parts import Group, Parts
-from monitor.config.sections import Pairing, Series
+from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Source
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Maintenance, Route, Router
 from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
@@ -77,9 +76,7 @@ def _merged(section: S, layers: Iterable[Parts]) -> S:
 
 def _pairing_rules(pairing: Pairing) -> Rules:
     """Return how a series is paired; in modes nearest and key the candidates name the rule."""
-    named = {key: getattr(pairing, key) for key in Rules._fields}
-    if pairing.mode in ("nearest", "key"):
-        named["mode"] = pairing.candidates or ("all" if pairing.mode == "key" else "nearest")
+    named = {key: getattr(pairing, key) for key in Rules._fields} | {"mode": rule_of(pairing)}
     if pairing.tolerance_seconds is None:
         longest = pairing.max_wait_hours * 3600.0
         named["tolerance_seconds"] = longest if pairing.mode == "key" else TOLERANCE_SECONDS
@@ -124,11 +121,11 @@ def _units(source: Source, quantity: str) -> Iterator[str]:
             yield each.to_unit or source.unit or each.unit
 
 
-def plan_of(settings: Settings) -> Plan:
+def plan_of(settings: Settings) -> CoreSettings:
     """Return the network's plan; raises SettingsError where the places' file is wrong."""
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
-    return Plan(
+    return CoreSettings(
         rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),

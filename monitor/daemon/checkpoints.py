@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.thresholds import Crossings
-from monitor.core.fleet.eviction import Summary as Silent
-from monitor.core.fleet.refusals import Summary
+from monitor.core.fleet.eviction import EvictionSummary
+from monitor.core.fleet.refusals import RefusalSummary
 from monitor.core.state.network import Network
 from monitor.journal import Store
 
@@ -35,10 +35,14 @@ class Checkpoints:
     """State: which of a network's summaries have changed since they were last written."""
 
     def __init__(self, network: Network) -> None:
-        refusals, thresholds, silence = network.refusals, network.thresholds, network.silence
+        refusals, thresholds, eviction = network.refusals, network.thresholds, network.eviction
         self._summaries: Final = (
             _Checkpoint(
-                "refusals", Summary, lambda: refusals.changed, refusals.summary, refusals.recall
+                "refusals",
+                RefusalSummary,
+                lambda: refusals.changed,
+                refusals.summary,
+                refusals.recall,
             ),
             _Checkpoint(
                 "thresholds",
@@ -48,7 +52,11 @@ class Checkpoints:
                 thresholds.recall,
             ),
             _Checkpoint(
-                "silence", Silent, lambda: silence.changed, silence.summary, silence.recall
+                "silence",
+                EvictionSummary,
+                lambda: eviction.changed,
+                eviction.summary,
+                eviction.recall,
             ),
         )
         self._noted: Final = {each.name: each.changed() for each in self._summaries}

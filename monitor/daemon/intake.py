@@ -33,7 +33,7 @@ from monitor.decode import (
 )
 from monitor.decode.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Store
-from monitor.mqtt.inbox import Arrivals
+from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
@@ -282,7 +282,7 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
 
 def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
     """Return the topics and the payloads of messages, as they are where they came as columns."""
-    if isinstance(messages, Arrivals):
+    if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [message.topic for message in messages], [message.payload for message in messages]
 

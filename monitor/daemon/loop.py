@@ -133,7 +133,7 @@ class Daemon:
         settings = self._parts.settings
         self._parts.network.expire(now)
         if settings.series.forget_after_days is not None:
-            gone = self._parts.network.let_go(now, settings.series.forget_after_days)
+            gone = self._parts.network.evict(now, settings.series.forget_after_days)
             if gone:
                 _log.info("evicted %d silent series; their pairs stay in the journal", gone)
         try:

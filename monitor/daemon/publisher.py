@@ -132,8 +132,8 @@ class Publisher:
             View(
                 snapshot,
                 parts.network.judgement,
-                parts.network.take_transitions(),
-                frozenset(parts.network.watch.taken_back),
+                parts.network.drain_transitions(),
+                frozenset(parts.network.replayer.taken_back),
             )
         )
         yield
@@ -198,7 +198,7 @@ class Publisher:
             pending_readings=pairing.readings,
             pending_references=len(pairing.references),
             series=len(parts.network.registry),
-            series_forgotten=parts.network.silence.forgotten,
+            series_forgotten=parts.network.eviction.evictions,
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,

@@ -18,7 +18,7 @@ from monitor.core.model import (
     Float,
     Int,
 )
-from monitor.core.pairing.interning import NONE, Lookup
+from monitor.core.pairing.interning import NONE, Interner
 from monitor.decode import native
 from monitor.decode.alike import read_alike
 from monitor.decode.checks import TIME_MIN, U_MIN, latest_time
@@ -74,7 +74,7 @@ class PlainMessages:
     def __init__(self, payload_bytes_max: int) -> None:
         self._bytes_max: Final = payload_bytes_max
         self._streams: dict[str, Stream] = {}
-        self._lookup: Final = Lookup(self._number_of)
+        self._lookup: Final = Interner(self._number_of)
         self._is_changed = False  # since they were looked up
         self._are_bare = True
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.config import Settings
 from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
 from monitor.decode import REASONS
 from monitor.errors import (
@@ -245,26 +246,8 @@ def _of_times(found: Unpaired) -> str:
     )
 
 
-def _of_interval(_found: Unpaired) -> str:
-    return (
-        "the mode takes the mean over the reference's interval, so references need start and end, "
-        "and pairing.reading_seconds times the readings inside must cover pairing.completeness"
-    )
-
-
-def _of_side(found: Unpaired) -> str:
-    wanted = {
-        "asof": "a reading before the reference",
-        "interpolate": "a reading before and one after the reference",
-    }[found.mode]
-    return f"mode {found.mode} needs {wanted}, within {duration(found.tolerance_seconds)}"
-
-
-def _of_several(found: Unpaired) -> str:
-    return (
-        f"more than one reading is within {duration(found.tolerance_seconds)} of each reference, "
-        "and pairing.candidates is reject"
-    )
+def _of_rule(found: Unpaired) -> str:
+    return PAIRING_RULES[found.mode].unmet.format(tolerance=duration(found.tolerance_seconds))
 
 
 _CAUSES: Final = {
@@ -273,9 +256,9 @@ _CAUSES: Final = {
     "subject": _of_subjects,
     "key": _of_keys,
     "tolerance": _of_times,
-    "interval": _of_interval,
-    "side": _of_side,
-    "several": _of_several,
+    "interval": _of_rule,
+    "side": _of_rule,
+    "several": _of_rule,
 }
 
 

@@ -26,7 +26,7 @@ from monitor.decode import Found, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.explain.document import Pair, Series
 from monitor.explain.pairs import (
-    Matching,
+    JoinConditions,
     Miss,
     miss,
     nearest_miss,
@@ -166,17 +166,17 @@ class Session:
         return [*self._plan.concerns_of(sensor), *self._collocations.get(sensor, ())]
 
     def _references(self) -> Iterator[Reference]:
-        for bucket in self._network.pairing.buckets.values():
-            yield from bucket.references
+        for references in self._network.pairing.reference_buffers.values():
+            yield from references.entries
 
     def _readings(self) -> Iterator[Reading]:
-        for lane in self._network.pairing.lanes.values():
-            yield from map(lane.reading, range(len(lane.times)))
+        for readings in self._network.pairing.reading_buffers.values():
+            yield from map(readings.reading, range(len(readings.times)))
 
     def _miss(self, reading: Reading, reference: Reference) -> Miss:
         concerns = [Concern(reading.sensor), *self._concerns(reading.sensor)]
         rules = self._plan.rules_of(reading.sensor, reading.quantity).pairing
-        return miss(reading, reference, Matching(self._plan.match_on, concerns, rules))
+        return miss(reading, reference, JoinConditions(self._plan.match_on, concerns, rules))
 
 
 def _outdoes(standing: Reference, came: Reference) -> bool:

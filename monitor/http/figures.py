@@ -13,15 +13,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from monitor.core.analysis.correlation import P_VALUE_SENSORS, Correlation, correlation
 from monitor.core.analysis.prequential import Trial, prequential
-from monitor.core.analysis.ranking import (
-    P_VALUE_SENSORS,
-    PROFILES,
-    WORDS,
-    Correlation,
-    correlation,
-    score_of,
-)
+from monitor.core.analysis.ranking import PROFILES, WORDS, score_of
 from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores.curves import Curve

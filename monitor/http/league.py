@@ -13,13 +13,12 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from monitor.core.analysis.comparison import of_parts, of_two
+from monitor.core.analysis.correlation import P_VALUE_SENSORS, correlation
 from monitor.core.analysis.ranking import (
-    P_VALUE_SENSORS,
     PROFILES,
     Profile,
     Ranked,
     Ranking,
-    correlation,
     ranking,
     score_of,
 )

@@ -21,6 +21,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.text_format import Family, escape, header, labelled, render
 
 
 class Metric(NamedTuple):
@@ -53,8 +54,6 @@ OTHERS: Final[dict[str, str]] = {
 }
 STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
 
-_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
-
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 _PIECE: Final = 64  # series whose lines are written together
 _PIECES_AT_ONCE: Final = 32
@@ -66,11 +65,6 @@ class _Column(NamedTuple):
     values: _Numbers
     shown: Bool
     label: bytes = b""
-
-
-def escape(text: str) -> str:
-    """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
-    return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 
 
 class _Block:
@@ -155,22 +149,22 @@ class Exposition:
         """Yield the same in order, each time after a bounded piece of work; some have no text."""
         self._learn(snapshot.names)
         for name, words, columns in _families(snapshot):
-            header = [_header(name, words)]
+            first = [header(name, words)]
             for column in columns:
                 rows = column.shown & np.isfinite(column.values)
                 if rows.any():
-                    yield header
-                    header = []
+                    yield first
+                    first = []
                     block = self._blocks.setdefault(
                         (name, column.label), _Block(name, column.label)
                     )
                     yield from block.write(column.values, rows, self._labels)
-        yield _references(snapshot)
+        yield [_references(snapshot)]
         if self._infos:
             infos = self._infos
             if snapshot.gone:
                 infos = [info for row, info in enumerate(infos) if row not in snapshot.gone]
-            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
+            yield [header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
 
     def _learn(self, names: tuple[SeriesName, ...]) -> None:
         """Make the labels of series that are new, or of all if they are others than before."""
@@ -182,8 +176,8 @@ class Exposition:
             self._blocks.clear()
         self._names = names
         for name in names[known:]:
-            labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'
-            info = f'{labels},unit="{escape(name.unit)}",group="{escape(name.group)}"'
+            labels = labelled({"sensor": name.sensor, "quantity": name.quantity})
+            info = f"{labels},{labelled({'unit': name.unit, 'group': name.group})}"
             self._labels.append(labels.encode())
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
@@ -221,18 +215,23 @@ def _states(snapshot: Snapshot, every: Bool) -> Iterator[_Column]:
         yield _Column(known.view(np.uint8), every, b',state="%b"' % state.encode())
 
 
-def _references(snapshot: Snapshot) -> list[bytes]:
+def _references(snapshot: Snapshot) -> bytes:
     """Return the lines of references that look wrong."""
-    page: list[bytes] = []
-    for name in ("monitor_reference_suspect", "monitor_reference_bias"):
-        lines = []
-        for each in snapshot.suspects:
-            labels = f'reference="{escape(each.reference)}",quantity="{escape(each.quantity)}"'
-            number = 1.0 if name.endswith("suspect") else each.estimate.value
-            lines.append(f"{name}{{{labels}}} {number!r}\n".encode())
-        page += [_header(name, OTHERS[name]), *lines] if lines else []
-    return page
-
-
-def _header(name: str, words: str) -> bytes:
-    return f"# HELP {name} {words}\n# TYPE {name} gauge\n".encode()
+    suspects = snapshot.suspects
+    if not suspects:
+        return b""
+    names = [(each.reference, each.quantity) for each in suspects]
+    numbers = {
+        "monitor_reference_suspect": [1.0] * len(names),
+        "monitor_reference_bias": [each.estimate.value for each in suspects],
+    }
+    return render(
+        Family(
+            name,
+            "gauge",
+            OTHERS[name],
+            ("reference", "quantity"),
+            dict(zip(names, of, strict=True)),
+        )
+        for name, of in numbers.items()
+    )

@@ -7,14 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from prometheus_client.core import Metric
-
 from monitor.alerts.outlet import SinkFigures
 from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
 from monitor.http.metrics import OTHERS
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
 
@@ -91,7 +90,7 @@ def metrics_page() -> str:
         f"| `{name}` | gauge | {_LABELS.get(name, 'sensor, quantity')} | {told} |"
         for name, told in OTHERS.items()
     )
-    own = map(_row, Telemetry(_every_figure).collect())
+    own = map(_row, families(_every_figure()))
     last = "Besides, there are the usual `process_` and `python_gc_` metrics of the process."
     return (
         "\n".join(
@@ -156,10 +155,9 @@ def _table(rows: Iterable[str]) -> str:
     return "\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows, ""])
 
 
-def _row(family: Metric) -> str:
-    name = f"{family.name}_total" if family.type == "counter" else family.name
-    labels = sorted({label for sample in family.samples for label in sample.labels})
-    return f"| `{name}` | {family.type} | {', '.join(labels)} | {family.documentation} |"
+def _row(family: Family) -> str:
+    labels = ", ".join(sorted(family.labels))
+    return f"| `{family.name}` | {family.kind} | {labels} | {family.help} |"
 
 
 if __name__ == "__main__":

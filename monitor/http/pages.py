@@ -21,7 +21,7 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import answers, documents, plots
+from monitor.http import answers, documents, models, plots
 from monitor.http.answers import shown_page, unless_known
 from monitor.http.figures import (
     Figure,
@@ -167,9 +167,9 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         found = await answers.occasion(shared, key)
-        told = documents.occasion(found)
-        for each in told["pairs"]:
-            each["href"] = href(each["sensor"], each["quantity"])
+        occasion = documents.occasion(found)
+        listed = [{**each, "href": _href(each)} for each in occasion["pairs"]]
+        told = {**occasion, "pairs": listed}
         values = {"key": key, "told": told, "drawings": _drawings(found), "time": found.time}
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
 
@@ -239,10 +239,11 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
     @router.get("/alerts")
     async def alerts(request: Request) -> Response:
         page = shown_page(shared)
-        now, listed = page.snapshot, documents.alerts(page.snapshot)
-        for each in listed:
-            each["href"] = href(each["sensor"], each["quantity"])
-            each["evidence"] = counted(each["evidence"] or 0.0)
+        now = page.snapshot
+        listed = [
+            {**each, "href": _href(each), "evidence": counted(each["evidence"] or 0.0)}
+            for each in documents.alerts(now)
+        ]
         values = {
             "here": "/alerts",
             "alerts": listed,
@@ -314,17 +315,23 @@ def _letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
     page = shared.page()
     letters = () if page is None else page.dead_letters
     found = [each for each in letters if documents.concerns(each, sensor)]
-    return [documents.dead_letter(letter) for letter in found[:PAIRS_SHOWN]]
+    return [{**documents.dead_letter(letter)} for letter in found[:PAIRS_SHOWN]]
 
 
 def _history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
     """Return the last changes of alerts, each with the address of its series if it is of one."""
-    listed = documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
-    for each in listed:
-        known = SeriesKey(each["sensor"], each["quantity"]) in page.rows
-        each["href"] = href(each["sensor"], each["quantity"]) if known else ""
-        each["when"] = each["time"][:19].replace("T", " ")
-    return listed
+    return [
+        {
+            **each,
+            "href": _href(each) if SeriesKey(each["sensor"], each["quantity"]) in page.rows else "",
+            "when": each["time"][:19].replace("T", " "),
+        }
+        for each in documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
+    ]
+
+
+def _href(of: models.NamedPair | models.Alert | models.Transition) -> str:
+    return href(of["sensor"], of["quantity"])
 
 
 def _drawings(found: Occasion) -> list[tuple[str, Markup]]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import scipy
 
-from monitor.core.analysis.ranking import correlation
+from monitor.core.analysis.correlation import correlation
 from monitor.core.columns import Columns, in_blocks
 from monitor.core.model import Event, Float
 from monitor.core.scores.calibration import zms

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from monitor.core.columns import Columns, in_blocks
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import fault_report, pairs_around
 from monitor.core.diagnosis.faults import estimate_unit
 from monitor.core.model import Int
@@ -58,8 +58,8 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
     """Return what the daemon would have raised over the file, in event order."""
-    firing: dict[int, Change] = {}
-    found: list[tuple[Change, Change | None]] = []
+    firing: dict[int, AlertChange] = {}
+    found: list[tuple[AlertChange, AlertChange | None]] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
         if change.before == "firing" and change.series in firing:
             found.append((firing.pop(change.series), change))
@@ -71,7 +71,7 @@ def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
 
 
 def _alert(
-    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
+    recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
 ) -> dict[str, Any]:
     """Return one alert with the figures of the pairs until it ended."""
     name = recorded.names[began.series]

@@ -8,8 +8,7 @@ import pytest
 from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.series_stats import (
     COMPARED,
@@ -17,7 +16,7 @@ from monitor.core.snapshot.series_stats import (
     LOST,
     compared,
 )
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
@@ -31,18 +30,18 @@ class Town:
     def __init__(self, stations: dict[str, str]) -> None:
         """Take the station of each sensor."""
         self.stations = stations
-        self.past = InMemoryStore()
+        self.store = InMemoryStore()
         self.network = self.started()
 
     def started(self) -> Network:
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: RULES,
             lambda sensor: [Concern(self.stations[sensor])],
             limits=Limits(100, 1000),
             window_pairs_max=200,
             max_wait_seconds=1e9,
         )
-        return Network(plan, self.past)
+        return Network(plan, self.store)
 
     def hours(self, first, last, seed, sensor_off=None, station_off=None):
         chance = np.random.default_rng(seed)
@@ -58,7 +57,7 @@ class Town:
 
     def take(self, observations, received=0.0):
         outcome = self.network.observe(observations, received)
-        self.past.append(
+        self.store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
@@ -132,7 +131,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
 
     again = town.started()
     again.restore(0.0, observations)
-    again.recall(town.past.pairs())
+    again.recall(town.store.pairs())
     town.network = again
 
     assert len(before) == 1

@@ -10,13 +10,12 @@ import pytest
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.series_stats import Facts
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.states import _Said
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
 from monitor.journal import Batch, InMemoryStore
@@ -38,9 +37,9 @@ class Town:
     """Sensors beside stations, with a journal in memory."""
 
     def __init__(self) -> None:
-        self.past = InMemoryStore()
+        self.store = InMemoryStore()
         self.network = Network(
-            Plan(
+            CoreSettings(
                 lambda _s, _q: RULES,
                 lambda sensor: [Concern(STATIONS[sensor])],
                 limits=Limits(100, 1000),
@@ -48,12 +47,12 @@ class Town:
                 max_wait_seconds=1e9,
                 thresholds=(Threshold("crps_high", "score_crps_mean", above=1.5),),
             ),
-            self.past,
+            self.store,
         )
 
     def take(self, observations, received: float) -> None:
         outcome = self.network.observe(observations, received)
-        self.past.append(
+        self.store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
@@ -177,9 +176,9 @@ def test_what_was_found_after_a_series_was_looked_at_is_told_with_the_next_snaps
     for batch in life(1)[:16]:
         town.take(batch, 0.0)
     shown = finish(steps)
-    early = town.network.take_transitions()
+    early = town.network.drain_transitions()
     later = town.network.evaluate(0.0)
-    found = [change.series for change in town.network.take_transitions()]
+    found = [change.series for change in town.network.drain_transitions()]
 
     assert set(shown.states) == {"unknown"}
     assert early == []
@@ -189,19 +188,19 @@ def test_what_was_found_after_a_series_was_looked_at_is_told_with_the_next_snaps
 
 def test_a_look_costs_what_changed(monkeypatch):
     """Of 300 series two change: these two are looked at, and at most they get other words."""
-    plan = Plan(
+    plan = CoreSettings(
         lambda _s, _q: SeriesRules(pairing=Rules("nearest", 0.4)),
         limits=Limits(300, 1000),
         window_pairs_max=60,
     )
-    past, at = InMemoryStore(), 0.0
-    network = Network(plan, past)
+    store, at = InMemoryStore(), 0.0
+    network = Network(plan, store)
 
     def take(sensors) -> None:
         seen = [Reading(f"s{each}", "x", at, 1.0 + 0.01 * each, u=1.0) for each in sensors]
         seen += [Reference(f"s{each}", "x", at, 1.0, u=0.1) for each in sensors]
         outcome = network.observe(seen, at)
-        past.append(Batch(observations=seen[len(sensors) :], pairs=outcome.pairs))
+        store.append(Batch(observations=seen[len(sensors) :], pairs=outcome.pairs))
         network.apply(outcome.pairs)
 
     for at in (0.0, 1.0, 2.0):  # noqa: B007 - `take` reads it

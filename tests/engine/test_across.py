@@ -133,9 +133,9 @@ class One:
             self.parts.intake.commit(self.parts.intake.prepare(list(those), float(came)))
         network = self.parts.network
         snapshot = network.evaluate(float(messages[-1].received))
-        taken_back = frozenset(network.watch.taken_back)
+        taken_back = frozenset(network.replayer.taken_back)
         self._dispatch.notify(
-            View(snapshot, network.judgement, network.take_transitions(), taken_back)
+            View(snapshot, network.judgement, network.drain_transitions(), taken_back)
         )
         return snapshot
 

@@ -96,7 +96,7 @@ def test_a_block_in_memory_equals_the_daemon(expected):
     assert found == expected
     assert said[-1].snapshot.alerts["offset"][row]
     assert row in said[-1].noted
-    assert block.network.watch.root(0) is not None  # pairs were let go of
+    assert block.network.replayer.root(0) is not None  # pairs were let go of
 
 
 def test_a_block_written_and_read_after_every_batch_equals_the_daemon(expected):
@@ -210,7 +210,7 @@ def test_thresholds_go_on_from_the_state_and_know_first_pairs_that_are_gone(tmp_
             told.append((name, *results.snapshot.alerts[name].tolist()))
     parts.journal.close()
 
-    assert block.network.watch.root(0) is not None
+    assert block.network.replayer.root(0) is not None
     assert {("long", True, True), ("worse", True, False), ("worse", False, False)} <= set(told)
 
 

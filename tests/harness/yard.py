@@ -10,11 +10,10 @@ import numpy as np
 
 from harness.programs import WAIT_SECONDS
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.http.metrics import METRICS, STATES
 from monitor.http.on_demand import OnDemandEvaluator
@@ -41,15 +40,15 @@ class Yard:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
         self.offsets: dict[str, float] = {}
-        self._past = InMemoryStore()
+        self._store = InMemoryStore()
         self.network = Network(
-            Plan(
+            CoreSettings(
                 rules,
                 match_on=match_on,
                 limits=Limits(100, 1000),
                 window_pairs_max=300,
             ),
-            self._past,
+            self._store,
         )
         self._on_demand = OnDemandEvaluator(self.network, service.requests)
         self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
@@ -68,7 +67,7 @@ class Yard:
         """Let the network have some observations, as the daemon does."""
         outcome = self.network.observe(observations, self._now)
         references = [each for each in observations if isinstance(each, Reference)]
-        self._past.append(Batch(observations=references, pairs=outcome.pairs))
+        self._store.append(Batch(observations=references, pairs=outcome.pairs))
         self.network.apply(outcome.pairs)
 
     def race(self, spreads: Mapping[str, float], animals: int, seed: int = 1) -> None:

@@ -136,6 +136,7 @@ CATALOGUE: Final = (
         "kept as a dead letter (first 1 kB, the last ten thousand), counted, acknowledged",
         (
             "test_intake.py::test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted",
+            "shell/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
             "trial inputs",
         ),
     ),

@@ -8,10 +8,9 @@ import pytest
 from monitor.core.analysis.ranking import ranking
 from monitor.core.columns import columns
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 from monitor.simulate.carts import CARTS, Fleet
@@ -96,21 +95,21 @@ def test_of_the_demonstration_every_fault_is_named_and_no_honest_cart():
 def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
     """Return the alert and the sentence of the carts whose alert fires after so long a demo."""
     rules = SeriesRules("demo", "kg", window_pairs=500, pairing=Rules("all", 3600.0))
-    past = InMemoryStore()
-    plan = Plan(
+    store = InMemoryStore()
+    plan = CoreSettings(
         lambda _sensor, _quantity: rules,
         match_on=frozenset({"subject", "key"}),
         limits=Limits(100, 1000),
         window_pairs_max=500,
     )
-    network = Network(plan, past)
+    network = Network(plan, store)
     fleet = Fleet(np.random.default_rng(seed), START, 0.2)
     for second in range(1, int(seconds) + 1):
         now = START + second
         seen = fleet.step(now)
         assert all(isinstance(each, Reading | Reference) for each in seen)
         outcome = network.observe(seen, now)
-        past.append(
+        store.append(
             Batch(
                 observations=seen,
                 pairs=outcome.pairs,

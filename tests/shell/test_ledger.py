@@ -15,16 +15,15 @@ from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
@@ -76,8 +75,8 @@ def test_an_alert_from_pending_to_its_end():
     assert steps([first]) == [("1", "offset", "ok", "pending")]
 
     changes = [
-        Change(1, 500.0, "ok", "pending", "offset"),
-        Change(1, 700.0, "pending", "firing", ""),
+        AlertChange(1, 500.0, "ok", "pending", "offset"),
+        AlertChange(1, 700.0, "pending", "firing", ""),
     ]
     (begun,) = told(ledger, view(seen(["ok", "firing"], {"offset": [1]}), changes=changes))
     assert steps([begun]) == [("1", "offset", "pending", "firing")]
@@ -162,21 +161,21 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
 
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
-    past = InMemoryStore()
-    plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
-    network, ledger, chance = Network(plan, past), Ledger(), random.Random(5)
+    store = InMemoryStore()
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
+    network, ledger, chance = Network(plan, store), Ledger(), random.Random(5)
 
     def take(*observations: Reading | Reference) -> list[Transition]:
         outcome = network.observe(observations, 1000.0)
-        past.append(
+        store.append(
             Batch(
                 observations=observations,
                 pairs=outcome.pairs,
             )
         )
         network.apply(outcome.pairs)
-        snapshot, watch = network.evaluate(1000.0), network.watch
-        changes = network.take_transitions()
+        snapshot, watch = network.evaluate(1000.0), network.replayer
+        changes = network.drain_transitions()
         now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
         ledger.record(found)

@@ -1,9 +1,9 @@
-"""Limits on published statistics, for those who want them: the literal alerts of the papers.
+"""Thresholds on published statistics, for those who want them: the literal alerts of the papers.
 
 Rules of this file: a threshold compares one statistic of a series' window with a limit: as it is,
-or over what the sensor's own claim predicts, over the same statistic of its first pairs, or over
-the median of its like. It knows neither how many pairs there are nor what chance does; its false
-alarms and delays stand in docs/detection.md. Time is that of the pairs.
+or as a ratio to what the sensor's claim predicts, to the same statistic of its first pairs, or to
+the median of similar series. It has no guarantee against false alarms; docs/detection.md has its
+false alarms and delays. Time is that of the pairs.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Threshold(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What thresholds look at, one entry a series in each column.
+    """The input of thresholds, one entry a series in each column.
 
     ``shown`` marks series whose statistics are of now; ``baseline(row, statistic, pairs)`` gives
     a statistic of a series' first pairs and the time of the last of them, NaN while there are
@@ -154,23 +154,23 @@ class Thresholds:
         return found
 
     def recall(self, crossings: Crossings) -> None:
-        """Go on from what was known; series that are not known yet take theirs when they are."""
+        """Load crossings; those of series that are not registered yet apply once they are."""
         self._recalled = {
             (name, sensor, quantity): (np.nan if since is None else since, active)
             for name, sensor, quantity, since, active in crossings
         }
 
     def bases(self) -> Bases:
-        """Return what was found of first pairs, for :meth:`recall_bases`."""
+        """Return the baselines found, for :meth:`recall_bases`."""
         return [(*key, *found) for key, found in self._baselines.items()]
 
     def recall_bases(self, bases: Bases) -> None:
-        """Know what was found of first pairs, which may be gone by now."""
+        """Load baselines, whose pairs may have been deleted since."""
         for row, statistic, pairs, value, until in bases:
             self._baselines[row, statistic, pairs] = value, until
 
     def forget(self, row: int, since: float = -math.inf) -> None:
-        """Look up the first pairs of a series again: from ``since`` on its past is another now."""
+        """Drop the baselines of a series whose past changed from ``since`` on."""
         for key in [key for key in self._baselines if key[0] == row]:
             if self._baselines[key][1] >= since:
                 del self._baselines[key]

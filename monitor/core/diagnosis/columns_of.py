@@ -16,7 +16,8 @@ from monitor.core.detector.e_values import COVERAGE
 from monitor.core.model import Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
-from monitor.core.windows.windows import WINDOW, Windows
+from monitor.core.windows.rings import WINDOW
+from monitor.core.windows.windows import Windows
 
 
 class Frames:

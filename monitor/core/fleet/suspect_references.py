@@ -1,10 +1,10 @@
-"""References judged by the sensors that meet them: several that disagree the same way accuse it.
+"""References judged by the sensors that meet them: many that disagree the same way accuse one.
 
-Rules of this file: pure functions of the pairs that are held of one reference (a station, a
-bench); a round is one measurement of it, and each sensor has at most one pair in a round. What the
-pairs of a round share, the reference's own error, is taken out of all but the first as far as the
-reference states it. A few sensors cannot accuse a reference: those that lean most in the suspected
-direction are left out, the others must accuse it alone, and most must be off that way.
+Rules of this file: pure functions of the pairs with one reference (a station, a bench). A round is
+one measurement of it, and each sensor has at most one pair in a round. The pairs of a round share
+the reference's own error, which is subtracted from all but the first as far as the reference states
+it. A few sensors cannot accuse a reference: those that lean most towards the verdict are left out,
+the others must reach it alone, and most sensors must be off that way.
 """
 
 from __future__ import annotations

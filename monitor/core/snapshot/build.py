@@ -20,13 +20,13 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import Frames
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
+    ReferenceStations,
+    SeriesFacts,
     Station,
-    Stations,
-    Told,
     gathered,
     shared,
 )
@@ -60,7 +60,7 @@ class Ground(NamedTuple):
     history: History
     fleet: FleetRules
     thresholds: Sequence[Threshold]
-    arrivals: Arrivals
+    arrivals: HeardTimes
     disturbed: Collection[int]  # series whose evidence is that of a past which changed since
     settle: Callable[[Int], None]  # makes it that of their windows
 
@@ -84,7 +84,7 @@ class Derived:
         )
         self._judgements: Final = FaultReports()
         self._overview: Final = Overview(ground.fleet, ground.thresholds)
-        self._stations: Final = Stations()
+        self._stations: Final = ReferenceStations()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
@@ -106,12 +106,12 @@ class Derived:
                 if np.isin(station.rows, concerned).any()
                 else None,
             )
-            for station in shared(ground.pairing.buckets, is_shared)
+            for station in shared(ground.pairing.reference_buffers, is_shared)
         ]
 
-    def _told(self, row: int) -> Told:
+    def _told(self, row: int) -> SeriesFacts:
         rules, key = self._ground.rules[row], self._ground.keys[row]
-        return Told((key.sensor, key.quantity), rules.unit, rules.patience)
+        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience)
 
     @property
     def thresholds(self) -> Thresholds:
@@ -132,7 +132,7 @@ class Derived:
         """
         ground, facts = self._ground, self._facts
         changed = facts.take_changed(len(names))
-        touched = ground.pairing.take_touched().difference(changed.tolist())
+        touched = ground.pairing.drain_changed_series().difference(changed.tolist())
         yield
         present = [np.zeros(0, np.int64)]
         for part in weighed(changed, self._weights(changed), _PAIRS_AT_ONCE):
@@ -150,7 +150,7 @@ class Derived:
         )
         yield from self._stations.steps(
             np.concatenate(present),
-            ground.pairing.buckets,
+            ground.pairing.reference_buffers,
             ground.frames.last,
             ground.frames.columns,
             self._told,

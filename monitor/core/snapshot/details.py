@@ -30,8 +30,8 @@ from monitor.core.model import (
     Reference,
     pair_records,
 )
-from monitor.core.pairing.buffers import Row
 from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.pair_rows import Row
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density

@@ -22,7 +22,7 @@ from monitor.core.detector.e_values import COVERAGE
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.columns_of import Frames
 from monitor.core.diagnosis.faults import FAULTS
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import AVAILABILITY, compute, live_statistics
@@ -39,7 +39,7 @@ class Sources(NamedTuple):
     windows: Windows
     detector: Detector
     frames: Frames
-    arrivals: Arrivals
+    arrivals: HeardTimes
     availability: Callable[[int, float], float]
 
 
