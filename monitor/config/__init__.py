@@ -31,7 +31,7 @@ it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
 from monitor.config.areas import Area, Place
-from monitor.config.broker_settings import Mqtt, Tls
+from monitor.config.broker_settings import Mqtt
 from monitor.config.credentials import (
     Credentials,
     resolve_secret,
@@ -76,7 +76,6 @@ __all__ = [
     "SettingsError",
     "Sinks",
     "Source",
-    "Tls",
     "Windows",
     "check",
     "load",
