@@ -280,11 +280,11 @@ def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     if corrected:
         return f"had no {of.alert} after all: a late or revised reference changed the past"
     if state == EVICTED:
-        return f"was silent for so long that it is let go of, with its {of.alert}"
+        return f"was silent for so long that it was evicted, with its {of.alert}"
     if after == "unknown":
-        return f"begins anew after the {of.alert}: too few pairs to tell"
+        return f"starts afresh after the {of.alert}: too few pairs to judge"
     if state == FIRING:
-        return f"has another fault than the {of.alert}"
+        return f"has a fault other than the {of.alert}"
     if of.after == PENDING:
         return "is as right as it says after all"
     return f"is as right as it says again, the {of.alert} is over"

@@ -19,22 +19,20 @@ _USUAL = "adjusted, moved, replaced, firmware"
 
 
 class EventError(MonitorError):
-    """The event cannot be told; the message says why."""
+    """The event cannot be published; the message says why."""
 
     exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument("sensor", metavar="SENSOR", help="name of the sensor")
-    parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or another word")
+    parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or any other word")
     parser.add_argument(
-        "--time", metavar="TIME", help="when, in ISO 8601 with a zone (default: now)"
+        "--time", metavar="TIME", help="time of the event, ISO 8601 with a time zone (default: now)"
     )
-    parser.add_argument(
-        "--note", default="", metavar="TEXT", help="a note for those who look later"
-    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a note for later readers")
 
 
 def run(options: argparse.Namespace) -> int:
