@@ -43,7 +43,7 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
-    since = _NAN if detail.judgement is None else detail.judgement.since
+    since = _NAN if detail.fault_report is None else detail.fault_report.since
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
     drawings = {

@@ -77,19 +77,17 @@ def _alert(
     name = recorded.names[began.series]
     until = math.inf if ended is None else ended.time
     pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    judgement = fault_report(
-        pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit
-    )
+    found = fault_report(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": judgement.alert,
+        "alert": found.alert,
         "since": instant(began.time),
         "until": None if ended is None else instant(ended.time),
-        "estimate": finite(judgement.estimate.value),
-        "lower": finite(judgement.estimate.lower),
-        "upper": finite(judgement.estimate.upper),
-        "unit": estimate_unit(judgement.alert, name.unit),
-        "sentence": f"{name.sensor} {judgement.sentence}",
-        "advice": judgement.advice,
+        "estimate": finite(found.estimate.value),
+        "lower": finite(found.estimate.lower),
+        "upper": finite(found.estimate.upper),
+        "unit": estimate_unit(found.alert, name.unit),
+        "sentence": f"{name.sensor} {found.sentence}",
+        "advice": found.advice,
     }

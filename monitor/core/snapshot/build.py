@@ -116,7 +116,7 @@ class SnapshotBuilder:
         """Return who is beyond which threshold."""
         return self._states.thresholds
 
-    def judgement(self, row: int) -> FaultReport | None:
+    def fault_report(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""
         return self._reports.get(row)
 
@@ -154,9 +154,9 @@ class SnapshotBuilder:
             self._told,
         )
         shown = yield from stats.shown(len(names))
-        suspects, judgement = self._stations.suspects(), self._reports.get
+        suspects, fault_report = self._stations.suspects(), self._reports.get
         known = StatesInput(
-            now, names, sources.rules, shown, judgement, rejected, suspects, self._baseline
+            now, names, sources.rules, shown, fault_report, rejected, suspects, self._baseline
         )
         return (yield from self._states.steps(known, np.union1d(changed, judged)))
 

@@ -65,7 +65,7 @@ class Detail:
     origins: tuple[Origin, ...]
     total: int
     events: tuple[Event, ...]
-    judgement: FaultReport | None
+    fault_report: FaultReport | None
     density: Density
     level: float
     patience: float
@@ -173,7 +173,7 @@ class DetailSources(NamedTuple):
     windows: Windows
     columns_of: SeriesColumns
     detector: Detector
-    judgement: Callable[[int], FaultReport | None]
+    fault_report: Callable[[int], FaultReport | None]
 
 
 class DetailReader:
@@ -202,7 +202,7 @@ class DetailReader:
             origins=found,
             total=total,
             events=tuple(self._seen.epochs.of(key)),
-            judgement=self._seen.judgement(row),
+            fault_report=self._seen.fault_report(row),
             density=self._seen.columns_of.densities(one)[0],
             level=rules.level,
             patience=rules.patience,

@@ -63,7 +63,7 @@ class StatesInput(NamedTuple):
     names: tuple[SeriesName, ...]
     rules: Sequence[SeriesRules]
     shown: SnapshotColumns
-    judgement: Callable[[int], FaultReport | None]
+    fault_report: Callable[[int], FaultReport | None]
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
     # (row, statistic, how many of its first pairs) -> (its value, when the last of them was)
@@ -88,7 +88,7 @@ class SeriesStates:
         )
 
     def steps(self, now: StatesInput, changed: Int) -> Steps[Snapshot]:
-        """Return what is known; the numbers or the judgement of ``changed`` are others than before.
+        """Return what is known; the numbers or fault reports of ``changed`` are new.
 
         The sentences of as many series are made in a step as take a few milliseconds.
         """
@@ -158,7 +158,7 @@ class SeriesStates:
         for part in portions(changed.tolist(), _SERIES_AT_ONCE):
             faults = []
             for row in part:
-                judged = now.judgement(row)
+                judged = now.fault_report(row)
                 fault, advice = ("", "") if judged is None else (judged.alert, judged.advice)
                 faults.append(_FAULT_NUMBERS.get(fault, _NO_FAULT))
                 self._advice.set(row, advice)
@@ -201,7 +201,7 @@ class SeriesStates:
             for row, (code, pairs, is_more, blur) in zip(part, numbers, strict=True):
                 words = sentence(
                     STATE_NAMES[code],
-                    now.judgement(row),
+                    now.fault_report(row),
                     pairs,
                     {BLURRED: blur},
                     about.of(row) if is_more else NOTHING,
@@ -230,13 +230,13 @@ def _explained(now: StatesInput) -> Bool:
     explained = np.zeros(now.shown.states.size, np.bool_)
     for each in now.suspects:
         for row in each.rows:
-            judgement = now.judgement(row)
+            fault_report = now.fault_report(row)
             if (
                 now.shown.states[row] == FIRING
-                and judgement is not None
-                and FAULTS[judgement.alert].mirrors
+                and fault_report is not None
+                and FAULTS[fault_report.alert].mirrors
             ):
-                explained[row] |= explains(each.estimate, judgement.estimate)
+                explained[row] |= explains(each.estimate, fault_report.estimate)
     return explained
 
 

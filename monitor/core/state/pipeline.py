@@ -208,7 +208,7 @@ class Pipeline:
                 windows,
                 frames,
                 detector,
-                derived.judgement,
+                derived.fault_report,
             )
         )
         return Stages(windows, detector, replayer, derived, views)
