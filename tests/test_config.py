@@ -109,7 +109,7 @@ def test_the_default_files_examples_are_valid_and_show_every_key_of_a_group():
     loaded = settings_of(examples_taken_in(DEFAULT.read_text()))
 
     assert loaded.mqtt.tls is not None
-    assert loaded.mqtt.tls.model_fields_set == keys_of(type(loaded.mqtt.tls))
+    assert None not in loaded.mqtt.tls
     shown = yaml.load(examples_taken_in(DEFAULT.read_text()), Loader=yamlcore.CoreLoader)["sinks"]  # noqa: S506
     assert set(shown["mqtt"]) == set(loaded.sinks.mqtt._fields)
     assert set(shown["webhook"]) == set(loaded.sinks.webhook._fields) - {

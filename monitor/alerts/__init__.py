@@ -20,9 +20,9 @@ Invariants:
 * A suspect reference is one alert of the reference, not one of each sensor that meets it.
 * No URL, header or secret is part of any message.
 
-Tried and rejected: comparing consecutive snapshots (a crash between two of them lost or repeated a
-transition); one queue for all sinks (the slowest delayed the others); delivering from the data's
-thread with short time-outs (a sink that accepts and stalls still stops the data).
+Considered and rejected: comparing consecutive snapshots (a crash between two of them loses or
+repeats a transition); one queue for all sinks (the slowest delays the others); delivering from the
+data's thread with short time-outs (a sink that accepts and stalls still stops the data).
 
 What breaks first: a sink that stays behind for more than ``sinks.history`` transitions loses the
 oldest, which ``monitor_sink_dropped_total`` counts.

@@ -1,11 +1,12 @@
 """The same core on Spark, for fleets that one machine cannot hold.
 
-Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge`) read MQTT, decide
-only where a message goes, and append it to a replayable log (`kafka_log`, `records`). A Spark job
-(`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own intake and
-network on a small store (`block_store`), loaded from bytes and dumped to bytes (`block_state`).
-A block reports what it found (`results`) to the driver, which judges what takes the whole fleet
-(`fleet_verdicts`, `fleet_references`) and sends alerts and metrics as the daemon does (`sink`).
+Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge`) read MQTT,
+decide only where a message goes, and append it to a replayable log (`kafka_log`, `records`). A
+Spark job (`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own
+intake and network on a small store (`block_store`), loaded from bytes and dumped to bytes
+(`block_state`). A block reports what it found (`results`) to the driver, which judges what takes
+the whole fleet (`fleet_verdicts`, `fleet_references`) and sends alerts and metrics as the daemon
+does (`sink`).
 
 Invariants:
 
@@ -14,15 +15,16 @@ Invariants:
 * A bridge acknowledges a message only once the log has it. Offsets are in Spark's checkpoint, so a
   batch may run twice and then overwrites its own results.
 * The state says its version; newer states are refused.
-* An alert is in the driver's journal before a sink has it; a repeated batch notifies nothing again.
+* An alert is in the driver's journal before a sink has it; a repeated batch notifies nothing
+  again.
 * Only `kafka_log` knows the log's client; only `job`, `spark_source` and `workers` know Spark.
   Nothing but the commands `bridge` and `cluster` imports this room, so nobody else pays for it.
 
-Tried and rejected: one Spark key per sensor (the engine's cost per key exceeded the work; hence
-blocks); decoding in the bridge (it would need a second decoder's guarantees, and the log would hold
-observations instead of what was received); Spark's own aggregations (no event-time pairing with
-revisions, and no equality with the daemon); a row per message (pyspark's cost per row exceeded the
-row, so a block's messages travel as one value).
+Considered and rejected: one Spark key per sensor (a key costs more than one sensor's work; hence
+blocks); decoding in the bridge (the log would hold observations instead of what was received);
+Spark's own aggregations (no event-time pairing with revisions, and no equality with the daemon); a
+row per message (what pyspark makes of a row costs more than the row, so a block's messages travel
+as one value).
 
 What breaks first: references that concern sensors of many blocks are copied to each of them, and
 the driver gathers their pairs; a fleet in which everything meets everything overloads the driver.

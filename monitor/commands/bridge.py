@@ -25,13 +25,13 @@ _log: Final = logging.getLogger("monitor.bridge")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the settings file and the bridge's name."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "--name",
         default="1",
         metavar="NAME",
-        help="what tells bridges side by side apart; its session at the broker is kept by it",
+        help="name of this bridge among several; part of its client identifier at the broker",
     )
 
 

@@ -64,7 +64,7 @@ class JobError(MonitorError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "--spark", action="append", default=[], metavar="KEY=VALUE", help="a Spark option"
     )

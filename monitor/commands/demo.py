@@ -45,10 +45,10 @@ journal: {{path: "{state}/journal.sqlite"}}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be set."""
-    parser.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    """Add the arguments."""
+    parser.add_argument("--seconds", type=float, metavar="S", help="stop after S seconds")
     parser.add_argument(
-        "--port", type=int, default=USUAL_PORT, help=f"of the page (default {USUAL_PORT})"
+        "--port", type=int, default=USUAL_PORT, help=f"port of the page (default: {USUAL_PORT})"
     )
 
 
@@ -110,8 +110,8 @@ class Stage:
         print(f"page      {self.service.url}/")
         print(f"metrics   {self.service.url}/metrics")
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
-        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are not right")
-        print("Ctrl-C ends it.\n", flush=True)
+        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are faulty")
+        print("Press Ctrl-C to stop.\n", flush=True)
 
     def close(self) -> None:
         """Hold nothing."""

@@ -22,9 +22,9 @@ _log = logging.getLogger("monitor")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
-        "--recover", action="store_true", help="repair the journal first, if it is damaged"
+        "--recover", action="store_true", help="repair the journal first if it is damaged"
     )
 
 

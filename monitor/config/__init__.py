@@ -21,16 +21,17 @@ in the wrong place; passwords are read from files or variables (`credentials`) a
 of `Settings`, so no dump, hash or page can show them; two files that mean the same have the same
 `settings_hash`.
 
-Tried and rejected: pydantic models of the core's types, field by field (they drifted apart);
-pydantic-settings and environment variables for every key (no place to point at, two sources for
-one value); YAML 1.1, in which ``on`` is a truth value and ``1:30`` a number.
+Considered and rejected: pydantic models beside the core's types, field by field (every setting is
+then said two to seven times, and nothing keeps the copies equal); pydantic-settings and
+environment variables for every key (no place to point at, two sources for one value); YAML 1.1, in
+which ``on`` is a truth value and ``1:30`` a number.
 
-What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that it
-does not know is shown in pydantic's words. A new pydantic may bring one.
+What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that
+it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
 from monitor.config.areas import Area, Place
-from monitor.config.broker_settings import Mqtt, Tls
+from monitor.config.broker_settings import Mqtt
 from monitor.config.credentials import (
     Credentials,
     resolve_secret,
@@ -75,7 +76,6 @@ __all__ = [
     "SettingsError",
     "Sinks",
     "Source",
-    "Tls",
     "Windows",
     "check",
     "load",

@@ -1,4 +1,4 @@
-"""Settings as the core and the decoders take them: the rules of a series, a plan, a router."""
+"""Settings in the terms of the core and the decoders: the rules of a series, a plan, a router."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def plan_of(settings: Settings) -> CoreSettings:
 
 
 def _rows_spare(series: Series) -> int:
-    """Return how many series more than there may be may come while others are let go of."""
+    """Return how many spare rows there are for new series while silent ones are being evicted."""
     return 0 if series.forget_after_days is None else max(_SPARE_MIN, series.max // 10)
 
 

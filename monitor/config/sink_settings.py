@@ -33,7 +33,7 @@ def _key(kind: SinkKind) -> tuple[Any, Any]:
 
 
 def secret_keys(secret: str) -> tuple[str, str, str]:
-    """Return the keys that may hold a secret or say where it is."""
+    """Return the keys that may hold a secret or name its source."""
     return secret, f"{secret}_file", f"{secret}_env"
 
 

@@ -22,11 +22,11 @@ Invariants:
 * State that is neither pairs nor evidence (`checkpoints`) goes with the next batch, at most once a
   second; at most the last second of it is lost.
 
-Tried and rejected: asyncio for the data (the work is CPU and fsync, and cancellation made the
-order of commit and acknowledgement hard to prove); a thread for publication (it needs a lock on
+Considered and rejected: asyncio or threads between socket and disk (they need queues, and queues
+need limits that somebody must notice; docs/adr/0001); a thread for publication (it needs a lock on
 the network, or a copy of it); applying settings to running parts (every part needs a second way to
-get its state); the cycle collector at its defaults (a full collection walks all that was recovered,
-`gc_tuning`).
+get its state); the cycle collector at its defaults (a full collection walks all that was
+recovered, `gc_tuning`).
 
 What breaks first: the fsync of one commit per batch limits single messages; a publication whose
 single step takes long delays reads; a reload with a large journal takes as long as a start, during

@@ -21,7 +21,6 @@ from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import (
     MqttSettings,
     Subscription,
-    Tls,
     tls_context,
 )
 from monitor.mqtt.topic_templates import Template
@@ -108,8 +107,7 @@ def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublishe
 
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     """Return how to reach the broker, and what to subscribe to."""
-    mqtt = settings.mqtt
-    password = credentials.password
+    mqtt, password = settings.mqtt, credentials.password
     return MqttSettings(
         host=mqtt.host,
         port=mqtt.port,
@@ -126,5 +124,5 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         receive_maximum=mqtt.receive_maximum,
         max_packet_bytes=mqtt.max_packet_bytes,
         connect_timeout_seconds=mqtt.connect_timeout_seconds,
-        tls=None if mqtt.tls is None else Tls(**mqtt.tls.model_dump()),
+        tls=mqtt.tls,
     )

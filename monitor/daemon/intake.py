@@ -40,13 +40,13 @@ _DEAD_LETTERS_A_MESSAGE: Final = 8
 BIRTHS: Final = "sparkplug_births"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _DELAYS_KEPT: Final = 101
-_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # refused as the sensor wishes
+_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
 class Incoming(Protocol):
-    """What the intake needs to know of a message."""
+    """A message, as far as the intake is concerned."""
 
     @property
     def topic(self) -> str:
@@ -54,7 +54,7 @@ class Incoming(Protocol):
 
     @property
     def payload(self) -> bytes:
-        """What it says."""
+        """Its payload."""
 
 
 class Counts:
@@ -103,7 +103,7 @@ class Delays:
         self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
 
     def add(self, topics: str, seconds: float) -> None:
-        """Take one message's delay."""
+        """Record one message's delay."""
         self._last[topics].append(seconds)
 
     def medians(self) -> Mapping[str, float]:
@@ -112,9 +112,9 @@ class Delays:
 
 
 class Intake:
-    """Takes batches of messages into journal and network.
+    """Commits batches of messages to the journal and applies them to the network.
 
-    ``births`` is what ``router`` knows of Sparkplug's births; it is noted in the journal.
+    ``births`` is what ``router`` knows of Sparkplug births; it is stored in the journal.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Intake:
         self.commit_seconds = 0.0
 
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
-        """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
+        """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make."""
         topics, payloads = _columns(messages)
         decoded = self._router.decode_all(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
@@ -157,7 +157,7 @@ class Intake:
         )
 
     def commit(self, batch: Batch) -> None:
-        """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
+        """Make ``batch`` durable, then apply its pairs; raises JournalError."""
         began = time.perf_counter()
         self._store.append(batch)
         self.commit_seconds += time.perf_counter() - began
@@ -173,7 +173,7 @@ class Intake:
         return {**notes, BIRTHS: self._births.dump()}
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
-        """Take the delays of a few messages, spread over the batch."""
+        """Record the delays of a few messages, spread over the batch."""
         plain, others = decoded.observations.plain, decoded.observations.others
         step = max(1, len(decoded.sources) // _DELAYS_A_BATCH)
         for at in range(0, len(decoded.sources), step):

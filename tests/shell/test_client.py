@@ -16,10 +16,10 @@ from monitor.cli import main
 from monitor.client.client import (
     PASSWORD,
     USER,
-    AskingError,
-    Door,
-    door_arguments,
-    door_of,
+    ClientError,
+    DaemonClient,
+    client_arguments,
+    client_of,
 )
 from monitor.config import parse
 from monitor.mqtt.publish import BrokerPublisher
@@ -105,11 +105,11 @@ def test_all_three_commands_ask_with_certificate_and_password(made, authority, t
 
     for given in ((), ("--user", "anna", "--password-file", str(authority.ca_file))):
         code, told = run(capsys, "doctor", *config, *given)
-        assert (code, "wants a name and a password" in told) == (69, True)
+        assert (code, "requires a user name and password" in told) == (69, True)
     code, told = run(capsys, "export", *config, *known, "--ca", str(authority.ca_file))
     assert (code, "its certificate is not trusted (IP address mismatch" in told) == (69, True)
     code, told = run(capsys, "doctor", *config, "--url", f"https://127.0.0.1:{port}", *known)
-    assert (code, "give the authority with --ca" in told) == (69, True)
+    assert (code, "give its CA with --ca" in told) == (69, True)
     web_config(tmp_path, authority, "local")
     code, told = run(capsys, "doctor", *config, *known)
     assert (code, "after a restart" in told) == (69, True)
@@ -119,7 +119,7 @@ def _broker(daemon: Daemon) -> int:
     return parse(daemon.settings.read_bytes(), "f").mqtt.port
 
 
-def test_an_authority_vouches_and_our_own_certificate_lets_us_in(
+def test_an_authority_and_a_client_certificate_are_accepted(
     made, authority, tmp_path, capsys, monkeypatch
 ):
     place = authority.ca_file.parent
@@ -154,11 +154,11 @@ def test_a_daemon_that_does_not_encrypt_yet_is_told_so(made, authority, tmp_path
     assert (code, "does not speak TLS" in told) == (69, True)
 
 
-def given(*words: str, environment: dict[str, str] | None = None) -> Door:
+def given(*words: str, environment: dict[str, str] | None = None) -> DaemonClient:
     parser = argparse.ArgumentParser()
-    door_arguments(parser)
+    client_arguments(parser)
     settings = parse(b"http: {port: 4711}", "f")
-    return door_of(settings, parser.parse_args(words), environment or {})
+    return client_of(settings, parser.parse_args(words), environment or {})
 
 
 def test_the_settings_the_options_and_the_environment_say_where_and_who(tmp_path):
@@ -185,11 +185,11 @@ def test_the_settings_the_options_and_the_environment_say_where_and_who(tmp_path
         (("--url", "https://a", "--cert", "/none"), "--cert /none"),
         (("--user", "anna"), "has no password"),
         (("--user", "anna", "--password-file", "/none"), "/none: cannot be read"),
-        (("--url", "http://else.example", "--user", "anna"), "by https only"),
+        (("--url", "http://else.example", "--user", "anna"), "only over https"),
     ],
 )
 def test_what_cannot_be_used_is_told(words, said):
     environment = {PASSWORD: "x"} if "https only" in said else {}
-    with pytest.raises(AskingError, match=said) as refused:
+    with pytest.raises(ClientError, match=said) as refused:
         given(*words, environment=environment)
     assert refused.value.exit_code == 2
