@@ -15,7 +15,6 @@ import msgspec
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
-OVER: Final = ("resolved", "unknown")
 SHOWN: Final = 1000  # how many of the last transitions pages and the API show
 
 
