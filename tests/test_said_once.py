@@ -14,6 +14,8 @@ from pathlib import Path
 
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.snapshot.state_rules import STATE_MEANINGS, STATE_NAMES
+from monitor.http import selection
 
 PROJECT = Path(__file__).parents[1]
 
@@ -44,7 +46,7 @@ FAULTS["lag"] = replace(
 import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.snapshot.series_stats import active
+from monitor.core.snapshot.state_rules import active
 from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
 from monitor.http.published import Published
@@ -172,3 +174,7 @@ def test_a_live_statistic_that_is_added_to_the_table_is_found_everywhere():
     assert told["api"] == 3.0
     assert told["json"] == 3.0
     assert told["threshold"] == "calibration_largest_error"
+
+
+def test_the_page_sorts_by_every_state_there_is():
+    assert {*selection.STATES} == {*STATE_MEANINGS} == {*STATE_NAMES}

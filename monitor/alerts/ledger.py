@@ -18,12 +18,12 @@ from monitor.alerts.transition import (
     FIRING,
     PENDING,
     Transition,
-    finite,
     name_of,
 )
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
+from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
@@ -40,12 +40,12 @@ _NEW: Final[dict[str, Any]] = {
 class View(NamedTuple):
     """The present state, and what happened to the evidence since the last comparison.
 
-    ``judgement_of(row)`` judges a series; ``changes`` are in the order they were found;
+    ``fault_report_of(row)`` judges a series; ``changes`` are in the order they were found;
     ``taken_back`` are the series whose past no longer contains the alert that fired.
     """
 
     snapshot: Snapshot
-    judgement_of: Callable[[int], FaultReport | None]
+    fault_report_of: Callable[[int], FaultReport | None]
     changes: Sequence[AlertChange] = ()
     taken_back: frozenset[int] = frozenset()
 
@@ -162,7 +162,7 @@ class _Comparison:
                 self._begin(row, alert, "ok" if gathering is None else PENDING, FIRING)
         if gathering is None:
             if is_pending and not (active or firing):
-                judged = self._view.judgement_of(row)
+                judged = self._view.fault_report_of(row)
                 self._begin(row, UNCLEAR if judged is None else judged.alert, "ok", PENDING)
         elif gathering.alert not in active and (active or not (is_pending or state == "stale")):
             self._end(row, gathering)
@@ -203,7 +203,7 @@ class _Comparison:
 
     def _begin(self, row: int, alert: str, before: str, after: str) -> None:
         now = self._view.snapshot
-        name, judged = now.names[row], self._view.judgement_of(row)
+        name, judged = now.names[row], self._view.fault_report_of(row)
         own = judged if judged is not None and judged.alert == alert else None
         transition = Transition(
             **_NEW,
@@ -243,7 +243,7 @@ class _Comparison:
 
     def _explained(self, row: int, of: Transition) -> str:
         """Return the sentence if a suspect reference explains the fault, else nothing."""
-        judged = self._view.judgement_of(row)
+        judged = self._view.fault_report_of(row)
         if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
             return ""
         why = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]

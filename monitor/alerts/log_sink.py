@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition
+from monitor.core.formatting import date_time
 
 _log: Final = logging.getLogger("monitor")
 
@@ -24,7 +24,7 @@ class LogSink:
 
     def deliver(self, transition: Transition) -> None:
         """Write a line."""
-        when = datetime.fromtimestamp(transition.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        when = date_time(transition.time)
         level = logging.WARNING if transition.is_news else logging.INFO
         of = transition
         _log.log(level, "%s  %s [%s: %s to %s, %s]", when, of, of.alert, of.before, of.after, of.id)

@@ -7,11 +7,11 @@ it is delivered.
 from __future__ import annotations
 
 import hashlib
-import math
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
+
+from monitor.core.formatting import instant
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
@@ -86,8 +86,8 @@ def document(transition: Transition) -> dict[str, Any]:
     return {
         "id": of.id,
         "incident": of.incident,
-        "time": instant(of.time),
-        "told": instant(of.notified),
+        "time": instant(of.time, "milliseconds"),
+        "told": instant(of.notified, "milliseconds"),
         "sensor": of.sensor,
         "quantity": of.quantity,
         "unit": of.unit,
@@ -96,21 +96,10 @@ def document(transition: Transition) -> dict[str, Any]:
         "from": of.before,
         "to": of.after,
         "corrected": of.corrected,
-        "began": None if of.began is None else instant(of.began),
-        "since": None if of.since is None else instant(of.since),
+        "began": None if of.began is None else instant(of.began, "milliseconds"),
+        "since": None if of.since is None else instant(of.since, "milliseconds"),
         "estimate": estimate,
         "evidence": of.evidence,
         "sentence": of.sentence,
         "advice": of.advice,
     }
-
-
-def instant(time: float) -> str:
-    """Return a time in RFC 3339, to the millisecond."""
-    stamp = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
-    return stamp.replace("+00:00", "Z")
-
-
-def finite(value: float) -> float | None:
-    """Return a number, None for what is not finite."""
-    return float(value) if math.isfinite(value) else None

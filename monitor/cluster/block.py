@@ -84,7 +84,7 @@ class Results(NamedTuple):
     rows: Int
     noted: list[int]
     medians: tuple[str, ...]
-    judgement_of: Callable[[int], FaultReport | None]
+    fault_report_of: Callable[[int], FaultReport | None]
     firing: Bool
     discounted: Float
     rejected: Float
@@ -158,7 +158,7 @@ class Block:
             rows=rows,
             noted=sorted({*before_now, *self._noted, *(rows.tolist() if medians else ())}),
             medians=medians,
-            judgement_of=network.judgement,
+            fault_report_of=network.fault_report,
             firing=network.detector.states(every) == FIRING,
             discounted=network.detector.discounted(every),
             rejected=network.refusals.shares(network.registry.keys),

@@ -63,7 +63,7 @@ def calm_report(line: Line) -> SeriesReport:
     """Return the report of a series that its block did not report."""
     return SeriesReport(
         line,
-        judgement=None,
+        fault_report=None,
         firing=False,
         discounted=0.0,
         rejected=0.0,

@@ -122,7 +122,7 @@ class Fleet:
         snapshot = self._judge()
         return View(
             snapshot,
-            lambda row: self._reports[row].judgement,
+            lambda row: self._reports[row].fault_report,
             [
                 AlertChange(row, self._reports[row].changed_at, "", "", "")
                 for row in self._stirred
@@ -245,10 +245,10 @@ class Fleet:
         self, report: SeriesReport, suspicion: str, beyond: Sequence[str], *, explained: bool
     ) -> SeriesVerdict:
         """Return the verdict on a series."""
-        line, judgement = report.line, report.judgement
+        line, fault_report = report.line, report.fault_report
         alerts = {*beyond, *line.alerts} - {*FAULTS, REFERENCE_SUSPECT}
-        if report.firing and judgement is not None and not explained:
-            alerts.add(judgement.alert)
+        if report.firing and fault_report is not None and not explained:
+            alerts.add(fault_report.alert)
         if suspicion and not alerts.intersection(FAULTS):
             alerts.add(REFERENCE_SUSPECT)
         about = Circumstances(
@@ -260,7 +260,7 @@ class Fleet:
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
         return SeriesVerdict(
             [name for name in (*alert_meanings(), *self._limits) if name in alerts],
-            sentence(line.state, judgement, line.window_pairs, numbers, about),
+            sentence(line.state, fault_report, line.window_pairs, numbers, about),
             page=False,
         )
 
@@ -271,9 +271,14 @@ class Fleet:
             for name in each.series:
                 row = self._rows.get(name)
                 report = None if row is None else self._reports[row]
-                if row is None or report is None or report.judgement is None or not report.firing:
+                if (
+                    row is None
+                    or report is None
+                    or report.fault_report is None
+                    or not report.firing
+                ):
                     continue
-                own = report.judgement
+                own = report.fault_report
                 if FAULTS[own.alert].mirrors and explains(each.estimate, own.estimate):
                     found.add(row)
         return found

@@ -51,7 +51,7 @@ class SeriesReport(msgspec.Struct, array_like=True):
     """
 
     line: Line
-    judgement: FaultReport | None
+    fault_report: FaultReport | None
     firing: bool
     discounted: float
     rejected: float
@@ -191,7 +191,7 @@ def _reports(results: Results) -> list[SeriesReport]:
     return [
         SeriesReport(
             line=line,
-            judgement=results.judgement_of(row),
+            fault_report=results.fault_report_of(row),
             firing=bool(results.firing[row]),
             discounted=float(results.discounted[row]),
             rejected=float(results.rejected[row]) if REJECTED_SHARE in line.alerts else 0.0,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core.analysis.comparison import Duel, of_parts, of_two
+from monitor.core.analysis.comparison import PairedComparison, of_parts, of_two
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import (
     MISS,
@@ -19,10 +19,11 @@ from monitor.core.analysis.side_by_side import (
     Sides,
     document,
 )
+from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import events_of, instant
+from monitor.report.scoring import events_of
 
 VERSION = 1
 _GAINS = {
@@ -129,7 +130,7 @@ def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[
 
 def _duel(
     recorded: Recorded, rows: list[int], sides: Sides, options: argparse.Namespace, level: float
-) -> Duel | None:
+) -> PairedComparison | None:
     windows = recorded.columns(level)
     if len(rows) == 1:
         at = None if options.at is None else _instant(options.at)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 from monitor.config import load, resolve_secret
+from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import DECODERS, REASONS, Rejected
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
         publisher.publish(topic, payload)
         publisher.flush()
-    when = datetime.fromtimestamp(event.time, UTC).isoformat(timespec="seconds")
+    when = instant(event.time, "seconds")
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; published on {topic}")
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from monitor.client.current_pairs import current_pairs
 from monitor.config import load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
+from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
@@ -93,7 +94,7 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:
-    page = report(recorded, source, datetime.now(UTC).isoformat(timespec="seconds"))
+    page = report(recorded, source, instant(time.time(), "seconds"))
     try:
         out.write_text(page, encoding="utf-8")
     except OSError as error:

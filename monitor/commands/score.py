@@ -14,6 +14,7 @@ import numpy as np
 
 from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.columns import Columns
+from monitor.core.formatting import finite
 from monitor.core.model import Observation
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.intervals import (
@@ -25,7 +26,7 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import alerts, blocks, number
+from monitor.report.scoring import alerts, blocks
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000
@@ -128,7 +129,7 @@ def _document(
                 "quantity": name.quantity,
                 "unit": name.unit,
                 "n": int(windows.counts[row]),
-                "statistics": {key: number(each[row]) for key, each in statistics.items()},
+                "statistics": {key: finite(each[row]) for key, each in statistics.items()},
                 "intervals": {
                     key: entry
                     for key, each in intervals.items()
@@ -144,12 +145,12 @@ def _document(
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
     if not math.isfinite(interval.lower[row]):
         return None
-    zeta = number(interval.zeta[row])
+    zeta = finite(interval.zeta[row])
     return {
         "method": interval.method,
         "level": interval.level,
-        "lower": number(interval.lower[row]),
-        "upper": number(interval.upper[row]),
+        "lower": finite(interval.lower[row]),
+        "upper": finite(interval.upper[row]),
         "zeta": zeta,
         "verdict": verdict(float(interval.zeta[row])),
         "replicates": interval.replicates,

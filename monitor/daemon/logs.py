@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import time
+
+from monitor.core.formatting import instant
 
 
 def _instant(record: logging.LogRecord) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+    return instant(record.created, "seconds")
 
 
 class _Json(logging.Formatter):

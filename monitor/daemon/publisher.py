@@ -131,7 +131,7 @@ class Publisher:
         self._dispatch.notify(
             View(
                 snapshot,
-                parts.network.judgement,
+                parts.network.fault_report,
                 parts.network.drain_transitions(),
                 frozenset(parts.network.replayer.taken_back),
             )

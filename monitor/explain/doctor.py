@@ -12,6 +12,7 @@ from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.config import Settings
+from monitor.core.formatting import duration
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
@@ -280,11 +281,3 @@ def _nearly(found: Unpaired) -> str:
         return ""
     one, other = found.nearest
     return f" ({one!r} and {other!r} nearly agree)"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as text: 45 s, 12 min, 3.5 h, 4 d."""
-    for size, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"

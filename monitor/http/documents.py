@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable
 from itertools import islice
 from typing import Final, cast
@@ -18,13 +17,14 @@ import numpy as np
 from monitor.alerts.transition import Transition
 from monitor.alerts.transition import document as transition
 from monitor.core.columns import Columns
+from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import models, plots, svg
+from monitor.http import models, ucc_plots
 from monitor.journal import DeadLetter
 
 CSV_COLUMNS: Final = (
@@ -47,11 +47,11 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         alerts=[alert for alert, active in now.alerts.items() if active[row]],
         sentence=now.sentences[row],
         advice=now.advice[row],
-        evidence=number(now.evidence[row]),
+        evidence=finite(now.evidence[row]),
         pairs=int(now.window_pairs[row]),
-        last_reading=number(now.last_reading[row]),
-        last_pair=number(now.last_pair[row]),
-        statistics={name: number(values[row]) for name, values in now.statistics.items()},
+        last_reading=finite(now.last_reading[row]),
+        last_pair=finite(now.last_pair[row]),
+        statistics={name: finite(values[row]) for name, values in now.statistics.items()},
     )
 
 
@@ -63,7 +63,7 @@ def alerts(now: Snapshot) -> list[models.Alert]:
             quantity=now.names[row].quantity,
             group=now.names[row].group,
             alert=alert,
-            evidence=number(now.evidence[row]),
+            evidence=finite(now.evidence[row]),
             sentence=now.sentences[row],
             advice=now.advice[row],
         )
@@ -101,7 +101,7 @@ def pairs_csv(detail: Detail) -> str:
         numbers = [each["value"], each["u"], each["lower"], each["upper"]]
         alpha = round(1.0 - each["p"], 12)
         rest = (each["reference"], each["u_ref"], plain(each["key"]), each["reference_time"])
-        table.writerow([_iso(each["time"]), *told, *numbers, alpha, *rest])
+        table.writerow([instant(each["time"], "microseconds"), *told, *numbers, alpha, *rest])
     return out.getvalue()
 
 
@@ -125,8 +125,8 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
         return document
     statistics = compute(detail.pairs, ("auucc", "auucc_constant", "auucc_gain", "scale_optimal"))
     document["pairs"] = int(detail.pairs.value.size)
-    document["statistics"] = {name: number(values[0]) for name, values in statistics.items()}
-    found = plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
+    document["statistics"] = {name: finite(values[0]) for name, values in statistics.items()}
+    found = ucc_plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
     if found is not None:
         document["curve"] = _points(found.points, across, up)
         document["constant"] = _points(found.constant, across, up)
@@ -153,12 +153,12 @@ def conventional(detail: Detail) -> models.Conventions:
     broken = {rule: conventions.violations(c, rule) for rule in conventions.WESTGARD}
     document["pairs"] = int(c.z.size)
     document["en"] = {
-        "last": number(numbers[-1]),
+        "last": finite(numbers[-1]),
         "beyond_1": int((np.abs(numbers) > 1.0).sum()),
         "expected": conventions.EN_EXPECTED * c.z.size,
     }
     document["zeta"] = {
-        "last": number(c.z[-1]),
+        "last": finite(c.z[-1]),
         "warning": int(warning.sum()),
         "action": int(action.sum()),
     }
@@ -207,7 +207,7 @@ def scored(found: Occasion) -> list[dict[str, float | None]]:
         columns[name] = np.where(hats, tophat, normal)
     columns["interval"] = SCORES["interval"].rows(found.pairs)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [{name: number(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+    return [{name: finite(value) for name, value in zip(columns, row, strict=True)} for row in rows]
 
 
 def _nearest(listed: list[models.NamedPair]) -> str:
@@ -240,11 +240,6 @@ def concerns(letter: DeadLetter, sensor: str) -> bool:
     return not sensor or sensor in letter.topic.split("/")
 
 
-def number(value: float) -> float | None:
-    """Return a number, None for what is not finite."""
-    return float(value) if math.isfinite(value) else None
-
-
 def _pairs(c: Columns, origins: tuple[Origin, ...]) -> list[models.Pair]:
     stated = np.full(c.time.size, np.nan) if c.stated_crps is None else c.stated_crps
     columns = (c.time, c.value, c.u, c.lower, c.upper, c.p, c.reference, c.u_ref, c.error, c.z)
@@ -252,21 +247,21 @@ def _pairs(c: Columns, origins: tuple[Origin, ...]) -> list[models.Pair]:
     return [
         models.Pair(
             time=time,
-            value=number(value),
-            u=number(u),
-            lower=number(lower),
-            upper=number(upper),
+            value=finite(value),
+            u=finite(u),
+            lower=finite(lower),
+            upper=finite(upper),
             p=p,
-            reference=number(reference),
-            u_ref=number(u_ref),
-            error=number(error),
-            z=number(z),
+            reference=finite(reference),
+            u_ref=finite(u_ref),
+            error=finite(error),
+            z=finite(z),
             inside=inside,
-            crps_stated=number(crps),
+            crps_stated=finite(crps),
             key=origin.key,
             identity=origin.identity,
             subject=origin.subject,
-            reference_time=number(origin.time),
+            reference_time=finite(origin.time),
         )
         for (time, value, u, lower, upper, p, reference, u_ref, error, z, inside, crps), origin in (
             zip(rows, origins, strict=True)
@@ -277,10 +272,6 @@ def _pairs(c: Columns, origins: tuple[Origin, ...]) -> list[models.Pair]:
 def _points(points: Curve, across: str, up: str) -> list[models.Point]:
     columns = (points.scale, getattr(points, across), getattr(points, up))
     return [
-        models.Point(scale=number(scale), x=number(x), y=number(y))
+        models.Point(scale=finite(scale), x=finite(x), y=finite(y))
         for scale, x, y in zip(*(column.tolist() for column in columns), strict=True)
     ]
-
-
-def _iso(time: float) -> str:
-    return svg.moment(time, "%Y-%m-%dT%H:%M:%S.%fZ")

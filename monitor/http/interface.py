@@ -1,7 +1,6 @@
-"""The JSON interface, /api/v1.
+"""The JSON interface, /api/v1: a route takes its query and returns a document of the page.
 
-Rules of this file: a route takes its query, asks the published page, and hands back a document; no
-route changes anything, nothing is read from a path that a client names.
+No route changes anything, and none reads from a path that a client names.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
 from monitor.http import analysis_models, answers, documents, models
 from monitor.http.answers import document, shown_page
-from monitor.http.league import League, usual_quantity
 from monitor.http.published import Published
+from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.selection import (
     ORDERS,
     STATES,
@@ -66,14 +65,14 @@ def series_query(
     return SeriesQuery(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
-def routes(shared: Published, league: League) -> APIRouter:
+def routes(shared: Published, rankings: RankingCache) -> APIRouter:
     """Return all routes of the interface."""
     router = APIRouter(prefix="/api/v1")
     _add_series(router, shared)
     _add_detail(router, shared)
     _add_fleet(router, shared)
-    _add_ranking(router, shared, league)
-    _add_comparison(router, shared, league)
+    _add_ranking(router, shared, rankings)
+    _add_comparison(router, shared, rankings)
     _add_troubles(router, shared)
     return router
 
@@ -183,7 +182,7 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
         return document(request, content)
 
 
-def _add_ranking(router: APIRouter, shared: Published, league: League) -> None:
+def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
     @router.get("/ranking", responses=described(analysis_models.RankingTable))
     async def ranked(
         request: Request,
@@ -198,10 +197,10 @@ def _add_ranking(router: APIRouter, shared: Published, league: League) -> None:
         names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
         found = await answers.contenders(shared, contest)
-        return document(request, await league.table(found, profile))
+        return document(request, await rankings.table(found, profile))
 
 
-def _add_comparison(router: APIRouter, shared: Published, league: League) -> None:
+def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
     @router.get("/compare", responses=described(analysis_models.Comparison))
     async def compare(
         request: Request,
@@ -223,7 +222,7 @@ def _add_comparison(router: APIRouter, shared: Published, league: League) -> Non
         """Two sensors on their common events, or one sensor before and after."""
         quantity = quantity or usual_quantity(shown_page(shared).snapshot.names)
         found = await answers.opponents(shared, quantity, a, b)
-        return document(request, await league.comparison(found, profile, miss, at))
+        return document(request, await rankings.comparison(found, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:

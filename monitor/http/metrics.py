@@ -1,10 +1,11 @@
-"""The metrics page: names, help and rendering. One line of ``METRICS`` a metric.
+"""The metrics of series: names, help and rendering.
 
-Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
-state and times and loses its numbers; labels are bounded. A family's lines are kept in pieces of a
-few series; of the next snapshot only the pieces with another number are written anew: a page costs
-a comparison of columns and what changed. A piece's text but for its numbers is kept as a template
-with a gap a line, made anew only when other series have a number.
+An undefined number is absent, never NaN. A series that stopped keeps its state and times and loses
+its numbers. Labels are bounded.
+
+A family's lines are kept in pieces of a few series, each with a template that has a gap for every
+number. The next snapshot costs a comparison of columns; only pieces in which a number changed are
+written again, and a template only when other series have a number.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.state_rules import STATE_MEANINGS
 from monitor.http.text_format import Family, escape, header, labelled, render
 
 
@@ -52,7 +54,7 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
-STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
+STATES: Final = tuple(STATE_MEANINGS)
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 _PIECE: Final = 64  # series whose lines are written together

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from monitor.alerts.outlet import SinkFigures
 from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
+from monitor.core.snapshot.state_rules import STATE_MEANINGS
 from monitor.http.metrics import OTHERS
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family
@@ -52,12 +53,7 @@ _STATES: Final = """\
 
 | state | meaning |
 |---|---|
-| `unknown` | too few pairs to call it right or wrong |
-| `ok` | its errors agree with what it says of them |
-| `pending` | evidence gathers, not yet enough to fire |
-| `firing` | it is not as right as it says; `monitor_alert_active` says which way |
-| `stale` | no reading came for longer than `series.stale_after_seconds`, or no reference \
-for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
+{states}
 
 `alert` is one of:
 
@@ -104,7 +100,9 @@ def metrics_page() -> str:
                 _statistics((key, each.help, each) for key, each in _on_request()),
                 "## Of a series\n",
                 _table(series),
-                _STATES.format(alerts=_alerts()),
+                _STATES.format(
+                    states=_meanings(STATE_MEANINGS), alerts=_meanings(alert_meanings())
+                ),
                 "## Of the daemon\n",
                 _table(own),
                 last,
@@ -147,8 +145,8 @@ def _every_figure() -> Figures:
     return every
 
 
-def _alerts() -> str:
-    return "\n".join(f"| `{alert}` | {means} |" for alert, means in alert_meanings().items())
+def _meanings(of: Mapping[str, str]) -> str:
+    return "\n".join(f"| `{name}` | {meaning} |" for name, meaning in of.items())
 
 
 def _table(rows: Iterable[str]) -> str:

@@ -1,9 +1,7 @@
-"""The page of metrics as it goes over the wire: written when somebody asks, kept while it is shown.
+"""What programs ask for: metrics, health, readiness.
 
-Rules of this file: it runs in the service's thread, a little at a time, so that neither the data
-nor other readers wait for it; of a page that nobody asks for nothing is written.
-
-What programs ask for: metrics, health, readiness.
+The page of metrics is written when somebody asks for it, and kept as long as it is shown. It is
+written in the service's thread, a little at a time, so that no other reader waits for it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The functions of :mod:`monitor.http.documents` return these types, so mypy holds every answer to
 its members; FastAPI makes ``/api/v1/openapi.json`` of the same types. They are plain dictionaries
-at run time: building and checking a model for each of ten thousand series would cost more than all
-else an answer takes.
+at run time, so an answer of ten thousand series builds and checks no models.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _chapter(
         origins=(),
         total=one.value.size,
         events=(),
-        judgement=None,
+        fault_report=None,
         density=source.density,
         level=source.level,
         patience=_NAN,

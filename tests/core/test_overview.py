@@ -10,7 +10,7 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.series_stats import (
+from monitor.core.snapshot.state_rules import (
     COMPARED,
     LATE,
     LOST,

@@ -12,9 +12,9 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.snapshot.series_stats import Facts
+from monitor.core.snapshot.series_stats import SeriesStats
+from monitor.core.snapshot.series_texts import SeriesTexts
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.states import _Said
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
@@ -208,12 +208,14 @@ def test_a_look_costs_what_changed(monkeypatch):
     before = network.evaluate(0.0)
     looked: list[list[int]] = []
     said: list[int] = []
-    look, say = Facts.look, _Said.say
+    look, say = SeriesStats.refresh, SeriesTexts.set
     monkeypatch.setattr(
-        Facts, "look", lambda self, rows: (looked.append(rows.tolist()), look(self, rows))[1]
+        SeriesStats,
+        "refresh",
+        lambda self, rows: (looked.append(rows.tolist()), look(self, rows))[1],
     )
     monkeypatch.setattr(
-        _Said, "say", lambda self, row, words: (said.append(row), say(self, row, words))[1]
+        SeriesTexts, "set", lambda self, row, words: (said.append(row), say(self, row, words))[1]
     )
     unchanged = network.evaluate(0.0)
 

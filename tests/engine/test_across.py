@@ -135,7 +135,7 @@ class One:
         snapshot = network.evaluate(float(messages[-1].received))
         taken_back = frozenset(network.replayer.taken_back)
         self._dispatch.notify(
-            View(snapshot, network.judgement, network.drain_transitions(), taken_back)
+            View(snapshot, network.fault_report, network.drain_transitions(), taken_back)
         )
         return snapshot
 

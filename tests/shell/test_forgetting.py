@@ -169,7 +169,7 @@ def test_the_alert_of_a_series_that_is_gone_ends(parts):
     def told(now: float) -> list[str]:
         snapshot = parts.network.evaluate(now)
         view = View(
-            snapshot, parts.network.judgement, parts.network.drain_transitions(), frozenset()
+            snapshot, parts.network.fault_report, parts.network.drain_transitions(), frozenset()
         )
         found = ledger.differences(view)
         ledger.record(found)

@@ -176,7 +176,7 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
         network.apply(outcome.pairs)
         snapshot, watch = network.evaluate(1000.0), network.replayer
         changes = network.drain_transitions()
-        now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
+        now = View(snapshot, network.fault_report, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
         ledger.record(found)
         return [each for each in found if each.is_news]

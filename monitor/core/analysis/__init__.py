@@ -7,8 +7,7 @@ sensors, or two parts of one, event by event. ``adjustments`` finds what could b
 gain, scale of u), and ``prequential`` whether it would have helped: an adjustment chosen on one
 window is judged on the next, since one judged on its own data always helps. ``conditional`` asks
 whether a series is calibrated in every part, ``sensitivity`` what a verdict owes to a few large
-errors, ``conventions`` what En, ISO 13528 and Westgard say. docs/papers.md maps the papers to
-these files.
+errors. docs/papers.md maps the papers to these files.
 
 Invariants:
 

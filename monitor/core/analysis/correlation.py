@@ -1,4 +1,4 @@
-"""How two scores of the same sensors go together: a rank correlation and a line.
+"""Correlation of two scores over the same sensors, with the regression line.
 
 Source: Martin, Molteno, Parry (arXiv 1411.4354) Fig. 4, cited as A.
 """

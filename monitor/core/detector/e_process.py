@@ -103,14 +103,14 @@ class EvidenceBlock:
         return e_values.whitening(*(part[rank + 1, columns] for part in self.sums))
 
     def record(self, rank: int, columns: Int, after: Int, family: Int) -> None:
-        """Note the change of state of ``columns`` at ``rank``."""
+        """Record the change of state of ``columns`` at ``rank``."""
         for i, column in enumerate(columns.tolist()):
             before, total = int(self.state[column]), float(self.total[column])
             self.changes.append((rank, column, before, int(after[i]), int(family[i]), total))
         self.state[columns] = after
 
     def transition(self, series: Int, *change: *StateChange) -> StateTransition:
-        """Return a noted change in the batch's own numbering."""
+        """Return a recorded change in the batch's own numbering."""
         rank, column, before, after, family, evidence = change
         return StateTransition(
             int(series[column]),
@@ -122,7 +122,7 @@ class EvidenceBlock:
         )
 
     def test_reverse(self, rank: int, columns: Int) -> None:
-        """Let the firing ``columns`` bet on the fault being gone; resolve where it is."""
+        """Advance the reverse test of the firing ``columns``; resolve those whose fault is gone."""
         path, z = self.path[columns], self.z[rank, columns]
         relieved = lifecycle.relief(path, self.family[columns], self.moments[:, columns], z)
         rho = self.learnt(rank, columns).rho
@@ -166,7 +166,7 @@ class EvidenceBlock:
 
 
 def accumulate(block: EvidenceBlock, rank: int) -> int:
-    """Take the bets from ``rank`` on; return the rank after which the states must be looked at."""
+    """Accumulate the bets from ``rank`` on; return the rank at which states may change."""
     if block.size == 1:
         return (
             _skip_while_firing(block, rank)
@@ -200,7 +200,7 @@ def discounted_after(block: EvidenceBlock, before: Float, mixed: Float) -> Float
 
 
 def _accumulate_one(block: EvidenceBlock, rank: int) -> int:
-    """Climb one series in plain numbers until its state changes or the block ends."""
+    """Accumulate one series in plain numbers until its state changes or the block ends."""
     held: list[float] = block.evidence[:, 0].tolist()
     weights: list[float] = block.weights[:, 0].tolist()
     pending_at = lifecycle.PENDING_SHARE * float(block.patience[0])

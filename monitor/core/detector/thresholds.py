@@ -113,7 +113,7 @@ class Judged(NamedTuple):
 
 
 @dataclass
-class _State:
+class _ThresholdState:
     """Which series are meant, since when each is beyond (NaN: it is not), and which fire."""
 
     meant: Bool
@@ -131,7 +131,7 @@ class Thresholds:
     def __init__(self, thresholds: Sequence[Threshold]) -> None:
         self._thresholds: Final = tuple(thresholds)
         self._states: Final = {
-            each.name: _State(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
+            each.name: _ThresholdState(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
             for each in self._thresholds
         }
         self._baselines: dict[tuple[int, str, int], tuple[float, float]] = {}
@@ -199,7 +199,9 @@ class Thresholds:
         state.since, state.active = since, active
         return active.copy()
 
-    def _grow(self, state: _State, threshold: Threshold, names: Sequence[SeriesName]) -> None:
+    def _grow(
+        self, state: _ThresholdState, threshold: Threshold, names: Sequence[SeriesName]
+    ) -> None:
         new = names[state.meant.size :]
         if not new:
             return

@@ -19,7 +19,8 @@ from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.diagnosis.estimates import LEVEL, Estimate
 from monitor.core.diagnosis.segments import change_point
-from monitor.core.diagnosis.sentences import day, direction, numbers
+from monitor.core.diagnosis.sentences import direction, numbers
+from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
 
 SENSORS_MIN: Final = 5
@@ -55,7 +56,8 @@ class Suspect(NamedTuple):
         way = direction(value, self.unit)
         told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
         those = f"{self.agree} of {self.sensors} sensors that met it"
-        return f"{told}, since {day(self.since)}: {those} disagree in the same direction"
+        since = date_time(self.since, TO_THE_MINUTE)
+        return f"{told}, since {since}: {those} disagree in the same direction"
 
 
 # A pair of a reference as it is judged: ``series`` is any number in the order of the series,

@@ -285,7 +285,7 @@ class Pairing:
         """
         return self._index.availability(series, first)
 
-    def made_in(self, series: int) -> Iterator[tuple[Reference, Row]]:
+    def pairs_of_series(self, series: int) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of a series whose references are held, each with its reference."""
         for readings in self._index.buffers_of(series):
             for identity, match in readings.matches.items():
@@ -293,7 +293,7 @@ class Pairing:
                 if held is not None:
                     yield from ((held.reference, row) for row in match.rows)
 
-    def made_of(self, name: str) -> Iterator[tuple[Reference, Row]]:
+    def pairs_of_reference(self, name: str) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of the references held whose key or identity is ``name``."""
         for identity, held in self.references:
             if name in (held.reference.key, held.reference.identity):

@@ -101,7 +101,7 @@ class JoinIndex:
         return readings
 
     def join(self, readings: ReadingBuffer, references: ReferenceBuffer, concern: Concern) -> None:
-        """Let the references of a buffer concern a reading buffer."""
+        """Join a buffer of references to a reading buffer."""
         join = Join(references, *concern[1:])
         if join not in readings.joins:
             readings.joins.append(join)

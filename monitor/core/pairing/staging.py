@@ -23,7 +23,7 @@ BUFFERS_MAX: Final = 8192  # a flush takes some microseconds a buffer and blocks
 SCALAR_MAX: Final = 128  # up to so many readings a loop costs less than columns
 
 
-class _Block(NamedTuple):
+class _StagedBlock(NamedTuple):
     """Readings in event order within each buffer; ``buffers`` are numbers of watermarks."""
 
     buffers: Int
@@ -33,7 +33,7 @@ class _Block(NamedTuple):
     received: Float
 
 
-_NOTHING: Final = _Block(np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
+_NOTHING: Final = _StagedBlock(np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
 
 
 class Staging:
@@ -43,7 +43,7 @@ class Staging:
         self._watermarks: Final = watermarks
         self._buffers: Final[dict[int, ReadingBuffer]] = {}
         self._numbers: Final[dict[Name, int]] = {}
-        self._blocks: list[_Block] = []
+        self._blocks: list[_StagedBlock] = []
         self._latest = _NOTHING  # the last block, ordered by buffer
         self._staged_readings = 0
         self._staged_buffers = 0
@@ -108,7 +108,7 @@ class Staging:
             wanted is not None and not self._watermarks.staged[wanted].any()
         ):
             return
-        whole = _Block(*map(np.concatenate, zip(*self._blocks, strict=True)))
+        whole = _StagedBlock(*map(np.concatenate, zip(*self._blocks, strict=True)))
         if wanted is None:
             self._blocks, self._latest = [], _NOTHING
         else:
@@ -156,13 +156,13 @@ class Staging:
         self._staged_buffers += int(np.count_nonzero(self._watermarks.staged[own] == 0))
         self._watermarks.newest[own] = times[stop - 1]
         self._watermarks.staged[own] += stop - first
-        self._latest = _Block(buffers, times, values, us, np.full(buffers.size, received))
+        self._latest = _StagedBlock(buffers, times, values, us, np.full(buffers.size, received))
         self._blocks.append(self._latest)
         self._staged_readings += buffers.size
         if self._staged_readings > STAGED_MAX or self._staged_buffers > BUFFERS_MAX:
             self.flush()
 
-    def _append_block(self, block: _Block) -> None:
+    def _append_block(self, block: _StagedBlock) -> None:
         order = by_number(block.buffers)
         buffers = block.buffers[order]
         first = np.flatnonzero(_firsts(buffers))
@@ -176,9 +176,9 @@ class Staging:
             self._buffers[number].extend(times[part], values[part], us[part], received[part])
 
 
-def _part(block: _Block, which: Bool) -> _Block:
+def _part(block: _StagedBlock, which: Bool) -> _StagedBlock:
     buffers, times, values, us, received = block
-    return _Block(buffers[which], times[which], values[which], us[which], received[which])
+    return _StagedBlock(buffers[which], times[which], values[which], us[which], received[which])
 
 
 def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:

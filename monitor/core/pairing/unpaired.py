@@ -60,7 +60,7 @@ class Unpaired(NamedTuple):
     partly: bool = False
 
 
-class _Held(NamedTuple):
+class _QuantityBuffers(NamedTuple):
     """The buffers of one quantity: readings by (sensor, key), references by (subject, key)."""
 
     quantity: str
@@ -89,7 +89,7 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
         for (of, subject, key), references in pairing.reference_buffers.items()
         if of == quantity and references.times
     )
-    held = _Held(
+    held = _QuantityBuffers(
         quantity,
         dict(islice(reading_buffers, _BUFFERS_MAX)),
         dict(islice(reference_buffers, _BUFFERS_MAX)),
@@ -115,7 +115,7 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
     return _names(held, known) or _times(pairing, held, known)
 
 
-def _names(held: _Held, known: Unpaired) -> Unpaired | None:
+def _names(held: _QuantityBuffers, known: Unpaired) -> Unpaired | None:
     """Compare whom the references are about, then the keys; None if some agree in both."""
     met = {
         id(join.references) for readings in held.reading_buffers.values() for join in readings.joins
@@ -163,7 +163,7 @@ def _bare(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
-def _times(pairing: Pairing, held: _Held, known: Unpaired) -> Unpaired:
+def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaired:
     """Compare times where names agree, then ask the pairing rule what it lacks."""
     gaps: list[float] = []
     rules = Rules()

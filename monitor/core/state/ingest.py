@@ -96,9 +96,9 @@ class Ingest:
                 yield len(plain) + at, others[at]
 
     def _ingest_left(self, plain: PlainReadings, left: Int, result: IngestResult) -> Int:
-        """Take the readings at places ``left`` by the column: of new series, or not in order.
+        """Ingest the readings at places ``left`` by the column: of new series, or out of order.
 
-        Returns the places of those that are to be result one by one.
+        Returns the places of those that must be ingested one by one.
         """
         admitted = self._admit(plain, left)
         refused = {name: why for name, why in admitted.items() if isinstance(why, str)}
@@ -122,7 +122,7 @@ class Ingest:
     def _admit(self, plain: PlainReadings, places: Int) -> dict[int, ReadingBuffer | str]:
         """Return by name the buffers of the readings at some places, or why they are refused.
 
-        Who comes first in the batch is let in first.
+        Series are admitted in the order in which they appear in the batch.
         """
         _, firsts = np.unique(plain.which[places], return_index=True)
         found = {}
@@ -131,7 +131,7 @@ class Ingest:
         return found
 
     def _ingest_one(self, observation: Observation) -> str:
-        """Take any observation; return what becomes of it: accepted, duplicate, or why refused."""
+        """Ingest any observation; return ``accepted``, ``duplicate`` or why it is refused."""
         if not isinstance(observation, Reading):
             return self._callbacks.add(observation)
         readings = self._buffer_of(observation)

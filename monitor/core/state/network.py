@@ -249,9 +249,9 @@ class Network:
         """
         return self._pipeline.stages.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> FaultReport | None:
-        """Return the judgement of a series that is not calm, as of the last evaluation."""
-        return self._pipeline.stages.derived.judgement(row)
+    def fault_report(self, row: int) -> FaultReport | None:
+        """Return the fault report of a series that is not calm, as of the last evaluation."""
+        return self._pipeline.stages.derived.fault_report(row)
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return the name of each row; the same object until there is a new series."""

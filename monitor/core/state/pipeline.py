@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.detector.replay import AlertChange, Replayer
-from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.eviction import Eviction
 from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
@@ -24,8 +24,8 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.history import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesName
-from monitor.core.snapshot.build import Derived, Ground
-from monitor.core.snapshot.details import Seen, Views
+from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
+from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.steps import Steps, with_each
@@ -53,8 +53,8 @@ class Stages(NamedTuple):
     windows: Windows
     detector: Detector
     replayer: Replayer
-    derived: Derived
-    views: Views
+    derived: SnapshotBuilder
+    views: DetailReader
 
 
 class Pipeline:
@@ -174,7 +174,7 @@ class Pipeline:
         detector = Detector(
             np.full(capacity, 1000.0), horizon=settings.fleet.horizon, replays=replays
         )
-        frames = Frames(windows, detector, context.rules)
+        frames = SeriesColumns(windows, detector, context.rules)
         replayer = Replayer(
             detector,
             windows,
@@ -182,8 +182,8 @@ class Pipeline:
             frames.columns,
             lambda row: context.epochs.of(context.registry.keys[row]),
         )
-        derived = Derived(
-            Ground(
+        derived = SnapshotBuilder(
+            SnapshotSources(
                 windows,
                 detector,
                 pairing,
@@ -198,8 +198,8 @@ class Pipeline:
                 self._replay_disturbed,
             )
         )
-        views = Views(
-            Seen(
+        views = DetailReader(
+            DetailSources(
                 context.registry,
                 context.rules,
                 context.names,
@@ -208,7 +208,7 @@ class Pipeline:
                 windows,
                 frames,
                 detector,
-                derived.judgement,
+                derived.fault_report,
             )
         )
         return Stages(windows, detector, replayer, derived, views)

@@ -1,7 +1,7 @@
-"""The ranking of sensors, worked out beside the event loop and kept while it holds.
+"""Rankings and comparisons of sensors, computed beside the event loop and kept while they hold.
 
-Rules of this file: one table at a time, in a thread of its own, for the bootstrap takes its time; a
-table is kept as long as its contenders are the same.
+The bootstrap takes its time, so one table is made at a time, in a thread of its own. A table is
+kept as long as its contenders are the same.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from monitor.core.analysis.ranking import (
 from monitor.core.analysis.ranking import sentence as told
 from monitor.core.analysis.side_by_side import SEED, Sides
 from monitor.core.analysis.side_by_side import document as compared
+from monitor.core.formatting import finite
 from monitor.core.model import Float
 from monitor.core.registry import SeriesName
 from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
 from monitor.core.snapshot.details import Contenders, Contest
-from monitor.http.documents import number
 
 _KEPT: Final = 8
 # The bootstrap draws fewer replicates where there are many sensors.
@@ -71,7 +71,7 @@ def table(found: Contenders, profile: Profile) -> dict[str, Any]:
         "seed": ranked.seed,
         "series": [
             _line(found.names[row], ranked, row)
-            | {name: number(zeta[row]) for name, zeta in zetas.items()}
+            | {name: finite(zeta[row]) for name, zeta in zetas.items()}
             for row in ranked.best_first.tolist()
         ],
         "without": [],
@@ -90,7 +90,7 @@ def _together(ranked: Ranking, found: Contenders) -> list[dict[str, Any]]:
     names = dict.fromkeys(score_of(profile, found.density) for profile in PROFILES)
     first, *others = names
     return [
-        {"x": first, "y": name, **{key: number(value) for key, value in each._asdict().items()}}
+        {"x": first, "y": name, **{key: finite(value) for key, value in each._asdict().items()}}
         | ({} if len(found.names) >= P_VALUE_SENSORS else {"p": None})
         for name in others
         for each in [correlation(ranked.scores[first].mean, ranked.scores[name].mean)]
@@ -137,18 +137,18 @@ def _line(name: SeriesName, ranked: Ranking, row: int) -> dict[str, Any]:
         "quantity": name.quantity,
         "unit": name.unit,
         "group": name.group,
-        "availability": number(ranked.availability[row]),
-        "gain": number(ranked.gain[row]),
+        "availability": finite(ranked.availability[row]),
+        "gain": finite(ranked.gain[row]),
         "scores": {score: _score(column, row) for score, column in ranked.scores.items()},
     }
 
 
 def _score(column: Ranked, row: int) -> dict[str, float | None]:
-    return {key: number(values[row]) for key, values in zip(Ranked._fields, column, strict=True)}
+    return {key: finite(values[row]) for key, values in zip(Ranked._fields, column, strict=True)}
 
 
-class League:
-    """State: the tables that were made last."""
+class RankingCache:
+    """State: the rankings that were made last."""
 
     def __init__(self) -> None:
         self._lock: Final = asyncio.Lock()
