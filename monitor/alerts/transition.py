@@ -15,7 +15,6 @@ from monitor.core.formatting import instant
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
-OVER: Final = ("resolved", "unknown")
 SHOWN: Final = 1000  # how many of the last transitions pages and the API show
 
 

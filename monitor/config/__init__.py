@@ -30,53 +30,20 @@ What breaks first: `validation_text` maps pydantic's error types to sentences; a
 it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
-from monitor.config.areas import Area, Place
 from monitor.config.broker_settings import Mqtt
-from monitor.config.credentials import (
-    Credentials,
-    resolve_secret,
-    resolve_sink_secrets,
-)
+from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
-from monitor.config.parts import Group, Override
-from monitor.config.sections import (
-    Alerts,
-    Http,
-    Journal,
-    Log,
-    Pairing,
-    Publish,
-    Scoring,
-    Series,
-    Windows,
-)
 from monitor.config.settings import Settings
-from monitor.config.sink_settings import Sinks
-from monitor.config.sources import Maintenance, Source
+from monitor.config.sources import Source
 
 __all__ = [
-    "Alerts",
-    "Area",
     "Credentials",
-    "Group",
-    "Http",
-    "Journal",
-    "Log",
-    "Maintenance",
     "Mistake",
     "Mqtt",
-    "Override",
-    "Pairing",
-    "Place",
-    "Publish",
-    "Scoring",
-    "Series",
     "Settings",
     "SettingsError",
-    "Sinks",
     "Source",
-    "Windows",
     "check",
     "load",
     "parse",
