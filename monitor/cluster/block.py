@@ -39,7 +39,7 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, Intake, recover
 from monitor.decode import Router
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.journal import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100

@@ -72,7 +72,7 @@ BESIDE: Final = {
         [
             ("block", pa.int32()),
             ("received", pa.float64()),
-            *((name, pa.string()) for name in ("topic", "reason", "detail")),
+            *((name, pa.string()) for name in ("topic", "reason", "detail", "place")),
             ("payload", pa.binary()),
         ]
     ),

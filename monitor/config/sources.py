@@ -16,9 +16,10 @@ from monitor.config.derived import Derived
 from monitor.config.kinds import Section, Topic, setting
 from monitor.config.mistakes import nearest_text
 from monitor.core.setting import Contradiction, Glob
-from monitor.decode import DECODERS, sparkplug
+from monitor.decode import DECODERS
+from monitor.decode.formats import sparkplug
 from monitor.decode.mapping import Mapped
-from monitor.decode.specification import MapError, MapSpec, Unit
+from monitor.decode.spec import MapError, MapSpec, Unit
 from monitor.mqtt.topic_templates import Template
 
 

@@ -11,10 +11,10 @@ from monitor.config import (
     Credentials,
     Settings,
 )
-from monitor.config.core_plan import plan_of, router_of
+from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.state.network import Network
-from monitor.daemon.intake import BIRTHS, Intake, recover
-from monitor.decode.sparkplug_births import Births
+from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal import Batch, Journal
 from monitor.mqtt.publish import BrokerPublisher
@@ -46,13 +46,16 @@ def assemble(settings: Settings, now: float) -> Parts:
         dead_letters_kept=settings.journal.dead_letters,
         transitions_kept=settings.sinks.history,
     )
-    plan = plan_of(settings)._replace(known_series=len(journal.series()))
+    units = units_of(settings)
+    if noted := journal.note(UNITS):
+        units.load(noted)
+    plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     recover(network, journal, now)
     births = Births()
     if noted := journal.note(BIRTHS):
         births.load(noted)
-    intake = Intake(router_of(settings, births), network, journal, births)
+    intake = Intake(router_of(settings, births, units), network, journal, births)
     return Parts(settings, network, journal, intake)
 
 

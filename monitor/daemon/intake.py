@@ -30,14 +30,17 @@ from monitor.decode import (
     Decoded,
     Rejected,
     Router,
+    Units,
 )
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.checks import refusal
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
-BIRTHS: Final = "sparkplug_births"  # name of the journal's note
+BIRTHS: Final = "sparkplug_births"  # names of the journal's notes
+UNITS: Final = "units"
 _DELAYS_A_BATCH: Final = 8
 _DELAYS_KEPT: Final = 101
 _NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
@@ -114,7 +117,8 @@ class Delays:
 class Intake:
     """Commits batches of messages to the journal and applies them to the network.
 
-    ``births`` is what ``router`` knows of Sparkplug births; it is stored in the journal.
+    ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
+    are the units that it learned.
     """
 
     def __init__(
@@ -123,6 +127,10 @@ class Intake:
         self._router: Final = router
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
+        self._units: Final = router.units if router.units is not None else Units()
+        if noted := store.note(UNITS):
+            self._units.load(noted)
+        self._units_noted = self._units.changed
         self._checkpoints: Final = Checkpoints(network)
         self.delays: Final = Delays()
         self._network: Final = network
@@ -137,7 +145,7 @@ class Intake:
         decoded = self._router.decode_all(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
-            decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
+            decoded.refused.append((decoded.sources[at], refusal(reason)))
         counted = self._count(len(messages), decoded, outcome)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
@@ -165,12 +173,15 @@ class Intake:
         self._network.apply(batch.pairs)
 
     def _notes(self, received: float) -> Mapping[str, bytes]:
-        """Return the notes to write with the batch: births and summaries that changed."""
+        """Return the notes to write with the batch: births, units and summaries that changed."""
         notes = self._checkpoints.notes(received)
-        if self._births.changed == self._births_noted:
-            return notes
-        self._births_noted = self._births.changed
-        return {**notes, BIRTHS: self._births.dump()}
+        if self._births.changed != self._births_noted:
+            self._births_noted = self._births.changed
+            notes = {**notes, BIRTHS: self._births.dump()}
+        if self._units.changed != self._units_noted:
+            self._units_noted = self._units.changed
+            notes = {**notes, UNITS: self._units.dump()}
+        return notes
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
         """Record the delays of a few messages, spread over the batch."""
@@ -289,4 +300,4 @@ def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[byte
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
     kept = bytes(payload[:_DEAD_LETTER_BYTES])
-    return DeadLetter(received, topic, refused.reason, refused.detail, kept)
+    return DeadLetter(received, topic, refused.reason, refused.detail, refused.where, kept)

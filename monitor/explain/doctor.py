@@ -75,6 +75,7 @@ class Refusal:
     count: int
     topic: str = ""
     detail: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _refusals(examined: Examined) -> Iterable[Refusal]:
         count = counts.rejected[reason] + counts.records_rejected[reason]
         if count:
             letter = last.get(reason)
-            where = ("", "") if letter is None else (letter.topic, letter.detail)
+            where = () if letter is None else (letter.topic, letter.detail, letter.place)
             yield Refusal(reason, count, *where)
 
 
@@ -197,7 +198,8 @@ def _of_delays(filters: Iterable[Filter]) -> Iterable[str]:
 
 def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
     for each in sorted(refusals, key=lambda refusal: -refusal.count):
-        last = f"; the last on {each.topic!r}: {each.detail}" if each.topic else ""
+        place = f" at {each.place}" if each.place else ""
+        last = f"; the last on {each.topic!r}{place}: {each.detail}" if each.topic else ""
         yield f"{each.count} rejected, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
 
 

@@ -231,6 +231,7 @@ def dead_letter(letter: DeadLetter) -> models.DeadLetter:
         topic=letter.topic,
         reason=letter.reason,
         detail=letter.detail,
+        place=letter.place,
         payload=letter.payload.decode("utf-8", "backslashreplace"),
     )
 

@@ -213,6 +213,7 @@ class DeadLetter(TypedDict):
     topic: str
     reason: str
     detail: str
+    place: Annotated[str, about("Where: a path in the payload, or a key of the settings.")]
     payload: Annotated[str, about("Its first bytes as text.")]
 
 

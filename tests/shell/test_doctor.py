@@ -55,7 +55,9 @@ def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, c
     _, told = asked(daemon, capsys)
     assert "no reference has been received on monitor/+/+/reference since the start" in told
     assert "no reference of this quantity came" in told
-    assert re.search(r"1 rejected, bad_uncertainty: .*'monitor/p03/weight/reading': u is -1", told)
+    assert re.search(
+        r"1 rejected, bad_uncertainty: .*'monitor/p03/weight/reading' at \$\.u: u is -1", told
+    )
 
     publish(mosquitto.port, "reference", "982000412345678")
     until("the keys are compared", lambda: "0 keys in common" in asked(daemon, capsys)[1])

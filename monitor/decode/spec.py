@@ -116,6 +116,8 @@ class SeriesSpec(NamedTuple):
             "with abs, sqrt, max and min; such readings are marked as assumed."
         ),
     ] = ""
+    # Whether of value, interval and u those count that a record states, u before U; native's own.
+    stated: bool = False
 
 
 class MapSpec(NamedTuple):
@@ -200,6 +202,9 @@ class MapSpec(NamedTuple):
         doc("Names of the cells of a CSV line; an empty one is not read."),
     ] = ()
     delimiter: Annotated[Literal[",", ";", "\t", "|"], doc("What stands between CSV cells.")] = ","
+    # Native's own: paths where a record may repeat a field of its topic; whether numbers are times.
+    agree: Mapping[Path, str] = _NOTHING
+    number_times: bool = True
 
 
 class MapError(ValueError):

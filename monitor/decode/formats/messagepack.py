@@ -7,17 +7,17 @@ from typing import Final
 import msgspec
 
 from monitor.decode.checks import Rejected
-from monitor.decode.reading import of_one
+from monitor.decode.route import Call, Decoder
 
 _msgpack: Final = msgspec.msgpack.Decoder().decode
 
 
-def parse(payload: bytes) -> object:
-    """Return the MessagePack value in ``payload``; raises Rejected."""
+def parse(call: Call) -> object:
+    """Return the MessagePack value in a payload; raises Rejected."""
     try:
-        return _msgpack(payload)
+        return _msgpack(call.payload)
     except (ValueError, RecursionError, TypeError) as error:  # TypeError: a map as a map's key
         raise Rejected("bad_payload", f"not MessagePack: {error}") from error
 
 
-decode: Final = of_one(parse)
+decode: Final = Decoder(parse, many=False)

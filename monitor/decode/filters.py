@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.fetching import (
+from monitor.decode.paths import (
+    MISSING,
     Fetch,
     Fetchers,
     quoted,
     shown,
 )
-from monitor.decode.paths import MISSING
-from monitor.decode.specification import MapSpec, Scalar
+from monitor.decode.spec import MapSpec, Scalar
 
 
-class Choice(NamedTuple):
+class Filter(NamedTuple):
     """A path and the values that count; a truth value is not the number 1."""
 
     path: str
@@ -32,41 +32,42 @@ class Choice(NamedTuple):
         )
 
 
-class Choices(NamedTuple):
+class Filters(NamedTuple):
     """The three sets of conditions of a mapping."""
 
-    select: list[Choice]
-    where: list[Choice]
-    void_where: list[Choice]
+    select: list[Filter]
+    where: list[Filter]
+    void_where: list[Filter]
 
     def selects(self, root: object, record: object) -> bool:
         """Return whether the record is one to look at."""
-        return all(choice.holds(root, record) for choice in self.select)
+        return all(each.holds(root, record) for each in self.select)
 
     def check(self, root: object, record: object) -> None:
         """Raise Rejected if a quality is not among the allowed ones, or not stated."""
-        for choice in self.where:
-            if not choice.holds(root, record):
-                found = choice.fetch(root, record)
+        for each in self.where:
+            if not each.holds(root, record):
+                found = each.fetch(root, record)
                 what = "missing" if found is MISSING else quoted(found)
-                allowed = ", ".join(map(str, choice.values))
-                raise Rejected("quality", f"`{shown(choice.path)}` is {what}; use {allowed}")
+                allowed = ", ".join(map(str, each.values))
+                place = shown(each.path)
+                raise Rejected("quality", f"`{place}` is {what}; use {allowed}", place)
 
     def voids(self, root: object, record: object) -> bool:
         """Return whether the record takes a reference back."""
-        return any(choice.holds(root, record) for choice in self.void_where)
+        return any(each.holds(root, record) for each in self.void_where)
 
 
-def choices(spec: MapSpec, fetchers: Fetchers) -> Choices:
+def filters(spec: MapSpec, fetchers: Fetchers) -> Filters:
     """Return the compiled conditions; raises MapError."""
 
-    def compiled(name: str, wanted: Mapping[str, tuple[Scalar, ...]]) -> list[Choice]:
+    def compiled(name: str, wanted: Mapping[str, tuple[Scalar, ...]]) -> list[Filter]:
         return [
-            Choice(path, fetchers.fetch(path, (name, path)), tuple(values))
+            Filter(path, fetchers.fetch(path, (name, path)), tuple(values))
             for path, values in wanted.items()
         ]
 
-    return Choices(
+    return Filters(
         compiled("select", spec.select),
         compiled("where", spec.where),
         compiled("void_where", spec.void_where),

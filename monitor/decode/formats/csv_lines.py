@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from monitor.decode.checks import Rejected
-from monitor.decode.reading import mapping_of, of_many
-from monitor.decode.route import Route
+from monitor.decode.route import Call, Decoder, mapping_of
 
 
-def parse(
-    payload: bytes, _fields: dict[str, str], route: Route, _received: float
-) -> Iterator[object]:
+def parse(call: Call) -> Iterator[object]:
     """Yield one record a line, all of texts; a Rejected for a line of another width."""
     try:
-        text = payload.decode("utf-8-sig")
+        text = call.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Rejected("bad_payload", f"not UTF-8: {error}") from error
-    spec = mapping_of(route).spec
+        what = f"not UTF-8: {error}"
+        raise Rejected("bad_payload", what, byte=error.start) from error
+    spec = mapping_of(call.route).spec
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Rejected("bad_payload", "there is no line")
@@ -39,4 +37,4 @@ def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
     return {column: cell.strip() for column, cell in named if column and cell.strip()}
 
 
-decode: Final = of_many(parse)
+decode: Final = Decoder(parse, many=True)

@@ -13,11 +13,10 @@ from typing import Final
 
 import cbor2
 
-from monitor.decode import mapped_json
 from monitor.decode.checks import Rejected
-from monitor.decode.fetching import to_number, to_text
-from monitor.decode.reading import of_many
-from monitor.decode.route import Route
+from monitor.decode.formats import mapped_json
+from monitor.decode.paths import to_number, to_text
+from monitor.decode.route import Call, Decoder
 
 # RFC 8428 table 4: labels of the CBOR form.
 _LABELS: Final = {
@@ -33,24 +32,24 @@ _REFUSED_TAGS: Final = (
 )  # fmt: skip
 _EXPONENT_MAX: Final = 400
 _CBOR_DEPTH_MAX: Final = 16
+_TEXT_CHARACTERS_MAX: Final = 256
 _RELATIVE_BELOW: Final = float(1 << 28)  # RFC 8428 section 4.5.3
 _VERSION_MAX: Final = 10
 _KNOWN: Final = frozenset(_LABELS.values())
 
 
-def parse(
-    payload: bytes, _fields: dict[str, str], _route: Route, received: float
-) -> Iterator[object]:
+def parse(call: Call) -> Iterator[object]:
     """Yield the resolved records; a Rejected for a bad one, raises it for a bad pack."""
-    pack = _pack(payload)
+    pack = _pack(call.payload)
     base: dict[str, object] = {}
     beside: dict[tuple[str, float], dict[str, object]] = {}
     found: list[object] = []
     for at, record in enumerate(pack):
         try:
-            resolved = _resolved(_entries(record), base, received)
+            resolved = _resolved(_entries(record), base, call.received)
         except Rejected as error:
-            found.append(Rejected(error.reason, f"record [{at}]: {error.detail}"))
+            detail = f"record [{at}]: {error.detail}"
+            found.append(Rejected(error.reason, detail, error.place))
             continue
         if resolved is not None:
             together = beside.setdefault((resolved["base"], resolved["time"]), {})  # type: ignore[arg-type]
@@ -115,7 +114,9 @@ def _entries(record: object) -> dict[str, object]:
             raise Rejected("bad_field", what)
         if name.endswith("_") and name not in _KNOWN:
             what = f"`{name}` must be understood (RFC 8428, 4.4), and is not"
-            raise Rejected("bad_payload", what)
+            raise Rejected("bad_payload", what, f"$.{name}")
+        if name and name in entries:
+            raise Rejected("bad_payload", f"`{name}` stands twice", f"$.{name}")
         entries[name] = value
     return entries
 
@@ -128,13 +129,13 @@ def _resolved(
         {name: record[name] for name in ("bver", "bn", "bt", "bu", "bv", "bs") if name in record}
     )
     if _number(base, "bver", 10.0) > _VERSION_MAX:
-        raise Rejected("bad_payload", f"is of a SenML version above {_VERSION_MAX}")
-    prefix = to_text("`bn`", base.get("bn", ""))
-    local = to_text("`n`", record.get("n", ""))
+        raise Rejected("bad_payload", f"is of a SenML version above {_VERSION_MAX}", "$.bver")
+    prefix = _text("bn", base.get("bn", ""))
+    local = _text("n", record.get("n", ""))
     time = _number(base, "bt") + _number(record, "t")
     if time < _RELATIVE_BELOW:
         time += received
-    unit = to_text("`u`", record.get("u", base.get("bu", "")))
+    unit = _text("u", record.get("u", base.get("bu", "")))
     resolved: dict[str, object] = {
         "name": prefix + local,
         "base": prefix,
@@ -155,7 +156,21 @@ def _resolved(
 
 
 def _number(record: Mapping[str, object], name: str, default: float = 0.0) -> float:
-    return to_number(f"`{name}`", record.get(name, default), texts=False)
+    try:
+        return to_number(f"`{name}`", record.get(name, default), texts=False)
+    except Rejected as error:
+        raise error.at(f"$.{name}") from None
 
 
-decode: Final = of_many(parse)
+def _text(name: str, found: object) -> str:
+    try:
+        text = to_text(f"`{name}`", found)
+    except Rejected as error:
+        raise error.at(f"$.{name}") from None
+    if len(text) > _TEXT_CHARACTERS_MAX:
+        detail = f"`{name}` has more than {_TEXT_CHARACTERS_MAX} characters"
+        raise Rejected("bad_field", detail, f"$.{name}")
+    return text
+
+
+decode: Final = Decoder(parse, many=True)

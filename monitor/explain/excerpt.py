@@ -1,38 +1,18 @@
-"""Where in a payload that stands which a refusal is about, and the payload around it.
-
-Rules of this file: a place is a path of the payload, a key of the settings, or ``topic``.
-"""
+"""The payload around the place that a refusal names, and what may help there."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.fetching import shown
-from monitor.decode.fields import names_in
+from monitor.decode.mapping import Seen
 from monitor.decode.paths import steps
-from monitor.decode.specification import MapSpec, SeriesSpec
 from monitor.explain.document import Shown
-from monitor.explain.tracing import Seen
 from monitor.explain.wording import as_json, plain
 
-_QUOTED: Final = re.compile(r"`([$@][^`]*)`")
-_BYTE: Final = re.compile(r"\(byte (\d+)\)")
-_FIRST: Final = re.compile(r"\A(?:a )?([A-Za-z_]+)")
-_OF_SETTINGS: Final = {
-    "unknown_topic": "topic",
-    "oversize": "mqtt.max_packet_bytes",
-    "not_allowed": "series.allow",
-    "series_limit": "series.max",
-    "maintenance": "maintenance",
-}
-_OF_RECORD: Final = ("time", "start", "end", "key", "event", "status", "revision")
-_OF_SERIES: Final = ("value", "u", "U", "k", "p", "lower", "upper", "plus_minus")
-_OF_TOPIC: Final = ("sensor", "subject", "quantity")
 _SIDE_CHARACTERS: Final = 400
 _BYTES_SHOWN: Final = 64
 
@@ -46,97 +26,29 @@ class Around(NamedTuple):
     hint: str = ""
 
 
-def place_of(error: Rejected, spec: MapSpec | None, each: SeriesSpec | None) -> str:
-    """Return the path, or the key of the settings, that a refusal is about; empty for all of it."""
-    quoted = _QUOTED.findall(error.detail)
-    if quoted:
-        return str(quoted[-1])
-    if error.reason in _OF_SETTINGS:
-        return _OF_SETTINGS[error.reason]
-    if spec is None:
-        return "topic" if error.reason == "bad_name" else ""
-    word = _FIRST.match(error.detail)
-    return _place_of_word("" if word is None else word[1], error, spec, each)
-
-
-def _place_of_word(word: str, error: Rejected, spec: MapSpec, each: SeriesSpec | None) -> str:
-    if error.reason in ("naive_time", "future"):
-        word = word if word in ("start", "end") else "time"
-    if word in _OF_RECORD:
-        path = getattr(spec, word)
-        return _shown(path if isinstance(path, str) else path[0])
-    if error.reason == "name_mismatch":
-        return "$.quantity" if "says quantity" in error.detail else "$.sensor"
-    if word in _OF_TOPIC:
-        return _place_of_name(word, spec, each)
-    if word in spec.names:
-        return _shown(word)
-    known = {"seq": spec.sequence, "id": spec.identity, "payload": "unit"}
-    if word in known:
-        return _shown(known[word])
-    return "" if each is None else _place_in_series(word, error, spec, each)
-
-
-def _place_of_name(word: str, spec: MapSpec, each: SeriesSpec | None) -> str:
-    """Return the path of the text that a name was split out of, else the topic."""
-    if word == "quantity":
-        composed = "{quantity}" if each is None or not each.quantity else each.quantity
-    else:
-        composed = getattr(spec, word)
-    wanted = set(names_in(composed))
-    splits = (path for path, template in spec.names.items() if wanted & set(names_in(template)))
-    return _shown(next(splits, "")) or "topic"
-
-
-def _place_in_series(word: str, error: Rejected, spec: MapSpec, each: SeriesSpec) -> str:
-    setting = f"series[{spec.series.index(each)}]"
-    if error.reason == "missing_uncertainty":
-        return setting
-    if error.reason == "unit":
-        return _shown(each.unit_path) or f"{setting}.unit"
-    if word == "assumed":
-        return f"{setting}.assumed"
-    if word == "sample":
-        return _shown(each.samples)
-    if word not in _OF_SERIES:
-        return ""
-    wanted = [word, *_INSTEAD.get(word, ())]
-    given = [getattr(each, name) for name in wanted]
-    quantiles = sorted(each.quantiles.items(), key=lambda item: float(item[0]))
-    if word in ("lower", "upper") and quantiles:
-        given.append(quantiles[0 if word == "lower" else -1][1])
-    return next((_shown(path) for path in given if isinstance(path, str) and path), "")
-
-
-_INSTEAD: Final = {
-    "u": ("U", "percent", "samples"),
-    "value": ("samples", "lower"),
-    "lower": ("plus_minus",),
-    "upper": ("plus_minus",),
-}
-
-
-def _shown(path: str) -> str:
-    return shown(path) if path else ""
-
-
-def around(error: Rejected, place: str, payload: bytes, seen: Seen | None) -> Around:
-    """Return the payload where a refusal points."""
-    byte = _BYTE.search(error.detail)
-    if byte is not None and error.reason == "bad_payload":
-        return Around(_at_byte(payload, int(byte[1])))
-    if "truncated" in error.detail:
-        return Around(_cut(payload.decode("utf-8", "backslashreplace"), None))
-    if seen is None or seen.record is None or not _is_path(place):
+def around(error: Rejected, payload: bytes, seen: Seen | None) -> Around:
+    """Return the payload where a refusal points; ``seen`` is the record that it is about."""
+    if error.byte >= 0:
+        return Around(_at_byte(payload, error.byte))
+    if not _is_path(error.place):
         return Around(_whole(payload, seen))
+    if seen is None or seen.record is None:
+        return Around(_in_text(payload, error.place))
     for base in (seen.record, seen.root):
         text = _text_of(base, payload, seen.root)
-        if place in ("$", "@"):
+        if error.place in ("$", "@"):
             return Around(_cut(text, (0, 0)))
-        span = _span(text, place)
+        span = _span(text, error.place)
         if span is not None:
             return Around(_cut(text, span))
-    return _missing(place, payload, seen)
+    return _missing(error.place, payload, seen)
+
+
+def _in_text(payload: bytes, place: str) -> Shown:
+    """Return a payload that was not taken apart, with a path marked if it is JSON."""
+    text = payload.decode("utf-8", "backslashreplace")
+    span = None if place in ("$", "@") else _span(text, place)
+    return _whole(payload, None) if span is None else _cut(text, span)
 
 
 def _is_path(place: str) -> bool:

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from monitor.decode.checks import Rejected
-from monitor.decode.reading import of_many
-from monitor.decode.route import Route
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.route import Call, Decoder
 
 FIELDS: Final = ("group", "message", "edge")
 _BIRTHS: Final = ("NBIRTH", "DBIRTH")
@@ -32,17 +31,16 @@ _VALUES: Final = (
 )
 
 
-def parse(
-    payload: bytes, fields: dict[str, str], route: Route, _received: float
-) -> Iterable[object]:
+def parse(call: Call) -> Iterable[object]:
     """Return the records of a message; a Rejected for each unknown alias."""
+    fields, route = call.fields, call.route
     births = route.births if route.births is not None else Births()
     message = fields["message"]
     if message not in _SAYING:
         return ()
-    from monitor.decode.sparkplug_payload import read_payload  # noqa: PLC0415 - loads protobuf
+    from monitor.decode.formats.sparkplug_payload import read_payload  # noqa: PLC0415 - loads protobuf
 
-    content = read_payload(payload)
+    content = read_payload(call.payload)
     node = f"{fields['group']}/{fields['edge']}"
     device = fields.get("device", fields["sensor"]) if message[0] == "D" else ""
     if message in _BIRTHS:
@@ -113,4 +111,4 @@ def _quality(metric: Any) -> str:  # noqa: ANN401
     return "GOOD"
 
 
-decode: Final = of_many(parse)
+decode: Final = Decoder(parse, many=True)

@@ -11,26 +11,24 @@ from typing import Final
 from line_protocol_parser import LineFormatError, parse_line
 
 from monitor.decode.checks import Rejected
-from monitor.decode.reading import mapping_of, of_many
-from monitor.decode.route import Route
+from monitor.decode.route import Call, Decoder, mapping_of
 
 _UNITS_A_SECOND: Final = {"auto": 1.0, "s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def parse(
-    payload: bytes, _fields: dict[str, str], route: Route, received: float
-) -> Iterator[object]:
+def parse(call: Call) -> Iterator[object]:
     """Yield one record a line; a Rejected for a line that is not of the protocol."""
     try:
-        text = payload.decode()
+        text = call.payload.decode()
     except UnicodeDecodeError as error:
-        raise Rejected("bad_payload", f"not UTF-8: {error}") from error
+        what = f"not UTF-8: {error}"
+        raise Rejected("bad_payload", what, byte=error.start) from error
     if "\0" in text:
         raise Rejected("bad_payload", "a zero byte is not of the line protocol")
     lines = [line for line in map(str.strip, text.split("\n")) if line and line[0] != "#"]
     if not lines:
         raise Rejected("bad_payload", "there is no line")
-    arrival = received * _UNITS_A_SECOND[mapping_of(route).spec.time_unit]
+    arrival = call.received * _UNITS_A_SECOND[mapping_of(call.route).spec.time_unit]
     for line in lines:
         yield _record(line, arrival)
 
@@ -45,4 +43,4 @@ def _record(line: str, arrival: float) -> object:
     return record
 
 
-decode: Final = of_many(parse)
+decode: Final = Decoder(parse, many=True)
