@@ -186,9 +186,8 @@ class Router:
     ) -> list[Seen]:
         """Return the records of a message, also in ``seen``; raises Rejected for all of it."""
         if len(payload) > self._payload_bytes_max:
-            raise Rejected(
-                "oversize", f"{len(payload)} bytes; at most {self._payload_bytes_max} are read"
-            )
+            # the session cuts a payload one byte beyond the limit, so its size is not known here
+            raise Rejected("oversize", f"has more than {self._payload_bytes_max} bytes")
         number = self._number_of(topic)
         if number == NONE:
             self._find(topic)  # says why

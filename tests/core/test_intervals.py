@@ -9,7 +9,7 @@ from series import drawn, pairs
 
 from monitor.core.analysis import resampling
 from monitor.core.columns import columns
-from monitor.core.scores import calibration, intervals
+from monitor.core.scores import calibration, intervals, saddlepoint
 from monitor.core.scores.intervals import (
     abc_rce,
     abc_zms,
@@ -51,14 +51,14 @@ def test_saddlepoint_is_the_root_of_its_equation():
     for seed in range(20):
         c = drawn(seed, (60 if seed % 2 else 500,), heavy=seed % 4 < 2)
         off, second, a = intervals._central(c, calibration.z_square(c))
-        rows = intervals._Rows(off / np.sqrt(second[0]), c.starts, c.counts)
+        rows = saddlepoint.Rows(off / np.sqrt(second[0]), c.starts, c.counts)
         for tail, end in zip((0.025, 0.975), ends(saddlepoint_zms(c)), strict=True):
             w = a + stats.norm.ppf(tail)
             target = float((a + w / (1.0 - a * w))[0])
             low, high = (1e-3, 30.0) if target > 0.0 else (-30.0, -1e-3)
             for _ in range(80):
                 middle = 0.5 * (low + high)
-                at = intervals._tilted(rows, np.array([[middle]]))
+                at = saddlepoint._tilted(rows, np.array([[middle]]))
                 low, high = (middle, high) if at.place[0, 0] < target else (low, middle)
             want = calibration.zms(c)[0] + np.sqrt(second[0]) * at.mean[0, 0]
             width = np.diff(ends(saddlepoint_zms(c)))[0]

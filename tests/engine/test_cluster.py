@@ -88,7 +88,7 @@ def test_every_setting_says_what_it_means_to_a_daemon_and_to_a_cluster():
     known = {meaning_of(path).key for path in settings_below(Settings)}
 
     assert known == {each.key for each in MEANINGS}
-    assert meaning_of("series.max").cluster.startswith("of the whole")
+    assert meaning_of("series.max").cluster.startswith("limit of the cluster")
     assert meaning_of("groups.windows.pairs").cluster == SAME
     with pytest.raises(KeyError):
         meaning_of("colour.of_the_page")
@@ -112,4 +112,4 @@ def test_more_partitions_than_blocks_are_a_mistake_with_its_place(tmp_path, caps
     settings.write_text("cluster: {blocks: 2, log: {partitions: 3}}\n")
 
     assert main(["check-config", str(settings)]) == 2
-    assert "cluster.log.partitions: is more than there are blocks" in capsys.readouterr().out
+    assert "cluster.log.partitions: exceeds cluster.blocks" in capsys.readouterr().out

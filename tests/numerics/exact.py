@@ -276,6 +276,7 @@ def _calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
         "nll_sharpness": Exact(sharpness.value + half_log, sharpness.size + half_log),
         "u_ref_ratio": Exact(mpmath.sqrt(u_ref / u), mpmath.sqrt(u_ref / u)),
         "coverage": _plain(Mp(not x.outside) for x in pairs),
+        "coverage_stated": _plain(x.p for x in pairs),
         "miss_rate": _plain(Mp(bool(x.outside)) for x in pairs),
     }
     if n > 1:

@@ -88,7 +88,7 @@ def test_all_three_commands_ask_with_certificate_and_password(made, authority, t
 
     until("it has an answer", lambda: run(capsys, "doctor", *config, *known)[0] != 69)
     code, told = run(capsys, "doctor", *config, *known)
-    assert (code, "no message has come" in told) == (1, True)
+    assert (code, "no message has been received" in told) == (1, True)
     with BrokerPublisher("127.0.0.1", _broker(made)) as out:
         for at in range(5):
             stated = {"time": f"2026-01-01T00:00:{at:02}Z", "key": f"k{at}", "value": 1.0, "u": 1.0}
@@ -134,8 +134,8 @@ def test_an_authority_and_a_client_certificate_are_accepted(
     own = ("--cert", str(place / "reader.pem"), "--key", str(place / "reader.key"))
 
     until("it has an answer", lambda: run(capsys, *asked, *own)[0] != 69)
-    assert "no message has come" in run(capsys, *asked, *own)[1]
-    assert "does it want a certificate of ours" in run(capsys, *asked)[1]
+    assert "no message has been received" in run(capsys, *asked, *own)[1]
+    assert "does it require a client certificate" in run(capsys, *asked)[1]
     assert made.stop() == 0
     assert "the daemon is not running" in run(capsys, *asked, *own)[1]
 
@@ -189,7 +189,7 @@ def test_the_settings_the_options_and_the_environment_say_where_and_who(tmp_path
     ],
 )
 def test_what_cannot_be_used_is_told(words, said):
-    environment = {PASSWORD: "x"} if "https only" in said else {}
+    environment = {PASSWORD: "x"} if "over https" in said else {}
     with pytest.raises(ClientError, match=said) as refused:
         given(*words, environment=environment)
     assert refused.value.exit_code == 2

@@ -47,7 +47,7 @@ def asked(daemon: Daemon, capsys, *more: str) -> tuple[int, str]:
 def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, capsys):
     code, told = asked(daemon, capsys)
     assert code == 1
-    assert "no message has come" in told
+    assert "no message has been received" in told
 
     publish(mosquitto.port, "reading", "982 000412345678")
     publish(mosquitto.port, "reading", "982 000412345679", u=-1.0)
@@ -83,4 +83,4 @@ def test_a_daemon_that_cannot_be_asked_is_told_apart(daemon, capsys, tmp_path):
     other.write_text(re.sub(r"http: \{port: \d+\}", f"http: {{port: {free_port()}}}", text))
 
     assert main(["doctor", "--config", str(other)]) != 0
-    assert "is http.port the one it has?" in capsys.readouterr().err
+    assert "is http.port the one it runs with?" in capsys.readouterr().err

@@ -653,7 +653,7 @@ def test_a_payload_may_be_a_file_standard_input_hex_or_base64(tmp_path, monkeypa
         (["a/+", "1"], "without + and #"),
         (["--now", "noon", "a", "1"], "is not such as"),
         (["--now", "2026-03-01T00:00", "a", "1"], "has no zone"),
-        (["--with", "a", "-", "b", "-"], "one payload only"),
+        (["--with", "a", "-", "b", "-"], "only one payload"),
     ],
 )
 def test_a_mistake_in_the_arguments_ends_with_2(options, what, capsys):
