@@ -1,4 +1,4 @@
-"""What is measured of one quantity is kept in one unit: converted, or refused with both named."""
+"""A series and its references are kept in one unit: converted, or refused with both named."""
 
 from __future__ import annotations
 
@@ -110,25 +110,37 @@ def test_a_unit_holds_within_a_read_and_in_the_next_ones(many):
         assert not found.refused
 
 
-def test_units_of_so_many_quantities_are_remembered_and_no_more():
+@pytest.mark.parametrize(
+    ("pairing", "kept"), [("[subject]", 300.0), ("[key]", pytest.approx(26.85))]
+)
+def test_sensors_share_a_unit_only_where_a_reference_may_concern_both(pairing, kept):
+    made = router(f"pairing: {{match_on: {pairing}}}\n" + DEFAULT)
+    say(made, READING, value=20.0, unit="degC")
+
+    other = say(made, "monitor/other/heat/reading", value=300.0, unit="K")
+
+    assert other.value == kept
+
+
+def test_units_of_so_many_series_are_remembered_and_no_more():
     made = router()
-    for at in range(1000):
-        say(made, f"monitor/s/q{at}/reading", unit="K")
+    for at in range(20_000):
+        made.units.learn("s", f"q{at}", "K")
 
     refused = say(made, "monitor/s/more/reading", unit="K")
 
-    assert (refused.reason, "1000 quantities" in refused.detail) == ("unit", True)
+    assert (refused.reason, "20000 series" in refused.detail) == ("unit", True)
     assert isinstance(say(made, "monitor/s/more/reading"), Reading)
     assert isinstance(say(made, "monitor/s/q7/reading", unit="K"), Reading)
 
 
 def test_other_bytes_than_a_dump_are_refused():
     units = Units()
-    units.learn("heat", "K")
+    units.learn("s", "heat", "K")
     again = Units()
     again.load(units.dump())
 
-    assert again.unit_of("heat") == "K"
+    assert again.unit_of("s", "heat") == "K"
     with pytest.raises(ValueError, match=r"\S"):
         again.load(b"\x01")
 

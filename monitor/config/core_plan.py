@@ -124,14 +124,14 @@ def _units(source: Source, quantity: str) -> Iterator[str]:
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
     """Return the network's plan; raises SettingsError where the places' file is wrong.
 
-    A series of which the settings name no unit has that of its quantity in ``units``.
+    A series of which the settings name no unit has the one in ``units``.
     """
 
     def rules(sensor: str, quantity: str) -> SeriesRules:
         found = rules_of(settings, sensor, quantity)
         if found.unit or units is None:
             return found
-        return found._replace(unit=units.unit_of(quantity))
+        return found._replace(unit=units.unit_of(sensor, quantity))
 
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
@@ -159,8 +159,13 @@ def _rows_spare(series: Series) -> int:
 
 
 def units_of(settings: Settings) -> Units:
-    """Return the units of quantities, of which the settings name some."""
-    return Units(lru_cache(1024)(lambda quantity: _unit(settings, quantity)))
+    """Return the units of series, of which the settings name some.
+
+    Series of other names share a unit where a reference may concern them by key or area.
+    """
+    is_shared = "subject" not in settings.pairing.match_on or bool(settings.areas)
+    declared = lru_cache(1024)(lambda quantity: _unit(settings, quantity))
+    return Units(declared, is_shared=is_shared)
 
 
 def router_of(
@@ -168,7 +173,7 @@ def router_of(
 ) -> Router:
     """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
 
-    ``units`` are those that quantities are kept in; without them each is kept as it is stated.
+    ``units`` are those that series are kept in; without them each is kept as it is stated.
     """
     births = births if births is not None else Births()
     routes = [_route(source, births)._replace(units=units) for source in settings.sources]

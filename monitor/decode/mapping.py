@@ -210,10 +210,12 @@ class Mapped:
         self, one: One, root: object, record: object, arrival: Arrival, common: tuple[float, str]
     ) -> Reading:
         quantity = check_name("quantity", one.name(arrival.fields))
-        stated, assumed, unit = one.quantity.measure(root, record, quantity, arrival.units)
+        sensor = check_name("sensor", self._sensor(arrival.fields))
+        units = arrival.units
+        stated, assumed, unit = one.quantity.measure(root, record, (sensor, quantity), units)
         time, own_key = common
         reading = Reading(
-            check_name("sensor", self._sensor(arrival.fields)),
+            sensor,
             quantity,
             time,
             *stated[:5],
@@ -222,22 +224,24 @@ class Mapped:
             assumed,
         )
         checked = check_reading(reading, arrival.received)
-        if arrival.units is not None:
-            arrival.units.learn(quantity, unit)
+        if units is not None:
+            units.learn(sensor, quantity, unit)
         return checked if stated.claim is None else _with_claim(checked, stated.claim)
 
     def _reference(
         self, one: One, root: object, record: object, arrival: Arrival, common: tuple[float, str]
     ) -> Reference:
         quantity = check_name("quantity", one.name(arrival.fields))
-        stated, _, unit = one.quantity.measure(root, record, quantity, arrival.units)
+        subject = _subject(self._sensor(arrival.fields))
+        units = arrival.units
+        stated, _, unit = one.quantity.measure(root, record, (subject, quantity), units)
         u = u_of_reference(stated)
         time, own_key = common
         start, end = check_span(*self._ends(root, record))
         if not math.isnan(end):
             check_time(end, arrival.received, "end")
         reference = Reference(
-            _subject(self._sensor(arrival.fields)),
+            subject,
             quantity,
             check_time(time, arrival.received),
             check_number("value", stated.value),
@@ -249,8 +253,8 @@ class Mapped:
             end=end,
             reference_id=self._text("reference_id", root, record),
         )
-        if arrival.units is not None:
-            arrival.units.learn(quantity, unit)
+        if units is not None:
+            units.learn(subject, quantity, unit)
         return reference
 
     def _voids(self, root: object, record: object, arrival: Arrival) -> Iterable[Reference]:

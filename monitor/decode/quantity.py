@@ -55,8 +55,10 @@ class Quantity:
         self._paths: Final = _paths(spec, place)
         self._fetchers: Final = fetchers
 
-    def measure(self, root: object, record: object, name: str, units: Units | None) -> Measured:
-        """Return the quantity called ``name`` of a record; raises Rejected."""
+    def measure(
+        self, root: object, record: object, key: tuple[str, str], units: Units | None
+    ) -> Measured:
+        """Return a quantity of a record, ``key`` being (name, quantity); raises Rejected."""
         stated = Stated(NAN if self._value is None else self._value(root, record))
         for form in self._forms:
             stated = form(root, record, stated)
@@ -66,7 +68,7 @@ class Quantity:
         unit = self._unit(root, record)
         own = kept = self._wanted or unit
         if units is not None:
-            kept = units.settled(name, own, by_settings=bool(self._wanted))
+            kept = units.settled(*key, own, by_settings=bool(self._wanted))
         if unit != own:
             conversion(unit, own)
         scale, offset = conversion(unit, kept)

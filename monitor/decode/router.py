@@ -288,7 +288,8 @@ class Router:
                 return NONE
             number = self._numbers[topic] = len(self._known)
             name = fields.get("sensor" if route.kind == "reading" else "subject", "")
-            stream = Stream((name, fields["quantity"]), self._unit_of(route, fields["quantity"]))
+            key = (name, fields["quantity"])
+            stream = Stream(key, self._unit_of(route, *key))
             way = self._way(route, stream)
             which = self._which(stream.name) if way else 0
             self._known.append(_Known(route, fields, stream, way, which, self._arrays[id(route)]))
@@ -308,8 +309,8 @@ class Router:
             return _RECORD_REFERENCES if is_reference else _RECORDS
         return DECODED
 
-    def _unit_of(self, route: Route, quantity: str) -> str:
-        kept = "" if self._units is None else self._units.unit_of(quantity)
+    def _unit_of(self, route: Route, name: str, quantity: str) -> str:
+        kept = "" if self._units is None else self._units.unit_of(name, quantity)
         return kept or (route.unit if self._units is None else "")
 
     def _find(self, topic: str) -> tuple[Route, dict[str, str]]:

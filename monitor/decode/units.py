@@ -1,9 +1,10 @@
-"""Units of measurement: from the one a payload states to the one its quantity is kept in.
+"""Units of measurement: from the one a payload states to the one its series is kept in.
 
-Rules of this file: a quantity is kept in one unit, so that a reading and a reference are never
+Rules of this file: a series and its references are kept in one unit, so that they are never
 subtracted in two. The settings name it, else the first message that states one does; that is kept
 in the journal, so that a restart changes no meaning. What states another unit is converted, its
-uncertainty by the factor alone, or refused with both units named.
+uncertainty by the factor alone, or refused with both units named. Where a reference may concern
+sensors of other names, all series of a quantity share its unit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PLAIN: Final = re.compile(
     r"\A(?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?|1)"
     r"(?:[ */·](?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
 )
-_QUANTITIES_MAX: Final = 1000
+_UNITS_MAX: Final = 20_000
 
 
 class Conversion(NamedTuple):
@@ -74,30 +75,38 @@ def _registry() -> UnitRegistry[float]:
 
 
 class Units:
-    """State: the unit that each quantity is kept in.
+    """State: the unit that each series is kept in, its references beside it.
 
-    ``declared`` returns the one that the settings name for a quantity, "" for none. ``changed``
-    counts what was learned, so that the shell knows when to dump.
+    ``declared`` returns the one that the settings name for a quantity, "" for none. With
+    ``is_shared`` all names of a quantity are kept in one unit, else each name (of a sensor, or of a
+    reference's subject) in its own. ``changed`` counts the units learned, so that the shell knows
+    when to dump.
     """
 
-    def __init__(self, declared: Callable[[str], str] = lambda _quantity: "") -> None:
+    def __init__(
+        self, declared: Callable[[str], str] = lambda _quantity: "", *, is_shared: bool = False
+    ) -> None:
         self._declared: Final = declared
-        self._learned: dict[str, str] = {}
+        self._is_shared: Final = is_shared
+        self._learned: dict[tuple[str, str], str] = {}
         self.changed = 0
 
-    def unit_of(self, quantity: str) -> str:
-        """Return the unit that a quantity is kept in, "" while none is known."""
-        return self._declared(quantity) or self._learned.get(quantity, "")
+    def unit_of(self, name: str, quantity: str) -> str:
+        """Return the unit that a quantity of a name is kept in, "" while none is known."""
+        return self._declared(quantity) or self._learned.get(self._key(name, quantity), "")
 
-    def settled(self, quantity: str, stated: str, *, by_settings: bool) -> str:
+    def _key(self, name: str, quantity: str) -> tuple[str, str]:
+        return ("" if self._is_shared else name, quantity)
+
+    def settled(self, name: str, quantity: str, stated: str, *, by_settings: bool) -> str:
         """Return the unit that what is stated in ``stated`` is to be kept in; raises Rejected.
 
         A unit that the settings of a source name is its own where it measures something else: two
         sources may call what they measure the same.
         """
-        kept = self.unit_of(quantity)
-        if not kept and stated and len(self._learned) >= _QUANTITIES_MAX:
-            what = f"unit {stated[:60]!r}: {_QUANTITIES_MAX} quantities state theirs already"
+        kept = self.unit_of(name, quantity)
+        if not kept and stated and len(self._learned) >= _UNITS_MAX:
+            what = f"unit {stated[:60]!r}: {_UNITS_MAX} series state theirs already"
             raise Rejected("unit", f"{what}; name it in the settings", field="unit")
         if not kept or not stated or kept == stated:
             return kept or stated
@@ -109,16 +118,17 @@ class Units:
             raise
         return kept
 
-    def learn(self, quantity: str, unit: str) -> None:
-        """Keep a quantity in ``unit`` from now on, unless it has one."""
-        if unit and not self.unit_of(quantity):
-            self._learned[quantity] = unit
+    def learn(self, name: str, quantity: str, unit: str) -> None:
+        """Keep a quantity of a name in ``unit`` from now on, unless it has one."""
+        if unit and not self.unit_of(name, quantity):
+            self._learned[self._key(name, quantity)] = unit
             self.changed += 1
 
     def dump(self) -> bytes:
         """Return what was learned, for :meth:`load`."""
-        return msgspec.msgpack.encode(self._learned)
+        return msgspec.msgpack.encode([(*key, unit) for key, unit in self._learned.items()])
 
     def load(self, dumped: bytes) -> None:
         """Know what was dumped, and nothing else; raises ValueError for other bytes."""
-        self._learned = msgspec.msgpack.decode(dumped, type=dict[str, str])
+        rows = msgspec.msgpack.decode(dumped, type=list[tuple[str, str, str]])
+        self._learned = {(name, quantity): unit for name, quantity, unit in rows}

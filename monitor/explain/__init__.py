@@ -224,7 +224,7 @@ def _measured(
         return observed
     return msgspec.structs.replace(
         observed,
-        unit=record.units(each, observation.quantity)[1],
+        unit=record.units(each, observation)[1],
         reads=[*observed.reads, *record.measured(each, observation)],
         uncertainty=record.uncertainty(each, observation),
     )

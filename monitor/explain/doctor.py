@@ -250,7 +250,9 @@ def _of_times(found: Unpaired) -> str:
 
 
 def _of_rule(found: Unpaired) -> str:
-    return PAIRING_RULES[found.mode].unmet.format(tolerance=duration(found.tolerance_seconds))
+    seconds = found.tolerance_seconds  # NaN for a rule without one, whose sentence names none
+    tolerance = "" if isnan(seconds) else duration(seconds)
+    return PAIRING_RULES[found.mode].unmet.format(tolerance=tolerance)
 
 
 _CAUSES: Final = {

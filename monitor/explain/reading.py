@@ -235,7 +235,7 @@ class Record:
             yield self.at(path).read(f"quantile {level}")
 
     def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
-        unit, kept_unit, convert = self.units(each, reading.quantity)
+        unit, kept_unit, convert = self.units(each, reading)
         kept = amount(reading.value, kept_unit)
         if convert == Conversion():
             return self.at(each.value).read("value", kept if kept_unit else "")
@@ -243,7 +243,7 @@ class Record:
         note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
         return self.at(each.value).read("value", kept, note)
 
-    def units(self, each: SeriesSpec, quantity: str) -> tuple[str, str, Conversion]:
+    def units(self, each: SeriesSpec, of: Reading | Reference) -> tuple[str, str, Conversion]:
         """Return the unit that was sent, the one that is kept, and how to convert."""
         wanted = each.to_unit or self._unit or each.unit
         unit = each.unit or wanted
@@ -252,7 +252,8 @@ class Record:
             if isinstance(stated.found, str):
                 unit = stated.found
         own = wanted or unit
-        kept = self._units.settled(quantity, own, by_settings=bool(wanted))
+        name = of.subject if isinstance(of, Reference) else of.sensor
+        kept = self._units.settled(name, of.quantity, own, by_settings=bool(wanted))
         return unit, kept, conversion(unit, kept)
 
     def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:

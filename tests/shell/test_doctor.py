@@ -54,7 +54,7 @@ def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, c
     until("readings came", lambda: "waiting: 1 reading and" in asked(daemon, capsys)[1])
     _, told = asked(daemon, capsys)
     assert "no reference has been received on monitor/+/+/reference since the start" in told
-    assert "no reference of this quantity came" in told
+    assert "no reference of this quantity was received" in told
     assert re.search(
         r"1 rejected, bad_uncertainty: .*'monitor/p03/weight/reading' at \$\.u: u is -1", told
     )

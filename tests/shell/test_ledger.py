@@ -94,7 +94,7 @@ def test_an_alert_from_pending_to_its_end():
 @pytest.mark.parametrize(
     ("state", "active", "taken_back", "expected", "words"),
     [
-        ("unknown", {}, (), [("0", "offset", "firing", "unknown")], "begins anew"),
+        ("unknown", {}, (), [("0", "offset", "firing", "unknown")], "starts afresh"),
         ("stale", {}, (), [], ""),
         ("pending", {}, (), [("0", "offset", "firing", "resolved")], "is as right"),
         ("ok", {}, (0,), [("0", "offset", "firing", "resolved")], "after all"),
@@ -103,7 +103,7 @@ def test_an_alert_from_pending_to_its_end():
             {"understated": [0]},
             (),
             [("0", "offset", "firing", "resolved"), ("0", "understated", "ok", "firing")],
-            "another fault",
+            "a fault other than",
         ),
     ],
 )

@@ -5,7 +5,7 @@ not the one of its quantity. What it buys (``python benchmarks/accelerators.py``
 costs 2.1 us instead of 35 us at 200 messages a read, 1.8 us instead of 34 us at 1500; one with a
 key costs 6 us instead of 34 us. What breaks if it is deleted: nothing but speed.
 
-It takes times in RFC 3339, a unit that is the one of the quantity, a key, a sequence number or an
+It takes times in RFC 3339, a unit that is the one of the series, a key, a sequence number or an
 identity, and a reading's interval. It hands back revisions, U with k, and all else.
 """
 
