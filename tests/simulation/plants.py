@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from monitor.core.state.network import Outcome
 from monitor.daemon.assembly import Parts
+from monitor.decode import Decoded
 from monitor.mqtt.inbox import Message
 
 from .source import ModelSource
@@ -67,14 +69,14 @@ def leaked_permit(parts: Parts, source: ModelSource) -> None:
 
 def poison_loop(parts: Parts, source: ModelSource) -> None:
     """Die of a message that cannot be read, and be sent it again."""
-    decode = parts.intake._router.decode
+    decode_all = parts.intake._router.decode_all
 
-    def brittle(topic: str, payload: bytes, received: float):
-        if payload == b"{":
-            raise RuntimeError(payload)
-        return decode(topic, payload, received)
+    def brittle(topics: Sequence[str], payloads: Sequence[bytes], received: float) -> Decoded:
+        if any(payload == b"{" for payload in payloads):
+            raise RuntimeError(b"{")
+        return decode_all(topics, payloads, received)
 
-    parts.intake._router.decode = brittle
+    parts.intake._router.decode_all = brittle
 
 
 def _judge_anew(parts: Parts, fresh) -> None:
