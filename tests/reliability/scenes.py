@@ -19,6 +19,8 @@ from harness.publishing import Publishing
 
 from .histories import History, history
 
+# Longer than the daemon lets messages gather before it reads them.
+_CALM_SECONDS: Final = 1.0
 _MORE: Final = """
 windows: {pairs: 20000}
 pairing: {mode: nearest, tolerance_seconds: 5}
@@ -70,7 +72,11 @@ class Field:
         return history(self.daemon.settings, self.publishing, self.folder)
 
     def _came(self, promised: int) -> bool:
-        return self.committed() >= promised and self.daemon.get("/readyz")[0] == 200
+        """Return whether all came: of a flood some is committed that nobody promised."""
+        before = self.committed()
+        time.sleep(_CALM_SECONDS)
+        is_calm = promised <= before == self.committed()
+        return is_calm and self.daemon.get("/readyz")[0] == 200
 
 
 def kills(field: Field, times: int) -> None:
