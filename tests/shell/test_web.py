@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
@@ -715,37 +716,30 @@ def test_the_description_of_the_interface_is_true(service, yard):
     assert len(description["paths"]) >= 9
 
 
-def stream(service: Service, path: str, wanted: int) -> list[dict]:
-    """Return the first events of a stream."""
+def stream(service: Service, path: str) -> Iterator[dict]:
+    """Yield the events of a stream as they come."""
     connection = http.client.HTTPConnection(
         service.url.removeprefix("http://"), timeout=WAIT_SECONDS
     )
     connection.request("GET", path)
     answer = connection.getresponse()
     assert answer.headers["Content-Type"].startswith("text/event-stream")
-    events: list[dict] = []
-    while len(events) < wanted:
-        line = answer.readline().decode()
-        assert line, "the stream ended early"
-        if line.startswith("data: "):
-            events.append(json.loads(line.removeprefix("data: ")))
-    connection.close()
-    return events
+    with closing(connection):
+        while line := answer.readline().decode():
+            if line.startswith("data: "):
+                yield json.loads(line.removeprefix("data: "))
 
 
 def test_a_stream_begins_with_all_lines_and_goes_on_with_those_that_changed(service):
     snapshot = fleet(30)
     published(service, snapshot)
-
-    def change() -> None:
-        changed = [*snapshot.sentences]
-        changed[7] = "reads nothing but <b>trouble</b>"
-        published(service, replace(snapshot, sentences=tuple(changed)))
-
-    later = threading.Timer(0.5, change)
-    later.start()
-    first, second = stream(service, "/live/fleet?sort=sensor", 2)
-    later.join()
+    events = stream(service, "/live/fleet?sort=sensor")
+    first = next(events)
+    changed = [*snapshot.sentences]
+    changed[7] = "reads nothing but <b>trouble</b>"
+    published(service, replace(snapshot, sentences=tuple(changed)))
+    second = next(events)
+    events.close()
 
     assert first["order"] == [f"node-{row:05}/pm25" for row in range(30)]
     assert set(first["rows"]) == set(first["order"])
