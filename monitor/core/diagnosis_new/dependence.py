@@ -1,0 +1,67 @@
+"""How many independent pairs autocorrelated ones are worth."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from monitor.core.model import Float
+
+RHO_MAX: Final = 0.95
+_PRIOR_PAIRS: Final = 20.0
+
+
+def rho_of_differences(rows: Float) -> float:
+    """Return the lag-1 autocorrelation from differences: neither jumps nor ramps pass for it.
+
+    For an AR(1), the mean squares of the differences at lag 2 and lag 1 are in the ratio 1 + rho.
+    """
+    if rows.size < 4:
+        return 0.0
+    one = float(np.mean(np.diff(rows) ** 2))
+    two = float(np.mean((rows[2:] - rows[:-2]) ** 2))
+    if one <= 0.0:
+        return 0.0
+    pairs = rows.size - 2.0
+    shrunk = (two / one - 1.0) * pairs / (pairs + _PRIOR_PAIRS)
+    return float(np.clip(shrunk, 0.0, RHO_MAX))
+
+
+def lag_one(rows: Float) -> float:
+    """Return the lag-1 autocorrelation of ``rows`` about their mean, from 0 to 0.95."""
+    if rows.size < 4:
+        return 0.0
+    centred = rows - rows.mean()
+    square = float(centred @ centred)
+    if square <= 0.0:
+        return 0.0
+    return float(np.clip(float(centred[1:] @ centred[:-1]) / square, 0.0, RHO_MAX))
+
+
+def inflation(rho: float) -> float:
+    """Return by what autocorrelation multiplies the variance of a mean."""
+    return (1.0 + rho) / (1.0 - rho)
+
+
+def inflation_of_squares(rho: float) -> float:
+    """Return by what autocorrelation multiplies the variance of a mean square."""
+    return (1.0 + rho * rho) / (1.0 - rho * rho)
+
+
+def long_inflation(rows: Float, squares: bool = False) -> float:
+    """Return by what dependence multiplies the variance of the mean of ``rows``, at any scale.
+
+    The variance of means of blocks of 1, 2, 4 ... pairs, as long as there are twenty of them; the
+    largest counts, a standard error below its estimate.
+    """
+    rows = rows - rows.mean()
+    single = float(rows @ rows) / max(rows.size - 1, 1)
+    most, size = 1.0, 2
+    while single > 0.0 and rows.size // size >= 12:
+        blocks = rows.size // size
+        means = rows[: blocks * size].reshape(blocks, size).mean(axis=1)
+        found = size * float(means @ means) / (blocks - 1) / single
+        most = max(most, found)
+        size *= 2
+    return most

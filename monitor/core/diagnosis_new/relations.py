@@ -1,0 +1,167 @@
+"""How the error moves with the level: error model, gain, sign and lag.
+
+Rules of this file: whose error it is decides what an honest regression shows. A classical sensor
+errs independently of the reference, a predictive one (Berkson: a regression, a posterior) of its
+own value. A gain is said only where both regressions show it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.diagnosis_new.dependence import lag_one
+from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around
+from monitor.core.diagnosis_new.pairs import Pairs
+from monitor.core.model import Float
+
+FEWEST: Final = 10
+_FAR: Final = 5.0
+_T_MODEL: Final = 2.6
+_LAGS: Final = 10
+
+
+class Slope(NamedTuple):
+    """Slope of a regression with its standard error; a standard error of inf: not known."""
+
+    value: float
+    se: float
+
+    @property
+    def t(self) -> float:
+        """Slope in standard errors."""
+        return self.value / self.se if self.se > 0.0 else 0.0
+
+
+UNKNOWN: Final = Slope(0.0, np.inf)
+
+
+class Slopes(NamedTuple):
+    """Slopes of the error on the reference and on the value."""
+
+    on_reference: Slope
+    on_value: Slope
+    pairs: int
+
+    @property
+    def model(self) -> str:
+        """Whose error it is: classical, predictive or undecided."""
+        by_value, by_reference = self.on_value.t, self.on_reference.t
+        if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
+            return "classical"
+        if by_reference < -_T_MODEL and abs(by_value) < _T_MODEL:
+            return "predictive"
+        return "undecided"
+
+
+NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
+
+
+def slopes_of(p: Pairs, *, detrend: bool = True) -> Slopes:
+    """Return how the errors of these pairs move with reference and value, beyond a trend."""
+    keep = _near(p)
+    if int(keep.sum()) < FEWEST:
+        return NO_SLOPES
+    weight = (p.unit / p.s[keep]) ** 2
+    base = [np.ones(weight.size), p.clock[keep]] if detrend else [np.ones(weight.size)]
+    error, reference, value = (
+        _without(rows[keep], base, weight) for rows in (p.error, p.reference, p.value)
+    )
+    own = float(weight @ p.u_ref[keep] ** 2)
+    return Slopes(
+        _slope(error, reference, weight, own),
+        _slope(error, value, weight, 0.0),
+        weight.size,
+    )
+
+
+def _near(p: Pairs) -> np.ndarray:
+    off = (p.error - np.median(p.error)) / p.s
+    most = _FAR * max(1.0, 1.4826 * float(np.median(np.abs(off))))
+    return np.abs(off) <= most
+
+
+def _without(rows: Float, base: list[Float], weight: Float) -> Float:
+    """Return what is left of ``rows`` after a weighted regression on ``base``."""
+    rows = rows - float(weight @ rows) / float(weight.sum())
+    for other in base[1:]:
+        centred = other - float(weight @ other) / float(weight.sum())
+        square = float(weight @ (centred * centred))
+        if square > 0.0:
+            rows = rows - centred * (float(weight @ (centred * rows)) / square)
+    return rows
+
+
+def _slope(error: Float, level: Float, weight: Float, own: float) -> Slope:
+    """Return the slope of ``error`` on ``level``, of whose sum of squares ``own`` is its own error."""
+    square = float(weight @ (level * level)) - own
+    if square <= 0.25 * (square + own) or square <= 0.0:
+        return UNKNOWN
+    slope = (float(weight @ (level * error)) + own) / square
+    left = error - slope * level
+    product = lag_one(level) * lag_one(left)
+    worth = (1.0 - product) / (1.0 + product)
+    variance = float(weight @ (left * left)) / max(error.size - 3.0, 1.0)
+    return Slope(slope, float(np.sqrt(variance / (square * worth))))
+
+
+class Gain(NamedTuple):
+    """Evidence of a gain: ``t`` of the weaker regression, and its size under the error model."""
+
+    t: float
+    size: Estimate
+    model: str
+
+
+def gain_of(now: Slopes, before: Slopes) -> Gain:
+    """Return what both regressions say of a gain, beside those of pairs that were right."""
+    model = before.model
+    reference, value = _beyond(now, before)
+    if reference * value <= 0.0:
+        t = 0.0
+    elif model == "classical":
+        t = reference if abs(value) > 1.5 else 0.0
+    elif model == "predictive":
+        t = value if abs(reference) > 1.5 else 0.0
+    else:
+        t = min(reference, value, key=abs)
+    return Gain(t, _size(now, model), model)
+
+
+def _beyond(now: Slopes, before: Slopes) -> tuple[float, float]:
+    """Return t of both slopes beyond what an honest sensor may show."""
+    found = []
+    for each, was in zip(now[:2], before[:2], strict=True):
+        if np.isfinite(was.se):
+            found.append((each.value - was.value) / np.hypot(each.se, was.se))
+        else:
+            found.append(each.t)
+    return found[0], found[1]
+
+
+def _size(now: Slopes, model: str) -> Estimate:
+    """Return the gain: how far the value moves when what is measured moves by 1."""
+    by_reference = around(1.0 + now.on_reference.value, now.on_reference.se, now.pairs - 2.0)
+    slope = around(now.on_value.value, now.on_value.se, now.pairs - 2.0)
+    by_value = NOTHING
+    if slope.upper < 1.0:
+        by_value = Estimate(*(1.0 / (1.0 - each) for each in slope))
+    if model == "classical" or not np.isfinite(by_value.value):
+        return by_reference
+    if model == "predictive" or not np.isfinite(by_reference.value):
+        return by_value
+    return Estimate(
+        0.5 * (by_reference.value + by_value.value),
+        min(by_reference.lower, by_value.lower),
+        max(by_reference.upper, by_value.upper),
+    )
+
+
+def sign_t(now: Slopes) -> float:
+    """Return t of the value's fall as the reference rises; below -4 the sign is wrong."""
+    if not np.isfinite(now.on_reference.se):
+        return 0.0
+    return (1.0 + now.on_reference.value) / now.on_reference.se
+
+
