@@ -86,7 +86,9 @@ def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
     return alarm
 
 
-def advised(verdict: Verdict, value: Float, u: Float, reference: Float) -> tuple[float, float] | None:
+def advised(
+    verdict: Verdict, value: Float, u: Float, reference: Float
+) -> tuple[float, float] | None:
     """Return the mean CRPS of pairs as they come and as advised, None without advice."""
     remedy = verdict.remedy
     if verdict.state != "fault" or remedy is None or remedy.kind == "none" or not value.size:
@@ -193,13 +195,20 @@ def names(found: list[Cell]) -> str:
             means[200].append(pair[1])
             line.append(f"{pair[0]:.2f} {pair[1]:.2f}")
             label = sim.FAULTS[name].label
-            wrong.update((s.label or "open") for s in each.said if s.label != label and s.later != 50)
+            wrong.update(
+                (s.label or "open") for s in each.said if s.label != label and s.later != 50
+            )
         line.append(f"{unsure:.2f}")
         line.append(", ".join(f"{label} {count}" for label, count in wrong.most_common(3)))
         rows.append(line)
     mean = {later: float(np.mean(each)) for later, each in means.items()}
     cells_of = found[: len(sim.MODELS) * len(sim.SHAPES)]
-    head = ["named right at +20, +200", *(f"{c.model}, {c.shape}" for c in cells_of), "unsure at +20", "else"]
+    head = [
+        "named right at +20, +200",
+        *(f"{c.model}, {c.shape}" for c in cells_of),
+        "unsure at +20",
+        "else",
+    ]
     return table(head, rows) + (
         f"\n\nMean of all cells: {mean[20]:.3f} at +20 ({goal(mean[20], atleast=0.9)}), "
         f"{mean[200]:.3f} at +200 ({goal(mean[200], atleast=0.97)})."
@@ -244,7 +253,9 @@ def onsets(found: list[Cell]) -> str:
         late += sum(s.after_alarm for each in group for s in each.said)
         rows.append(line)
     head = ["beginning said less the true one, pairs (10, 50, 90 %)", "+20", "+200"]
-    return table(head, rows) + f"\n\nSaid to begin after the alarm: {late} ({goal(late, atmost=0)})."
+    return (
+        table(head, rows) + f"\n\nSaid to begin after the alarm: {late} ({goal(late, atmost=0)})."
+    )
 
 
 def advice(found: list[Cell]) -> str:
@@ -330,11 +341,19 @@ def recorded(_: float) -> str:
         for sensor, (clock, value, u, reference) in sorted(_read(DATA / path).items()):
             none = np.zeros(value.size)
             whole = judge_file(Pairs(clock, value, u, reference, none))
-            parts.append(f"**{sensor}**, {value.size} pairs, the whole: {whole.sentence}. {whole.advice}")
+            parts.append(
+                f"**{sensor}**, {value.size} pairs, the whole: {whole.sentence}. {whole.advice}"
+            )
             if value.size > 2 * WINDOW:
                 rows, found = _along(clock, value, u, reference)
                 ratios += found
-                head = ["until", "mean error of the last 100", "said", "advice", f"CRPS ratio on the next {NEXT}"]
+                head = [
+                    "until",
+                    "mean error of the last 100",
+                    "said",
+                    "advice",
+                    f"CRPS ratio on the next {NEXT}",
+                ]
                 parts.append(table(head, rows))
     return "\n\n".join(parts) + "\n\n" + _judged([], np.array(ratios))
 
@@ -350,7 +369,9 @@ def _read(path: Path) -> dict[str, tuple[Float, ...]]:
     return {sensor: tuple(np.array(rows).T) for sensor, rows in found.items()}
 
 
-def _along(clock: Float, value: Float, u: Float, reference: Float) -> tuple[list[list[str]], list[float]]:
+def _along(
+    clock: Float, value: Float, u: Float, reference: Float
+) -> tuple[list[list[str]], list[float]]:
     none = np.zeros(value.size)
     alarm = int(alarms(*(each[None] for each in (value, u, reference, none)))[0])
     rows, ratios = [], []

@@ -10,6 +10,7 @@ from monitor.core.model import Float
 
 RHO_MAX: Final = 0.95
 _PRIOR_PAIRS: Final = 20.0
+_BLOCKS: Final = 12
 
 
 def rho_of_differences(rows: Float) -> float:
@@ -49,16 +50,16 @@ def inflation_of_squares(rho: float) -> float:
     return (1.0 + rho * rho) / (1.0 - rho * rho)
 
 
-def long_inflation(rows: Float, squares: bool = False) -> float:
+def long_inflation(rows: Float) -> float:
     """Return by what dependence multiplies the variance of the mean of ``rows``, at any scale.
 
-    The variance of means of blocks of 1, 2, 4 ... pairs, as long as there are twenty of them; the
-    largest counts, a standard error below its estimate.
+    The variance of means of blocks of 1, 2, 4 ... pairs, as long as there are twelve of them; the
+    largest counts.
     """
     rows = rows - rows.mean()
     single = float(rows @ rows) / max(rows.size - 1, 1)
     most, size = 1.0, 2
-    while single > 0.0 and rows.size // size >= 12:
+    while single > 0.0 and rows.size // size >= _BLOCKS:
         blocks = rows.size // size
         means = rows[: blocks * size].reshape(blocks, size).mean(axis=1)
         found = size * float(means @ means) / (blocks - 1) / single

@@ -1,40 +1,49 @@
 """The one function that says what is wrong with a series, from its last pairs.
 
-Rules of this file: the errors are cut into pieces; the cheapest explanation of the newest pairs
-gives the fault its name; level, slope and factor come from the newest piece, and their intervals
-from all rivals of it. What the intervals do not show is not said.
+Rules of this file: gather all that the pairs show, give it a name, try what would mend it, put it
+in words. Nothing is said twice from different pairs.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from monitor.core.diagnosis_new import partition as cut
 from monitor.core.diagnosis_new.dependence import (
+    RHO_MAX,
     inflation,
     inflation_of_squares,
     rho_of_differences,
 )
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, mixed
 from monitor.core.diagnosis_new.naming import Evidence, named
+from monitor.core.diagnosis_new.neighbours import FAR, running_median
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.relations import NO_SLOPES, Gain, Slopes, gain_of, slopes_of
+from monitor.core.diagnosis_new.partition import Last, Partition, partition
+from monitor.core.diagnosis_new.pieces import LEVEL, LINE, RIGHT, WIDE
+from monitor.core.diagnosis_new.relations import (
+    NO_SLOPES,
+    Gain,
+    Slopes,
+    gain_by,
+    slopes_of,
+)
 from monitor.core.diagnosis_new.remedy import remedy_for
-from monitor.core.diagnosis_new.rivals import NONE, Rival, gain_rival, lag_of, sign_of
+from monitor.core.diagnosis_new.rivals import NONE, Rival, gain_of, lag_of, sign_of
 from monitor.core.diagnosis_new.sentences import with_words
-from monitor.core.diagnosis_new.spread import FAR, far_since, shape_of, spread_of
+from monitor.core.diagnosis_new.spread import Spread, far_since, shape_of, spread_of
 from monitor.core.diagnosis_new.stuck import stuck_for
-from monitor.core.diagnosis_new.verdict import FAULT, RIGHT, UNDECIDED, Verdict
-from monitor.core.model import Float, NAN
+from monitor.core.diagnosis_new.verdict import FAULT, UNDECIDED, Verdict
+from monitor.core.model import NAN, Float
 
 FEWEST: Final = 4  # pairs below which nothing is said
-_CALM: Final = 20.0  # independent pairs from which a sensor that shows nothing is right
 _HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
-_T_GAIN: Final = 2.2
-_MARGIN: Final = 12
-_CAUTION: Final = 0.5  # standard errors that autocorrelation is taken to be larger
+_MARGIN: Final = 12  # pairs to which it is known where a fault began
+_CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
+_T_GAIN: Final = 2.5
+_ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
+_DUE_MOST: Final = 1e10  # seconds
 
 
 def judge(
@@ -45,17 +54,16 @@ def judge(
     tolerance: float = NAN,
     unit: str = "",
 ) -> Verdict:
-    """Say what is wrong with the sensor of these pairs, in event order.
+    """Say what is wrong with the sensor of these pairs, which are in event order.
 
     ``alarm`` is the pair at which the detector fired; without it nothing is called a fault, only
     what it may be. ``onset`` is the pair that the incident was first said to begin at: what is
     said now begins no later. ``tolerance`` is the largest error that is allowed, in the series'
-    unit (NaN: the typical standard uncertainty); ``unit`` is the series' unit.
+    unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
-    evidence = gathered(p, alarm)
-    found = named(evidence, p, alarm)
+    found = named(gathered(p, alarm), p, alarm)
     since = found.since if onset is None else min(found.since, onset)
     found = found._replace(since=since, began=float(p.time[since]) if p.timed else NAN)
     found = found._replace(due=_due(found, p, tolerance))
@@ -67,85 +75,86 @@ def judge(
 def gathered(p: Pairs, alarm: int | None) -> Evidence:
     """Return all that the pairs show."""
     h = p.unit / p.s
-    median = cut.running_median(p.z)
+    median = running_median(p.error) / p.s
     rho = rho_of_differences(median + np.clip(p.z - median, -FAR, FAR))
-    rho = min(rho + _CAUTION / np.sqrt(p.n + 20.0), 0.95) if rho > 0.0 else 0.0
-    parts = cut.partition(p.z, h, p.clock, inflation(rho))
-    since = _onset(parts, alarm)
-    healthy = since - min(_MARGIN, since // 8)  # where it began is known to some pairs only
-    before = slopes_of(p.rows(slice(0, healthy))) if since >= _HISTORY else NO_SLOPES
-    rivals = {"sign": sign_of(p, parts), "lag": lag_of(p, parts)}
-    rivals["gain"], gain = _gain(p, parts, before)
-    level, slope = _now(parts.last, p)
-    top = int(np.argmax(parts.last.weight))
-    segment = int(parts.last.start[top])
-    line = _line(parts.last, top, p.clock[segment:])
-    off = p.z - parts.fit * h
-    shape = shape_of(off[:since]) if since >= _HISTORY else np.zeros(1)
-    fitted = float(parts.last.kind[top] % 4 != cut.RIGHT)
+    if rho > 0.0:
+        rho = min(rho + _CAUTION / np.sqrt(p.n), RHO_MAX)
+    cut = partition(p.z, h, p.clock, median, inflation(rho))
+    since = _onset(cut, alarm)
+    healthy = p.rows(slice(0, since - min(_MARGIN, since // 8)))
+    before = slopes_of(healthy) if since >= _HISTORY else NO_SLOPES
+    gain_rival, gain = _gain(p, cut, before)
+    level, slope = _now(cut.last, p)
+    _, place = cut.last.top
+    off = p.z - cut.fit * h
     return Evidence(
-        parts=parts,
-        rivals=rivals,
+        cut=cut,
+        rivals={"sign": sign_of(p, cut), "lag": lag_of(p, cut), "gain": gain_rival},
         gain=gain,
         level=level,
         slope_per_day=slope.times(1.0 / p.span_days) if p.has_clock else NOTHING,
-        spread=spread_of(p.z[segment:] - line * h[segment:], inflation_of_squares(rho), fitted, shape),
-        far=far_since(off, parts.kept),
+        spread=_spread(p, cut.last, off[:since], inflation_of_squares(rho)),
+        far=far_since(off),
         stuck=stuck_for(p),
         model=before.model,
         since=since,
-        segment=segment,
+        segment=int(cut.last.starts[place]),
         rho=rho,
     )
 
 
-def _onset(parts: cut.Partition, alarm: int | None) -> int:
-    """Return where the incident began: the newest piece and those before it that are wrong alike."""
-    starts, kinds = parts.starts, parts.kinds
-    at = starts.size - 1
+def _onset(cut: Partition, alarm: int | None) -> int:
+    """Return where the incident began: its piece, and those before that are wrong alike."""
+    at = cut.starts.size - 1
     if alarm is not None:
-        at = min(at, int(np.searchsorted(starts, alarm, side="right")) - 1)
-    while at > 0 and _alike(parts, at):
+        at = min(at, int(np.searchsorted(cut.starts, alarm, side="right")) - 1)
+        if cut.kinds[at] == RIGHT:
+            return alarm
+    while at > 0 and _alike(cut, at):
         at -= 1
-    begin = int(starts[at])
-    if kinds[at] == cut.RIGHT and alarm is not None:
-        return alarm
+    begin = int(cut.starts[at])
     return begin if alarm is None else min(begin, alarm)
 
 
-def _alike(parts: cut.Partition, at: int) -> bool:
+def _alike(cut: Partition, at: int) -> bool:
     """Whether the piece before is wrong as well: another level, or another spread."""
-    earlier, later = parts.kinds[at - 1], parts.kinds[at]
-    begin = int(parts.starts[at])
-    if earlier % 4 and later % 4:
-        return bool(abs(parts.fit[begin - 1]) >= 0.25 * abs(parts.fit[begin]))
-    return bool(earlier >= 4 and later >= 4)
+    earlier, later = cut.kinds[at - 1], cut.kinds[at]
+    begin = int(cut.starts[at])
+    if earlier % WIDE and later % WIDE:
+        return bool(abs(cut.fit[begin - 1]) >= _ALIKE * abs(cut.fit[begin]))
+    return bool(earlier >= WIDE and later >= WIDE)
 
 
-def _now(last: cut.Last, p: Pairs) -> tuple[Estimate, Estimate]:
-    """Return level and slope over the clock now, given that there are any, over all rivals."""
-    level = slope = NOTHING
-    for kinds in (cut.LEVEL, cut.SLOPE):
-        weight = np.where(last.kind % 4 >= kinds, last.weight, 0.0)
-        if not float(weight.sum()) > 1e-12:
-            continue
-        if kinds == cut.LEVEL:
-            level = mixed(last.level, last.se_level, last.df, weight).times(p.unit)
-        else:
-            slope = mixed(last.slope, last.se_slope, last.df, weight).times(p.unit)
-    return level, slope
+def _now(last: Last, p: Pairs) -> tuple[Estimate, Estimate]:
+    """Return level now and slope over the clock, given that there are any, over all rivals."""
+    plain = np.arange(last.weight.shape[0])[:, None] % WIDE
+    found = []
+    for kind, centre, se in (
+        (LEVEL, last.level, last.se_level),
+        (LINE, last.slope, last.se_slope),
+    ):
+        weight = np.where(plain >= kind, last.weight, 0.0)
+        known = float(weight.sum()) > 1e-12
+        rows = (centre, se, last.df, weight)
+        found.append(mixed(*(each.ravel() for each in rows)).times(p.unit) if known else NOTHING)
+    return found[0], found[1]
 
 
-def _line(last: cut.Last, top: int, clock: Float) -> Float:
-    """Return the level of one rival pair by pair."""
-    line: Float = last.level[top] + last.slope[top] * (clock - clock[-1])
-    return line
+def _spread(p: Pairs, last: Last, before: Float, inflated: float) -> Spread:
+    """Return how large the errors of the newest piece are about its line."""
+    kind, place = last.top
+    begin = int(last.starts[place])
+    clock = p.clock[begin:]
+    line = last.level[kind, place] + last.slope[kind, place] * (clock - clock[-1])
+    off = p.z[begin:] - line * p.unit / p.s[begin:]
+    shape = shape_of(before) if before.size >= _HISTORY else 0.0
+    return spread_of(off, inflated, float(kind % WIDE != RIGHT), shape)
 
 
-def _gain(p: Pairs, parts: cut.Partition, before: Slopes) -> tuple[Rival, Gain]:
-    rival = gain_rival(p, parts, before)
+def _gain(p: Pairs, cut: Partition, before: Slopes) -> tuple[Rival, Gain]:
+    rival = gain_of(p, cut, before)
     begin = rival.start + min(_MARGIN, (p.n - rival.start) // 10)
-    gain = gain_of(slopes_of(p.rows(slice(begin, None))), before)
+    gain = gain_by(slopes_of(p.rows(slice(begin, None))), before)
     return (rival if abs(gain.t) > _T_GAIN else NONE), gain
 
 
@@ -155,6 +164,5 @@ def _due(found: Verdict, p: Pairs, tolerance: float) -> float:
     most = tolerance if np.isfinite(tolerance) else p.unit
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN
-    left = np.copysign(most, rate) - found.level.value
-    seconds = left / rate
-    return float(p.time[-1] + seconds) if 0.0 < seconds < 1e10 else NAN
+    seconds = (np.copysign(most, rate) - found.level.value) / rate
+    return float(p.time[-1] + seconds) if 0.0 < seconds < _DUE_MOST else NAN

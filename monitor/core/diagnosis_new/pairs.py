@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.columns import Columns
+from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.model import Float
 
 _RESOLUTION: Final = 2.0**-51
@@ -20,6 +21,7 @@ _RESOLUTION: Final = 2.0**-51
 # most: larger ratios would spoil sums of squares.
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
+_MOVING: Final = 0.2  # share of pairs whose time is another than that of the pair before
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class Pairs:
         stated, blur = self._parts
         least = _LEAST_SHARE * float(np.max(np.abs(self.error), initial=0.0))
         found = np.maximum(np.hypot(stated, blur), max(least, _LEAST))
-        return np.maximum(found, _LEAST_SHARE * float(np.median(found))) if self.n else found
+        return np.maximum(found, _LEAST_SHARE * median(found)) if self.n else found
 
     @cached_property
     def _parts(self) -> tuple[Float, Float]:
@@ -69,7 +71,7 @@ class Pairs:
     def is_resolved(self) -> bool:
         """Whether doubles as large as the values hold what the stated uncertainties claim."""
         stated, blur = self._parts
-        return bool(np.median(stated) > np.median(blur))
+        return median(stated) > median(blur)
 
     @cached_property
     def z(self) -> Float:
@@ -79,7 +81,7 @@ class Pairs:
     @cached_property
     def unit(self) -> float:
         """The typical standard uncertainty of an error, in the series' unit."""
-        return float(np.median(self.s))
+        return median(self.s)
 
     @cached_property
     def clock(self) -> Float:
@@ -95,8 +97,8 @@ class Pairs:
         if not self.timed or self.n < 2:
             return False
         steps = np.diff(self.time)
-        spread = np.isfinite(steps).all() and bool((steps >= 0.0).all())
-        return spread and float(np.count_nonzero(steps)) > 0.2 * steps.size
+        is_ordered = bool(np.isfinite(steps).all() and (steps >= 0.0).all())
+        return is_ordered and float(np.count_nonzero(steps)) > _MOVING * steps.size
 
     @property
     def span_days(self) -> float:
@@ -104,12 +106,14 @@ class Pairs:
         return float(self.time[-1] - self.time[0]) / 86_400.0
 
     def rows(self, part: slice) -> Pairs:
-        """Return some of the pairs."""
-        return Pairs(
-            self.time[part],
-            self.value[part],
-            self.u[part],
-            self.reference[part],
-            self.u_ref[part],
-            self.timed,
+        """Return some of the pairs, as certain as they are among all."""
+        some = Pairs(
+            time=self.time[part],
+            value=self.value[part],
+            u=self.u[part],
+            reference=self.reference[part],
+            u_ref=self.u_ref[part],
+            timed=self.timed,
         )
+        some.__dict__["s"] = self.s[part]
+        return some

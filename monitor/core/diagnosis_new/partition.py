@@ -1,11 +1,10 @@
-"""The last pairs of a series cut into pieces, each right, off by a level, drifting, or too wide.
+"""The last pairs of a series cut into pieces, and all rivals for the newest one.
 
-Rules of this file: least squares on errors over their stated uncertainty, 1 where the sensor is
-right; the cut is optimal over blocks of pairs (dynamic programming), and the newest piece keeps its
-rivals with their weights, because an interval that takes the best cut for certain is too short.
+Rules of this file: the cut is optimal over places where pieces may begin (dynamic programming);
+the newest piece keeps its rivals, because what takes the best cut for certain is too sure.
 
-Sources: Jackson et al., IEEE Signal Process. Lett. 12 (2005) (optimal partitioning); Schwarz, Ann.
-Stat. 6 (1978); Fearnhead, Stat. Comput. 16 (2006) (average over the last change point).
+Sources: Jackson et al., IEEE Signal Process. Lett. 12 (2005) (optimal partitioning); Fearnhead,
+Stat. Comput. 16 (2006) (the posterior of change points).
 """
 
 from __future__ import annotations
@@ -14,55 +13,60 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.diagnosis_new.neighbours import near
+from monitor.core.diagnosis_new.pieces import (
+    HINGE,
+    LEVEL,
+    LINE,
+    RIGHT,
+    WIDE,
+    Line,
+    Sums,
+    costs,
+    cumulated,
+    hinge_of,
+    level_of,
+    line_of,
+    squares_left,
+)
 from monitor.core.model import Bool, Float, Int
 
-BLOCKS: Final = 64
-CLIP: Final = 4.0
-_AROUND: Final = 8
-_MOST_FAR: Final = 0.25
-_SHORTEST: Final = 3
-_SHORTEST_SLOPE: Final = 8
-_LEAST_VARIANCE: Final = 0.01
-# What a piece may be. HINGE is a slope that begins where the piece before ended.
-RIGHT, LEVEL, SLOPE, HINGE = range(4)
-KINDS: Final = 8  # the four with the stated spread, then the four with a spread of their own
-
-
-class Sums(NamedTuple):
-    """Cumulated sums up to each boundary: of pairs, h^2, h^2 t, h^2 t^2, h z, h t z, z^2."""
-
-    n: Float
-    hh: Float
-    hht: Float
-    htt: Float
-    hz: Float
-    htz: Float
-    zz: Float
-
-    def between(self, i: Int | slice, j: Int | slice | int) -> Sums:
-        """Return the sums over the pairs from boundary i to boundary j."""
-        return Sums(*(each[j] - each[i] for each in self))
+BOUNDS: Final = 64  # places where a piece may begin, about
+_PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
 
 
 class Last(NamedTuple):
-    """What the newest piece may be: rivals with their weights, which add up to 1."""
+    """Rivals for the newest piece, [KINDS, places]: level now and slope in typical uncertainties.
 
-    start: Int
-    kind: Int
+    ``slope`` is over the whole clock; ``weight`` is a rival's likelihood, all together 1.
+    """
+
+    starts: Int
     cost: Float
     weight: Float
-    level: Float  # at the newest pair, in typical uncertainties
-    slope: Float  # over the whole clock
+    level: Float
+    slope: Float
     se_level: Float
     se_slope: Float
     df: Float
 
+    @property
+    def best(self) -> Float:
+        """The least cost of each kind."""
+        return self.cost.min(axis=1)
+
+    @property
+    def top(self) -> tuple[int, int]:
+        """The likeliest rival: kind and place."""
+        kind, place = divmod(int(np.argmax(self.weight)), self.weight.shape[1])
+        return kind, place
+
 
 class Partition(NamedTuple):
-    """``starts`` and ``kinds`` of the pieces, ``fit`` their levels pair by pair.
+    """Pieces by ``starts`` and ``kinds``, with the level ``fit`` that they give each pair.
 
-    ``best`` is the least cost of the pairs before each of ``bounds``; ``kept`` are the pairs that
-    are no outliers; evidence was divided by ``inflation``, a parameter cost ``penalty``.
+    ``kept`` are the pairs that are no outliers; ``before`` is the least cost of all pairs before
+    each of ``bounds``; a parameter costs ``penalty``, evidence is divided by ``inflation``.
     """
 
     starts: Int
@@ -71,217 +75,120 @@ class Partition(NamedTuple):
     last: Last
     kept: Bool
     bounds: Int
-    best: Float
+    before: Float
     penalty: float
     inflation: float
 
 
-def near(z: Float, h: Float) -> Bool:
-    """Return which pairs are not far from their neighbours' median: the others are outliers."""
-    off = z - running_median(z / h) * h
-    most = CLIP * max(1.0, 1.4826 * float(np.median(np.abs(off))))
-    far = np.abs(off) > most
-    # Where many are far, that is how large the errors are there.
-    total = np.concatenate([[0.0], np.cumsum(far)])
-    at = np.arange(z.size)
-    low, high = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, z.size)
-    return ~far | (total[high] - total[low] > _MOST_FAR * (high - low))
+def partition(z: Float, h: Float, t: Float, median: Float, inflation: float) -> Partition:
+    """Cut errors z (over their stated uncertainty) at times t; ``median`` is their running one."""
+    kept = near(z - median)
+    z, h = np.where(kept, z, 0.0), np.where(kept, h, 0.0)
+    bounds = boundaries(z)
+    sums = cumulated(z, h, t, bounds)
+    penalty = float(np.log(max(z.size, 8)))
+    before, back, kind = _search(sums, penalty, inflation)
+    ends = t[np.maximum(bounds - 1, 0)]
+    rivals = _rivals(sums, t[bounds[:-1]], float(t[-1]), _heights(sums, ends, back, kind))
+    last = _weighed(rivals, bounds, before, penalty, inflation)
+    starts, kinds = _path(bounds, back, kind)
+    fit = _fitted(sums, t, bounds, starts, kinds)
+    return Partition(starts, kinds, fit, last, kept, bounds, before, penalty, inflation)
 
 
 def boundaries(z: Float) -> Int:
     """Return where pieces may begin: a coarse grid, and where neighbouring means differ most."""
     n = z.size
-    if n <= BLOCKS:
+    if n <= BOUNDS:
         return np.arange(n + 1)
-    total = np.concatenate([[0.0], np.cumsum(z)])
-    squares = np.concatenate([[0.0], np.cumsum(z * z)])
-    chosen = [np.arange(0, n, -(-n // (BLOCKS // 2))), [n]]
-    for cumulated, width in ((total, 4), (total, 16), (squares, 16)):
+    chosen = [np.arange(0, n, -(-2 * n // BOUNDS)), np.array([n])]
+    total, squares = (np.concatenate([[0.0], np.cumsum(rows)]) for rows in (z, z * z))
+    for cumulative, width in ((total, 4), (total, 16), (squares, 16)):
         at = np.arange(width, n - width + 1)
-        jump = np.abs(cumulated[at + width] - 2.0 * cumulated[at] + cumulated[at - width])
+        jump = np.abs(cumulative[at + width] - 2.0 * cumulative[at] + cumulative[at - width])
         top = np.flatnonzero((jump[1:-1] >= jump[:-2]) & (jump[1:-1] > jump[2:])) + 1
-        top = top[np.argsort(-jump[top])[: BLOCKS // 6]]
-        chosen.append(at[top])
-    return np.unique(np.concatenate(chosen)).astype(np.int64)
-
-
-def running_median(rows: Float, width: int = 9) -> Float:
-    """Return the median of each row and its neighbours, fewer of them at the ends."""
-    if rows.size <= width:
-        return np.full(rows.size, np.median(rows))
-    half = width // 2
-    inner = np.median(np.lib.stride_tricks.sliding_window_view(rows, width), axis=1)
-    return np.concatenate([np.full(half, inner[0]), inner, np.full(half, inner[-1])])
-
-
-def sums_of(z: Float, h: Float, t: Float, bounds: Int) -> Sums:
-    """Return the sums up to each of ``bounds`` (the first is 0, the last the number of pairs)."""
-    hh = h * h
-    n = (h > 0.0).astype(np.float64)
-    rows = np.stack([n, hh, hh * t, hh * t * t, h * z, h * t * z, z * z])
-    total = np.concatenate([np.zeros((7, 1)), np.cumsum(rows, axis=1)], axis=1)
-    return Sums(*total[:, bounds])
-
-
-def residuals(s: Sums, anchor: tuple[Float, Float] | None = None) -> list[Float]:
-    """Return the sums of squares that RIGHT, LEVEL and SLOPE (and HINGE at ``anchor``) leave."""
-    hh = np.maximum(s.hh, 1e-100)
-    level = s.zz - s.hz * s.hz / hh
-    tt = np.maximum(s.htt - s.hht * s.hht / hh, 1e-12 * hh + 1e-100)
-    slope = level - (s.htz - s.hht * s.hz / hh) ** 2 / tt
-    found = [s.zz, level, slope]
-    if anchor is not None:
-        found.append(_hinged(s, *anchor)[0])
-    return [np.maximum(each, 0.0) for each in found]
-
-
-def _hinged(s: Sums, start: Float, height: Float) -> tuple[Float, Float, Float]:
-    """Return what a slope from (start, height) on leaves, the slope, and its weight."""
-    hz, htz = s.hz - height * s.hh, s.htz - height * s.hht
-    zz = s.zz - 2.0 * height * s.hz + height * height * s.hh
-    across = htz - start * hz
-    weight = np.maximum(
-        s.htt - 2.0 * start * s.hht + start * start * s.hh, 1e-12 * s.hh + 1e-100
-    )
-    return zz - across * across / weight, across / weight, weight
-
-
-def costs(s: Sums, left: list[Float], penalty: float, inflation: float) -> Float:
-    """Return twice the negative log likelihood with penalties, [kinds, ...] of ``left`` twice."""
-    found = []
-    for spread in (False, True):
-        for kind, square in enumerate(left):
-            extra = (1.0, 2.0, 3.0, 2.0)[kind] + spread
-            likely = square
-            if spread:
-                v = np.maximum(square / np.maximum(s.n, 1.0), _LEAST_VARIANCE)
-                likely = square - s.n * np.maximum(v - 1.0 - np.log(v), 0.0)
-            cost = likely / inflation + penalty * extra
-            least = _SHORTEST_SLOPE if kind in (SLOPE, HINGE) else _SHORTEST
-            if spread or kind:
-                least = least + 5 * spread
-                cost = np.where(s.n >= least, cost, np.inf)
-            found.append(cost)
-    return np.stack(found)
-
-
-def partition(z: Float, h: Float, t: Float, inflation: float) -> Partition:
-    """Cut ``z`` = level h + error of spread 1 into pieces; autocorrelation divides evidence."""
-    n = z.size
-    kept = near(z, h)
-    z, h = np.where(kept, z, 0.0), np.where(kept, h, 0.0)
-    bounds = boundaries(z)
-    sums = sums_of(z, h, t, bounds)
-    penalty = np.log(max(n, 8))
-    best, back, kind = _search(sums, penalty, inflation)
-    anchors = _anchors(sums, bounds, t, back, kind)
-    last = _last(sums, bounds, t, best, anchors, penalty, inflation)
-    starts, kinds = _path(bounds, back, kind)
-    return Partition(starts, kinds, _fitted(z, h, t, starts, kinds), last, kept, bounds, best, float(penalty), inflation)
+        chosen.append(at[top[np.argsort(-jump[top])[: BOUNDS // 6]]])
+    return np.unique(np.concatenate(chosen))
 
 
 def _search(s: Sums, penalty: float, inflation: float) -> tuple[Float, Int, Int]:
-    """Return the least cost up to each boundary, with the last piece's start and kind."""
-    m = s.n.size
-    i, j = np.triu_indices(m, 1)
-    pieces = s.between(i, j)
-    every = costs(pieces, residuals(pieces), penalty, inflation)
+    """Return the least cost before each boundary, with the start and kind of the piece before."""
+    size = s.n.size
+    begin, end = np.triu_indices(size, 1)
+    pieces = s.between(begin, end)
+    every = costs(pieces.n, squares_left(pieces), penalty, inflation)
     choice = np.argmin(every, axis=0)
-    cost = np.full((m, m), np.inf)
-    cost[j, i] = every[choice, np.arange(i.size)]
-    kinds = np.zeros((m, m), dtype=np.int64)
-    kinds[j, i] = np.array([RIGHT, LEVEL, SLOPE, RIGHT + 4, LEVEL + 4, SLOPE + 4])[choice]
-    best, back = np.zeros(m), np.zeros(m, dtype=np.int64)
-    for end in range(1, m):
-        total = best[:end] + cost[end, :end]
-        back[end] = np.argmin(total)
-        best[end] = total[back[end]]
-    kind = kinds[np.arange(m), back]
-    return best, back, kind
+    cost = np.full((size, size), np.inf)
+    cost[end, begin] = every[choice, np.arange(begin.size)]
+    before, back = np.zeros(size), np.zeros(size, dtype=np.int64)
+    for at in range(1, size):
+        total = before[:at] + cost[at, :at]
+        back[at] = least = int(total.argmin())
+        before[at] = total[least]
+    kinds = np.zeros((size, size), dtype=np.int64)
+    kinds[end, begin] = np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
+    return before, back, kinds[np.arange(size), back]
 
 
-def _anchors(s: Sums, bounds: Int, t: Float, back: Int, kind: Int) -> Float:
-    """Return the level at which the best cut up to each boundary ends, 0 at the first."""
-    m = s.n.size
-    pieces = s.between(back, np.arange(m))
-    ends = t[np.maximum(bounds - 1, 0)]
-    level, slope, *_ = _line(pieces, ends)
-    found = np.where(kind % 4 == RIGHT, 0.0, np.where(kind % 4 == LEVEL, pieces.hz / np.maximum(pieces.hh, 1e-100), level))
-    found[0] = 0.0
-    return found
+def _heights(s: Sums, ends: Float, back: Int, kind: Int) -> Float:
+    """Return the level at which the best cut before each boundary ends, 0 where it is right."""
+    pieces = s.between(back, np.arange(s.n.size))
+    plain = kind % WIDE
+    level, line = level_of(pieces).level, line_of(pieces, ends).level
+    return np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level, line))
 
 
-def _line(s: Sums, at: Float | float) -> tuple[Float, Float, Float, Float]:
-    """Return level at ``at``, slope and the variances of both (of unit spread)."""
-    hh = np.maximum(s.hh, 1e-100)
-    centre = s.hht / hh
-    tt = np.maximum(s.htt - s.hht * centre, 1e-12 * hh + 1e-100)
-    slope = (s.htz - centre * s.hz) / tt
-    level = s.hz / hh + slope * (at - centre)
-    return level, slope, 1.0 / hh + (at - centre) ** 2 / tt, 1.0 / tt
+class _Rivals(NamedTuple):
+    """Lines [plain kinds, places] with the squares they leave."""
+
+    pieces: Sums
+    lines: list[Line]
+    left: list[Float]
 
 
-def _last(
-    s: Sums,
-    bounds: Int,
-    t: Float,
-    best: Float,
-    anchors: Float,
-    penalty: float,
-    inflation: float,
-) -> Last:
-    """Return all rivals for the newest piece."""
-    m = s.n.size
-    starts = np.arange(m - 1)
-    pieces = s.between(starts, m - 1)
-    now, begin = float(t[-1]), t[bounds[:-1]]
-    left = residuals(pieces, (begin, anchors[:-1]))
-    total = best[:-1] + costs(pieces, left, penalty, inflation)
-    total[HINGE, 0] = total[HINGE + 4, 0] = np.inf  # there is nothing it could begin from
-    weight = np.exp(-0.5 * np.minimum(total - total.min(), 1000.0))
-    flat = (pieces.hz / np.maximum(pieces.hh, 1e-100), 1.0 / np.maximum(pieces.hh, 1e-100))
-    level, slope, of_level, of_slope = _line(pieces, now)
-    _, tilt, heavy = _hinged(pieces, begin, anchors[:-1])
-    zero = np.zeros(m - 1)
-    levels = np.stack([zero, flat[0], level, anchors[:-1] + tilt * (now - begin)])
-    slopes = np.stack([zero, zero, slope, tilt])
-    variances = np.stack([zero, flat[1], of_level, (now - begin) ** 2 / heavy])
-    steep = np.stack([zero, zero, of_slope, 1.0 / heavy])
-    df = np.maximum(pieces.n - np.array([0.0, 1.0, 2.0, 1.0])[:, None], 0.0)
-    prior = 8.0
-    spread = (prior + np.stack(left)) / (prior + df) * inflation
-    both = lambda rows: np.concatenate([rows, rows]).ravel()  # noqa: E731
-    return Last(
-        start=np.tile(bounds[:-1], KINDS),
-        kind=np.repeat(np.arange(KINDS), m - 1),
-        cost=total.ravel(),
-        weight=(weight / weight.sum()).ravel(),
-        level=both(levels),
-        slope=both(slopes),
-        se_level=np.sqrt(both(spread * variances)),
-        se_slope=np.sqrt(both(spread * steep)),
-        df=both((df + prior) / inflation),
-    )
+def _rivals(s: Sums, begin: Float, now: float, heights: Float) -> _Rivals:
+    pieces = s.between(np.arange(s.n.size - 1), s.n.size - 1)
+    nothing = np.zeros_like(begin)
+    hinge, left = hinge_of(pieces, begin, heights[:-1], now)
+    right = Line(nothing, nothing, nothing, nothing)
+    lines = [right, level_of(pieces), line_of(pieces, now), hinge]
+    return _Rivals(pieces, lines, [*squares_left(pieces), left])
+
+
+def _weighed(found: _Rivals, bounds: Int, before: Float, penalty: float, inflation: float) -> Last:
+    """Return the rivals with their likelihoods and standard errors."""
+    n = found.pieces.n
+    cost = before[:-1] + costs(n, found.left, penalty, inflation)
+    cost[[HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
+    weight = np.exp(-0.5 * np.minimum(cost - cost.min(), 1000.0))
+    df = np.maximum(n - np.array([0.0, 1.0, 2.0, 1.0])[:, None], 0.0) + _PRIOR_PAIRS
+    spread = (_PRIOR_PAIRS + np.stack(found.left)) / df * inflation
+    columns = [np.stack(each) for each in zip(*found.lines, strict=True)]
+    level, slope, of_level, of_slope = columns
+    rows = (level, slope, np.sqrt(spread * of_level), np.sqrt(spread * of_slope), df / inflation)
+    twice = (np.concatenate([each, each]) for each in rows)
+    return Last(bounds[:-1], cost, weight / weight.sum(), *twice)
 
 
 def _path(bounds: Int, back: Int, kind: Int) -> tuple[Int, Int]:
-    starts, kinds = [], []
-    end = bounds.size - 1
+    """Return starts and kinds of the pieces of the best cut."""
+    starts, kinds, end = [], [], bounds.size - 1
     while end > 0:
-        starts.append(int(bounds[back[end]]))
         kinds.append(int(kind[end]))
         end = int(back[end])
+        starts.append(int(bounds[end]))
     return np.array(starts[::-1], dtype=np.int64), np.array(kinds[::-1], dtype=np.int64)
 
 
-def _fitted(z: Float, h: Float, t: Float, starts: Int, kinds: Int) -> Float:
-    """Return the level that the cut gives each pair."""
-    fit = np.zeros(z.size)
-    for begin, end, kind in zip(starts, [*starts[1:], z.size], kinds % 4, strict=True):
-        if kind == RIGHT:
-            continue
-        part = slice(begin, end)
-        one = sums_of(z[part], h[part], t[part], np.array([0, end - begin])).between(0, 1)
-        level, slope, *_ = _line(one, 0.0)
-        fit[part] = one.hz / one.hh if kind == LEVEL else level + slope * t[part]
+def _fitted(s: Sums, t: Float, bounds: Int, starts: Int, kinds: Int) -> Float:
+    """Return the level that the best cut gives each pair."""
+    fit = np.zeros(t.size)
+    ends = np.append(starts[1:], t.size)
+    rows = zip(starts.tolist(), ends.tolist(), (kinds % WIDE).tolist(), strict=True)
+    for begin, end, kind in rows:
+        places = np.searchsorted(bounds, [begin, end])
+        piece = s.between(*places)
+        line = level_of(piece) if kind == LEVEL else line_of(piece, 0.0)
+        if kind != RIGHT:
+            fit[begin:end] = line.level + line.slope * t[begin:end]
     return fit

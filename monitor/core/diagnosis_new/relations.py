@@ -13,13 +13,14 @@ import numpy as np
 
 from monitor.core.diagnosis_new.dependence import lag_one
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around
+from monitor.core.diagnosis_new.neighbours import median, robust_scale
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.model import Float
+from monitor.core.diagnosis_new.verdict import UNDECIDED
+from monitor.core.model import Bool, Float
 
 FEWEST: Final = 10
 _FAR: Final = 5.0
 _T_MODEL: Final = 2.6
-_LAGS: Final = 10
 
 
 class Slope(NamedTuple):
@@ -52,21 +53,23 @@ class Slopes(NamedTuple):
             return "classical"
         if by_reference < -_T_MODEL and abs(by_value) < _T_MODEL:
             return "predictive"
-        return "undecided"
+        return UNDECIDED
 
 
 NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 
 
-def slopes_of(p: Pairs, *, detrend: bool = True) -> Slopes:
+def slopes_of(p: Pairs) -> Slopes:
     """Return how the errors of these pairs move with reference and value, beyond a trend."""
+    if p.n < FEWEST:
+        return NO_SLOPES
     keep = _near(p)
-    if int(keep.sum()) < FEWEST:
+    if int(np.count_nonzero(keep)) < FEWEST:
         return NO_SLOPES
     weight = (p.unit / p.s[keep]) ** 2
-    base = [np.ones(weight.size), p.clock[keep]] if detrend else [np.ones(weight.size)]
+    clock = p.clock[keep]
     error, reference, value = (
-        _without(rows[keep], base, weight) for rows in (p.error, p.reference, p.value)
+        _without(rows[keep], clock, weight) for rows in (p.error, p.reference, p.value)
     )
     own = float(weight @ p.u_ref[keep] ** 2)
     return Slopes(
@@ -76,25 +79,28 @@ def slopes_of(p: Pairs, *, detrend: bool = True) -> Slopes:
     )
 
 
-def _near(p: Pairs) -> np.ndarray:
-    off = (p.error - np.median(p.error)) / p.s
-    most = _FAR * max(1.0, 1.4826 * float(np.median(np.abs(off))))
-    return np.abs(off) <= most
+def _near(p: Pairs) -> Bool:
+    off = (p.error - median(p.error)) / p.s
+    near: Bool = np.abs(off) <= _FAR * robust_scale(off)
+    return near
 
 
-def _without(rows: Float, base: list[Float], weight: Float) -> Float:
-    """Return what is left of ``rows`` after a weighted regression on ``base``."""
-    rows = rows - float(weight @ rows) / float(weight.sum())
-    for other in base[1:]:
-        centred = other - float(weight @ other) / float(weight.sum())
-        square = float(weight @ (centred * centred))
-        if square > 0.0:
-            rows = rows - centred * (float(weight @ (centred * rows)) / square)
+def _without(rows: Float, clock: Float, weight: Float) -> Float:
+    """Return what a weighted regression on time leaves of ``rows``."""
+    total = float(weight.sum())
+    rows = rows - float(weight @ rows) / total
+    centred = clock - float(weight @ clock) / total
+    square = float(weight @ (centred * centred))
+    if square > 0.0:
+        rows = rows - centred * (float(weight @ (centred * rows)) / square)
     return rows
 
 
 def _slope(error: Float, level: Float, weight: Float, own: float) -> Slope:
-    """Return the slope of ``error`` on ``level``, of whose sum of squares ``own`` is its own error."""
+    """Return the slope of ``error`` on ``level``; ``own`` are the squares of the level's own error.
+
+    An error of the reference is in both, which pulls their covariance down by its variance.
+    """
     square = float(weight @ (level * level)) - own
     if square <= 0.25 * (square + own) or square <= 0.0:
         return UNKNOWN
@@ -114,7 +120,7 @@ class Gain(NamedTuple):
     model: str
 
 
-def gain_of(now: Slopes, before: Slopes) -> Gain:
+def gain_by(now: Slopes, before: Slopes) -> Gain:
     """Return what both regressions say of a gain, beside those of pairs that were right."""
     model = before.model
     reference, value = _beyond(now, before)
@@ -156,12 +162,3 @@ def _size(now: Slopes, model: str) -> Estimate:
         min(by_reference.lower, by_value.lower),
         max(by_reference.upper, by_value.upper),
     )
-
-
-def sign_t(now: Slopes) -> float:
-    """Return t of the value's fall as the reference rises; below -4 the sign is wrong."""
-    if not np.isfinite(now.on_reference.se):
-        return 0.0
-    return (1.0 + now.on_reference.value) / now.on_reference.se
-
-

@@ -10,12 +10,14 @@ Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 import scipy
 
 from monitor.core.diagnosis_new.dependence import inflation, lag_one
+from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.verdict import NO_REMEDY, Remedy, Verdict
 from monitor.core.model import Float, Int
@@ -90,7 +92,7 @@ def _edges(n: int) -> Int:
 def _tried(part: Pairs, edges: Int, name: str, found: Verdict) -> Float:
     """Return the CRPS of each judged pair with what was chosen before its block."""
     scores = []
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges.tolist()):
         change = _CHOOSERS[name](part.rows(slice(0, begin)), found)
         scores.append(_scored(part.rows(slice(begin, end)), change))
     return np.concatenate(scores)
@@ -116,7 +118,8 @@ def _is_better(before: Float, after: Float, edges: Int) -> bool:
 
 def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -> Remedy:
     """Return the remedy with the numbers of the verdict."""
-    tried = Remedy(name, pairs=after.size, crps_before=float(before.mean()), crps_after=float(after.mean()))
+    means = float(before.mean()), float(after.mean())
+    tried = Remedy(name, pairs=after.size, crps_before=means[0], crps_after=means[1])
     if name == "linear":
         change = _linear(part, found)
         return tried._replace(slope=change.slope, intercept=change.intercept)
@@ -144,7 +147,7 @@ def _add(part: Pairs, found: Verdict) -> Change:
     return Change(1.0, -level_of(part, drifts=found.fault == "drift"), 1.0)
 
 
-def _scale(part: Pairs, found: Verdict) -> Change:
+def _scale(part: Pairs, _: Verdict) -> Change:
     return Change(1.0, 0.0, _factor(part, 0.0))
 
 
@@ -156,7 +159,7 @@ def _add_and_scale(part: Pairs, found: Verdict) -> Change:
 def _factor(part: Pairs, level: float) -> float:
     """Return the factor on u by the mean square of what is left, far errors pulled in."""
     off = np.abs(part.error - level) / part.u
-    most = 5.0 * 1.4826 * float(np.median(off))
+    most = 5.0 * 1.4826 * median(off)
     off = np.minimum(off, most) if most > 0.0 else off
     blur = float(np.mean((part.u_ref / part.u) ** 2))
     square = float(np.mean(off * off)) * part.n / max(part.n - 1.0, 1.0) - blur

@@ -11,12 +11,27 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.partition import LEVEL, Partition, Sums, costs, residuals, sums_of
-from monitor.core.diagnosis_new.relations import Slopes
+from monitor.core.diagnosis_new.partition import Partition
+from monitor.core.diagnosis_new.pieces import costs
+from monitor.core.diagnosis_new.relations import FEWEST, Slopes
 from monitor.core.model import Float, Int
 
 LAGS: Final = 8
+_CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
+_EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
+_LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
+_MEMORY: Final = 12  # pairs
+_SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
+
+
+def _kernels() -> Float:
+    shapes = [(1.0 - share) ** np.arange(_MEMORY) for share in _SHARES]
+    return np.stack([shape / shape.sum() for shape in shapes])
+
+
+_KERNELS: Final = _kernels()
 
 
 class Rival(NamedTuple):
@@ -32,7 +47,7 @@ NONE: Final = Rival(np.inf, 0)
 
 def sign_of(p: Pairs, cut: Partition) -> Rival:
     """Return the explanation that the value is the reference with the wrong sign."""
-    return _cheapest(p, cut, (p.value + p.reference) / p.s, 2.0)
+    return _cheapest(p, cut, ((p.value + p.reference) / p.s)[None], 2.0)
 
 
 def lag_of(p: Pairs, cut: Partition) -> Rival:
@@ -53,47 +68,55 @@ def lag_of(p: Pairs, cut: Partition) -> Rival:
 def _sluggish(p: Pairs, cut: Partition) -> Rival:
     """Return the explanation that the values follow the reference by and by (first order).
 
-    An average over past references also is nearer to an honest value that is a smooth prediction,
-    but then an average over those to come is as near: what that saves does not count.
+    An average over past references is nearer to an honest value as well if that is a smooth
+    prediction, but then an average over those to come is as near: what that saves does not count.
     """
-    past, future = [], []
-    for share in (0.25, 0.4, 0.6):
-        kernel = (1.0 - share) ** np.arange(12)
-        kernel /= kernel.sum()
-        for rows, into in ((p.reference, past), (p.reference[::-1], future)):
-            padded = np.concatenate([np.full(kernel.size - 1, rows[0]), rows])
-            into.append(np.convolve(padded, kernel, "valid"))
-    before = (p.value - np.stack(past)) / p.s
-    after = (p.value - np.stack(future)[:, ::-1]) / p.s
-    return _cheapest(p, cut, before, 1.0, after)
+    after = (p.value - _averages(p.reference[::-1])[:, ::-1]) / p.s
+    before = (p.value - _averages(p.reference)) / p.s
+    return _cheapest(p, cut, before, _EXTRA, after)
+
+
+def _averages(rows: Float) -> Float:
+    """Return exponential averages over the past of ``rows``, one for each share of the newest."""
+    padded = np.concatenate([np.full(_MEMORY - 1, rows[0]), rows])
+    return np.stack([np.convolve(padded, kernel, "valid") for kernel in _KERNELS])
 
 
 def _cheapest(
     p: Pairs, cut: Partition, z: Float, extra: float, mirrored: Float | None = None
 ) -> Rival:
-    """Return the cheapest newest piece of errors ``z`` (one or several rows) that is right or level.
+    """Return the cheapest newest piece of errors ``z`` [rows, pairs] that is right or a level.
 
-    ``detail`` is the row. What rows seen backwards in time save as well is not saved.
+    ``detail`` is the row. What rows seen backwards in time save as well is not saved, nor what
+    chance may save.
     """
-    h = np.where(cut.kept, p.unit / p.s, 0.0)
-    n, hh = _tails(np.stack([cut.kept.astype(np.float64), h * h]), cut.bounds)
-
-    def left(rows: Float) -> tuple[Float, Float]:
-        rows = np.clip(np.where(cut.kept, np.atleast_2d(rows), 0.0), -1e6, 1e6)
-        hz, zz = _tails(h * rows, cut.bounds), _tails(rows * rows, cut.bounds)
-        return zz, np.maximum(zz - hz * hz / np.maximum(hh, 1e-100), 0.0)
-
-    zz, level = left(z)
+    h, _ = _kept(p, cut)
+    n, hh = _tails(np.stack([cut.kept * 1.0, h * h]), cut.bounds)
+    left = _left(z, h, hh, cut)
     if mirrored is not None:
-        chance = np.sqrt(_tails(np.where(cut.kept, (z * z - mirrored * mirrored) ** 2, 0.0), cut.bounds))
-        for found, plain, other in zip((zz, level), left(p.z), left(mirrored), strict=True):
-            found += np.maximum(plain - other, 0.0) + 2.5 * chance
-    nothing = np.zeros_like(zz)
-    pieces = Sums(np.broadcast_to(n, zz.shape), *([nothing] * 6))
-    every = costs(pieces, [zz, level], cut.penalty, cut.inflation)
-    total = cut.best[:-1] + every + extra * cut.penalty
-    kind, row, start = np.unravel_index(int(np.argmin(total)), total.shape)
-    return Rival(float(total[kind, row, start]), int(cut.bounds[start]), float(row))
+        of_chance = np.where(cut.kept, (z * z - mirrored * mirrored) ** 2, 0.0)
+        chance = _CHANCE * np.sqrt(_tails(of_chance, cut.bounds))
+        plain, other = _left(p.z[None], h, hh, cut), _left(mirrored, h, hh, cut)
+        left = [
+            each + np.maximum(was - backwards, 0.0) + chance
+            for each, was, backwards in zip(left, plain, other, strict=True)
+        ]
+    every = costs(n, left, cut.penalty, cut.inflation)
+    total = cut.before[:-1] + every + extra * cut.penalty
+    _, row, start = np.unravel_index(int(np.argmin(total)), total.shape)
+    return Rival(float(total.min()), int(cut.bounds[start]), float(row))
+
+
+def _kept(p: Pairs, cut: Partition) -> tuple[Float, Float]:
+    """Return h and z, 0 where a pair is an outlier."""
+    return np.where(cut.kept, p.unit / p.s, 0.0), np.where(cut.kept, p.z, 0.0)
+
+
+def _left(z: Float, h: Float, hh: Float, cut: Partition) -> list[Float]:
+    """Return the squares that right and a level leave of each row, from each boundary on."""
+    rows = np.where(cut.kept, z, 0.0)
+    hz, zz = _tails(h * rows, cut.bounds), _tails(rows * rows, cut.bounds)
+    return [zz, np.maximum(zz - hz * hz / np.maximum(hh, 1e-100), 0.0)]
 
 
 def _tails(rows: Float, bounds: Int) -> Float:
@@ -101,48 +124,37 @@ def _tails(rows: Float, bounds: Int) -> Float:
     return np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, bounds[:-1]]
 
 
-def gain_rival(p: Pairs, cut: Partition, before: Slopes) -> Rival:
+def gain_of(p: Pairs, cut: Partition, before: Slopes) -> Rival:
     """Return the explanation that the error grows with the level, as both regressions show it.
 
-    Of the two sums of squares that the regressions save beyond what they save of an honest sensor
-    the smaller one counts, or the one of the error model where that is known.
+    Of what the regressions save beyond what they save of an honest sensor the smaller counts, or
+    that of the error model where it is known.
     """
-    kept = cut.kept
-    h = np.where(kept, p.unit / p.s, 0.0)
-    z = np.where(kept, p.z, 0.0)
-    m = cut.bounds.size
-    starts = np.arange(m - 1)
-    pieces = sums_of(z, h, p.clock, cut.bounds).between(starts, m - 1)
-    saved, slopes = [], []
-    for level, was in ((p.reference, before.on_reference), (p.value, before.on_value)):
-        honest = was.value if np.isfinite(was.se) else 0.0
-        x = (level - np.median(level)) / p.unit
-        beta, weight = _tail_slopes(h, z, x, cut.bounds)
-        own = 0.0
-        saved.append(weight * (beta - honest) ** 2)
-        slopes.append(beta - honest)
-    agree = slopes[0] * slopes[1] > 0.0
-    model = before.model
-    less = {"classical": saved[0], "predictive": saved[1]}.get(model, np.minimum(*saved))
-    less = np.where(agree, less, 0.0)
-    square = np.maximum(residuals(pieces)[LEVEL] - less, 0.05 * pieces.n)
-    every = costs(pieces, [square, square], cut.penalty, cut.inflation)[[1, 3]]
-    every = np.where(agree & (pieces.n >= 10), every, np.inf)
-    total = cut.best[:-1] + every + cut.penalty
+    h, z = _kept(p, cut)
+    n, hh, hz, zz = _tails(np.stack([cut.kept * 1.0, h * h, h * z, z * z]), cut.bounds)
+    by_reference, up = _saved(p, cut, p.reference, before.on_reference.value)
+    by_value, as_well = _saved(p, cut, p.value, before.on_value.value)
+    of_model = {"classical": by_reference, "predictive": by_value}
+    saved = of_model.get(before.model, np.minimum(by_reference, by_value))
+    shown = (up * as_well > 0.0) & (n >= FEWEST)
+    left = zz - hz * hz / np.maximum(hh, 1e-100) - saved
+    left = np.maximum(left, _LEAST_LEFT * n)
+    every = costs(n, [left, left], cut.penalty, cut.inflation)[[1, 3]]
+    total = cut.before[:-1] + np.where(shown, every, np.inf) + _EXTRA * cut.penalty
     if not np.isfinite(total).any():
         return NONE
-    kind, start = np.unravel_index(int(np.argmin(total)), total.shape)
-    return Rival(float(total[kind, start]), int(cut.bounds[start]))
+    _, start = np.unravel_index(int(np.argmin(total)), total.shape)
+    return Rival(float(total.min()), int(cut.bounds[start]))
 
 
-def _tail_slopes(h: Float, z: Float, x: Float, bounds: Int) -> tuple[Float, Float]:
-    """Return slope of the error on ``x`` and its weight over the pairs from each boundary on."""
-    hh = h * h
+def _saved(p: Pairs, cut: Partition, level: Float, honest: float) -> tuple[Float, Float]:
+    """Return the squares saved by a slope of the error on ``level``, and it less the honest one."""
+    h, z = _kept(p, cut)
+    x, hh = (level - median(level)) / p.unit, h * h
     rows = np.stack([hh, hh * x, hh * x * x, h * z, h * z * x])
-    total = np.concatenate([np.zeros((5, 1)), np.cumsum(rows, axis=1)], axis=1)
-    w, wx, wxx, wy, wxy = (each[-1] - each[bounds[:-1]] for each in total)
+    w, wx, wxx, wy, wxy = _tails(rows, cut.bounds)
     w = np.maximum(w, 1e-100)
     weight = wxx - wx * wx / w
     moves = weight > 1e-9 * wxx
     slope = np.divide(wxy - wx * wy / w, weight, out=np.zeros_like(w), where=moves)
-    return slope, np.where(moves, weight, 0.0)
+    return np.where(moves, weight, 0.0) * (slope - honest) ** 2, slope - honest

@@ -13,7 +13,7 @@ from typing import Final
 
 from monitor.core.diagnosis_new.estimate import Estimate
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.verdict import FAULT, RIGHT, Remedy, Verdict
+from monitor.core.diagnosis_new.verdict import FAULT, IS_RIGHT, Remedy, Verdict
 from monitor.core.words import direction
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
@@ -30,13 +30,13 @@ def with_words(found: Verdict, p: Pairs, unit: str) -> Verdict:
 
 def sentence(found: Verdict, p: Pairs, unit: str) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like."""
-    if found.state == RIGHT:
+    if found.state == IS_RIGHT:
         return "as right as it says"
     if found.state != FAULT and found.segment and not found.fault:
         return f"may be right again: its last {found.pairs} pairs show no fault"
     if found.state != FAULT:
         return f"not clear yet whether it is right ({p.n} pairs)"
-    words = _WORDS[found.fault](found, p, unit)
+    words = _WORDS[found.fault](found, unit)
     beside = _beside(found, p, unit)
     if beside:
         words = f"{words} and {beside}"
@@ -75,7 +75,7 @@ def _with_unit(number: str, unit: str) -> str:
     return f"{number} {unit}".strip()
 
 
-def _offset(found: Verdict, p: Pairs, unit: str) -> str:
+def _offset(found: Verdict, unit: str) -> str:
     size, between = numbers(_absolute(found.level))
     return f"reads {_with_unit(size, unit)} {direction(found.level.value, unit)}{between}"
 
@@ -84,7 +84,7 @@ def _absolute(size: Estimate) -> Estimate:
     return size if size.value >= 0.0 else Estimate(-size.value, -size.upper, -size.lower)
 
 
-def _drift(found: Verdict, p: Pairs, unit: str) -> str:
+def _drift(found: Verdict, unit: str) -> str:
     size, within = numbers(_absolute(found.level))
     now = f"{_with_unit(size, '')} {direction(found.level.value, unit)} now"
     if not found.slope_per_day.is_known:
@@ -94,45 +94,45 @@ def _drift(found: Verdict, p: Pairs, unit: str) -> str:
     return f"drifts {sign}{_with_unit(rate, unit)} a day{between}, {now}"
 
 
-def _gain(found: Verdict, p: Pairs, unit: str) -> str:
+def _gain(found: Verdict, unit: str) -> str:
     size, between = numbers(found.gain)
     about = _with_unit(plain(found.pivot), unit)
     return f"has an error that grows with the level: gain {size}{between} about {about}"
 
 
-def _understated(found: Verdict, p: Pairs, unit: str) -> str:
+def _understated(found: Verdict, _unit: str) -> str:
     size, between = numbers(found.scale)
     return f"understates its uncertainty {size} times{between}"
 
 
-def _overstated(found: Verdict, p: Pairs, unit: str) -> str:
+def _overstated(found: Verdict, _unit: str) -> str:
     value, lower, upper = (1.0 / max(each, 1e-3) for each in found.scale)
     size, between = numbers(Estimate(value, upper, lower))
     return f"overstates its uncertainty {size} times{between}"
 
 
-def _outliers(found: Verdict, p: Pairs, unit: str) -> str:
+def _outliers(found: Verdict, _unit: str) -> str:
     size, between = numbers(found.size.times(100.0))
     return f"is more than 4 u off in {size} % of its readings{between}"
 
 
-def _stuck(found: Verdict, p: Pairs, unit: str) -> str:
+def _stuck(found: Verdict, unit: str) -> str:
     value = _with_unit(f"{found.size.value:g}", unit)
     return f"is stuck at {value} for {found.pairs} pairs"
 
 
-def _lag(found: Verdict, p: Pairs, unit: str) -> str:
+def _lag(found: Verdict, _unit: str) -> str:
     late = found.size.value
     if not late > 0.0:
         return "follows what it measures too slowly"
     return f"is late: it shows what was {late:.0f} {'pair' if late == 1.0 else 'pairs'} before"
 
 
-def _sign(found: Verdict, p: Pairs, unit: str) -> str:
+def _sign(_found: Verdict, _unit: str) -> str:
     return "has the wrong sign: its value falls when what it measures rises"
 
 
-_WORDS: Final[dict[str, Callable[[Verdict, Pairs, str], str]]] = {
+_WORDS: Final[dict[str, Callable[[Verdict, str], str]]] = {
     "offset": _offset,
     "drift": _drift,
     "gain": _gain,
@@ -147,13 +147,13 @@ _WORDS: Final[dict[str, Callable[[Verdict, Pairs, str], str]]] = {
 
 def _beside(found: Verdict, p: Pairs, unit: str) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
-    scale = found.scale
-    if found.fault in ("offset", "drift") and scale.excludes(1.0):
-        if not _SCALE_RIGHT[0] <= scale.value <= _SCALE_RIGHT[1]:
-            return (_understated if scale.value > 1.0 else _overstated)(found, p, unit)
-    if found.fault in ("understated", "overstated") and found.level.excludes(0.0):
-        if abs(found.level.value) > _LEVEL_RIGHT * p.unit:
-            return _offset(found, p, unit)
+    low, high = _SCALE_RIGHT
+    is_level, scale = found.fault in ("offset", "drift"), found.scale
+    if is_level and scale.excludes(1.0) and not low <= scale.value <= high:
+        return (_understated if scale.value > 1.0 else _overstated)(found, unit)
+    is_spread = found.fault in ("understated", "overstated")
+    if is_spread and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * p.unit:
+        return _offset(found, unit)
     return ""
 
 

@@ -7,13 +7,17 @@ from typing import Final, NamedTuple
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate
 from monitor.core.model import NAN
 
-RIGHT: Final = "right"
+IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
 UNDECIDED: Final = "undecided"
 FAULTS: Final = (
     *("offset", "drift", "gain", "understated", "overstated"),
     *("outliers", "stuck", "lag", "sign"),
 )
+
+
+# Faults of how the error moves with the level: its own pairs do not tell whose the error is.
+RELATED: Final = ("gain", "sign", "lag", "stuck")
 
 
 class Remedy(NamedTuple):

@@ -11,18 +11,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.diagnosis_new import partition as cut
 from monitor.core.diagnosis_new.dependence import long_inflation
-from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around
-from monitor.core.diagnosis_new.naming import on_stated
+from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around, share
+from monitor.core.diagnosis_new.neighbours import FAR, median, robust_scale
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.relations import NO_SLOPES, Gain, gain_of, slopes_of
+from monitor.core.diagnosis_new.partition import Last, Partition
+from monitor.core.diagnosis_new.pieces import LEVEL, RIGHT, WIDE, costs, cumulated, squares_left
+from monitor.core.diagnosis_new.relations import NO_SLOPES, Gain, gain_by, slopes_of
 from monitor.core.diagnosis_new.remedy import remedy_for
-from monitor.core.diagnosis_new.rivals import gain_rival, lag_of, sign_of
+from monitor.core.diagnosis_new.rivals import gain_of, lag_of, sign_of
 from monitor.core.diagnosis_new.sentences import with_words
-from monitor.core.diagnosis_new.spread import FAR, Spread, share, spread_of
+from monitor.core.diagnosis_new.spread import Spread, on_stated, spread_of
 from monitor.core.diagnosis_new.stuck import stuck_for
-from monitor.core.diagnosis_new.verdict import FAULT, RIGHT, UNDECIDED, Verdict
+from monitor.core.diagnosis_new.verdict import FAULT, IS_RIGHT, RELATED, UNDECIDED, Verdict
 from monitor.core.model import NAN, Bool, Float
 
 FEWEST: Final = 8
@@ -33,13 +34,13 @@ _T: Final = 4.0  # many names are tried on one file
 
 
 class _Fit(NamedTuple):
-    """A level, or a line, through all errors: level in its middle and at its end, slope, residuals."""
+    """A level, and a line, through all errors: their level, the line's now, and its slope."""
 
     middle: Estimate
     now: Estimate
     slope: Estimate
     steep: float  # t of the slope
-    left: Float  # over the stated uncertainty
+    left: Float  # of the line, over the stated uncertainty
     inflation: float
 
 
@@ -60,7 +61,8 @@ def _judged(p: Pairs) -> Verdict:
         abs(fit.middle.value), _OFFSET[1] * p.unit
     )
     spread = spread_of(fit.left, long_inflation(fit.left**2), 2.0)
-    gain = gain_of(slopes_of(p), NO_SLOPES)
+    slopes = slopes_of(p)
+    gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
     fault, size = _named(p, fit, spread, gain, drifts=drifts, kept=kept)
     is_fault = bool(fault)
@@ -73,15 +75,16 @@ def _judged(p: Pairs) -> Verdict:
         scale=on_stated(p, 0, spread.factor),
         gain=gain.size if fault == "gain" else NOTHING,
         pivot=float(np.mean(p.reference)),
-        error_model=slopes_of(p).model if fault not in ("gain", "sign", "lag") else UNDECIDED,
+        error_model=UNDECIDED if fault in RELATED else slopes.model,
         pairs=p.n,
         n_effective=p.n / fit.inflation,
     )
 
 
 def _kept(p: Pairs) -> Bool:
-    off = np.abs(p.z - np.median(p.z))
-    return off <= FAR * max(1.0, 1.4826 * float(np.median(off)))
+    off = p.z - median(p.z)
+    kept: Bool = np.abs(off) <= FAR * robust_scale(off)
+    return kept
 
 
 def _fitted(p: Pairs, kept: Bool) -> _Fit:
@@ -121,34 +124,35 @@ def _named(
     if held > 0.5 * p.n:
         value = float(p.value[-1])
         return "stuck", Estimate(value, value, value)
-    costs, parts = _costs(p, fit, kept)
-    rivals = {"sign": sign_of(p, parts), "lag": lag_of(p, parts)}
+    found, cut = _costs(p, fit, kept)
+    rivals = {"sign": sign_of(p, cut), "lag": lag_of(p, cut)}
     if abs(gain.t) > _T:
-        rivals["gain"] = gain_rival(p, parts, NO_SLOPES)
+        rivals["gain"] = gain_of(p, cut, NO_SLOPES)
     best = min(rivals, key=lambda each: rivals[each].cost)
-    if rivals[best].cost < float(costs[1:].min()) - _T * _T:
+    if rivals[best].cost < float(found[1:].min()) - _T * _T:
         sizes = {"gain": gain.size, "lag": Estimate(rivals[best].detail, NAN, NAN)}
         return best, sizes.get(best, NOTHING)
     if drifts:
         return "drift", fit.now
-    return _wrong(p, fit, spread, costs)
+    return _wrong(p, fit, spread, found)
 
 
-def _costs(p: Pairs, fit: _Fit, kept: Bool) -> tuple[Float, cut.Partition]:
+def _costs(p: Pairs, fit: _Fit, kept: Bool) -> tuple[Float, Partition]:
     """Return what the pairs cost as one piece of each kind, and that piece."""
     h = np.where(kept, p.unit / p.s, 0.0)
-    bounds = np.array([0, p.n])
-    penalty = float(np.log(p.n))
-    sums = cut.sums_of(np.where(kept, p.z, 0.0), h, p.clock, bounds).between(0, 1)
-    every = cut.costs(sums, cut.residuals(sums), penalty, fit.inflation)
-    nothing = cut.Last(*([np.zeros(0)] * 9))
-    parts = cut.Partition(
-        bounds[:1], bounds[:1], h, nothing, kept, bounds, np.zeros(2), penalty, fit.inflation
+    bounds, penalty = np.array([0, p.n]), float(np.log(p.n))
+    sums = cumulated(np.where(kept, p.z, 0.0), h, p.clock, bounds).between(0, 1)
+    left = [np.atleast_1d(each) for each in squares_left(sums)]
+    every = costs(np.atleast_1d(sums.n), left, penalty, fit.inflation)[:, 0]
+    left_out = Last(bounds[:0], *([np.zeros(0)] * 7))
+    every = np.insert(every, WIDE - 1, np.inf)  # a hinge has nothing to begin from
+    whole = Partition(
+        bounds[:1], bounds[:1], h, left_out, kept, bounds, np.zeros(2), penalty, fit.inflation
     )
-    return np.array([float(each) for each in every]), parts
+    return every, whole
 
 
-def _wrong(p: Pairs, fit: _Fit, spread: Spread, costs: Float) -> tuple[str, Estimate]:
+def _wrong(p: Pairs, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
     """Return offset, outliers or a wrong uncertainty, whichever is clear and the larger."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     is_off = level.lower > _OFFSET[0] or level.upper < -_OFFSET[0]
@@ -156,7 +160,7 @@ def _wrong(p: Pairs, fit: _Fit, spread: Spread, costs: Float) -> tuple[str, Esti
     is_wide = factor.lower > high or factor.upper < low
     far = np.abs(fit.left) > FAR
     far_share = share(int(far.sum()), p.n / fit.inflation if far.any() else float(p.n))
-    if is_off and not (is_wide and costs[cut.RIGHT + 4] < costs[cut.LEVEL]):
+    if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
         return "offset", fit.middle
     if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:
         return "outliers", far_share
@@ -171,4 +175,4 @@ def _calm(p: Pairs, fit: _Fit, spread: Spread) -> str:
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     low, high = _SCALE[1]
     small = -_OFFSET[1] <= level.lower and level.upper <= _OFFSET[1]
-    return RIGHT if small and low <= factor.lower and factor.upper <= high else UNDECIDED
+    return IS_RIGHT if small and low <= factor.lower and factor.upper <= high else UNDECIDED
