@@ -16,10 +16,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core import intervals, resampling
-from monitor.core.calibration import binomial_interval
+from monitor.core.analysis import resampling
 from monitor.core.columns import Columns, columns
-from monitor.core.intervals import Interval
+from monitor.core.scores import intervals
+from monitor.core.scores.calibration import binomial_interval
+from monitor.core.scores.intervals import Interval
 
 Float = npt.NDArray[np.float64]
 Method = Callable[[Columns], Interval]

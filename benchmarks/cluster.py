@@ -18,14 +18,20 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from monitor.assembly import Parts, assemble
+from monitor.cluster import results
+from monitor.cluster.block import Block
+from monitor.cluster.placing import Placing
+from monitor.cluster.recipes import recipe_of
+from monitor.cluster.records import (
+    Message,
+    dump_record,
+    load_record,
+    pack,
+    unpack,
+)
 from monitor.config import Settings, parse
-from monitor.engine import results
-from monitor.engine.block import Block
-from monitor.engine.placing import Placing
-from monitor.engine.recipes import recipe_of
-from monitor.engine.records import Message, dump_record, load_record, pack, unpack
-from monitor.memory import keep_freed, settle
+from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.gc_tuning import keep_freed, settle
 
 START = 1_767_225_600
 A_BLOCK = 64

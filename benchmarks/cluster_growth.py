@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.cluster import results
+from monitor.cluster.block import Block, Recipe
+from monitor.cluster.fleet_verdicts import Fleet
+from monitor.cluster.recipes import recipe_of
+from monitor.cluster.records import Message, pack, unpack
 from monitor.config import parse
-from monitor.engine import results
-from monitor.engine.block import Block, Recipe
-from monitor.engine.fleet import Fleet
-from monitor.engine.recipes import recipe_of
-from monitor.engine.records import Message, pack, unpack
 
 START = 1_767_225_600
 A_BLOCK = 64

@@ -38,12 +38,12 @@ from harness.broker import Mosquitto
 from harness.kafka import TestLog
 from harness.programs import free_port
 
-from monitor.assembly import assemble
+from monitor.cluster.kafka_log import LogError, Reader, properties
+from monitor.cluster.records import Message, load_record
+from monitor.cluster.results import STATISTICS
 from monitor.config import load
-from monitor.engine.log import LogError, Reader, properties
-from monitor.engine.records import Message, load_record
-from monitor.engine.results import STATISTICS
-from monitor.sources.publish import BrokerPublisher
+from monitor.daemon.assembly import assemble
+from monitor.mqtt.publish import BrokerPublisher
 
 SETTINGS = """
 mqtt: {{port: {mqtt}, client_id: trial, receive_maximum: 500}}

@@ -37,7 +37,7 @@ from detection_streams import (
     table,
 )
 
-from monitor.core.detection import Detector
+from monitor.core.detector.detector import Detector
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]

@@ -16,9 +16,9 @@ from detection_streams import (
     table,
 )
 
-from monitor.core.detection import Detector
-from monitor.core.diagnosis import diagnose
-from monitor.core.fleet import FleetRules, listed
+from monitor.core.detector.detector import Detector
+from monitor.core.diagnosis.faults import diagnose
+from monitor.core.fleet.call_out import FleetRules, listed
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from detection_streams import FAULTS, ONSET, SHAPES, between_alarms, first_alarms, progress, table
 
-from monitor.core import conventions
+from monitor.core.analysis import conventions
 from monitor.core.columns import Columns, columns
-from monitor.core.statistics import compute
+from monitor.core.scores.statistics import compute
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]

@@ -6,7 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from detection_streams import PATIENCE, progress, table
 
-from monitor.core.suspects import PAIRS, Met, accuses, suspect
+from monitor.core.fleet.suspect_references import (
+    PAIRS,
+    Met,
+    accuses,
+    suspect,
+)
 
 Float = npt.NDArray[np.float64]
 

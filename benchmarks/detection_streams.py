@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.bets import coverage_code
 from monitor.core.columns import Columns, columns
-from monitor.core.detection import Detector
+from monitor.core.detector.detector import Detector
+from monitor.core.detector.e_values import coverage_code
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]

@@ -17,14 +17,14 @@ import numpy as np
 from rows import Goal, Line, line
 from subscribers import peers_python, resident_bytes
 
-from monitor.assembly import plan_of
 from monitor.config import Settings
-from monitor.core.lanes import digest
 from monitor.core.model import PAIR, Reading, Records
-from monitor.core.network import KnownSeries, Network
-from monitor.core.past import Memory
-from monitor.core.rings import combined
-from monitor.core.windows import Windows, no_history
+from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.history import Memory
+from monitor.core.state.network import KnownSeries, Network
+from monitor.core.windows.rings import combined
+from monitor.core.windows.windows import Windows, no_history
+from monitor.daemon.assembly import plan_of
 
 START = 1_767_225_600.0
 BATCH = 1000

@@ -21,8 +21,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.exposition import METRICS, OTHERS, STATES, Exposition
+from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.http.metrics import (
+    METRICS,
+    OTHERS,
+    STATES,
+    Exposition,
+)
 
 ALERTS = ("offset", "understated", "overstated", "outliers")
 Samples = list[tuple[list[str], float]]

@@ -20,11 +20,11 @@ from firehose import packet
 from messages import readings_and_references
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from monitor.assembly import Parts, assemble
 from monitor.config import Settings
-from monitor.exposition import Exposition
-from monitor.memory import settle
-from monitor.sources.paho_batch import BatchClient
+from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.gc_tuning import settle
+from monitor.http.metrics import Exposition
+from monitor.mqtt.paho_batch import BatchClient
 
 READ_MESSAGES = 2000
 MESSAGES = 60_000

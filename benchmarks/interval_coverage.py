@@ -17,10 +17,11 @@ import numpy as np
 from calibration_experiment import SEED, Float, calibrated, figure_3, methods_of, portions
 from scipy import stats
 
-from monitor.core import intervals, resampling
-from monitor.core.calibration import coverage_bounds
+from monitor.core.analysis import resampling
 from monitor.core.columns import Columns
-from monitor.core.intervals import Interval
+from monitor.core.scores import intervals
+from monitor.core.scores.calibration import coverage_bounds
+from monitor.core.scores.intervals import Interval
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SIZES = (20, 50, 200, 1000)

@@ -34,7 +34,7 @@ from rows import Goal, Line
 from subscribers import resident_bytes
 
 from monitor.core.model import Reading, Reference
-from monitor.core.network import Network
+from monitor.core.state.network import Network
 
 GIB = 1 << 30
 MILLION = 1_000_000

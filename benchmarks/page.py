@@ -43,7 +43,8 @@ def serve(series: int) -> None:
 
     from harness.yard import fleet  # noqa: PLC0415
 
-    from monitor.web import Page, Service  # noqa: PLC0415
+    from monitor.http.published import Page  # noqa: PLC0415
+    from monitor.http.service import Service
 
     service, random = Service("127.0.0.1", 0), np.random.default_rng(1)
     now = fleet(series)

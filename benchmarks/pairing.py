@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.assembly import plan_of, router_of
 from monitor.config import Settings, load
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.observed import observed
-from monitor.core.pairing import Pairing
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.observations import observed
+from monitor.daemon.assembly import plan_of, router_of
 from monitor.decode import DECODERS, Rejected
-from monitor.sources.replay import RawMessage
-from monitor.sources.trades import TRADES
+from monitor.simulate.playback import RawMessage
+from monitor.simulate.trades import TRADES
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.core import characteristics, ranking, scores
+from monitor.core.analysis import ranking
 from monitor.core.columns import Columns, columns, coverage_factor
 from monitor.core.model import Float
-from monitor.sources.forces import STANDARD_GRAVITY, force_trace, method_e
-from monitor.web import plots, svg
-from monitor.web.svg import Axis, Chart
+from monitor.core.scores import characteristics, proper_scores
+from monitor.http import plots, svg
+from monitor.http.svg import Axis, Chart
+from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SEED = 20_141_117
@@ -107,9 +108,9 @@ def _axis(x: Float, label: str) -> Axis:
 
 
 SHOWN: dict[str, Callable[[Columns], Float]] = {
-    "interval score / kg": scores.interval,
-    "CRPS / kg": scores.crps_tophat,
-    "quadratic score / (1/kg)": scores.quadratic_tophat,
+    "interval score / kg": proper_scores.interval,
+    "CRPS / kg": proper_scores.crps_tophat,
+    "quadratic score / (1/kg)": proper_scores.quadratic_tophat,
 }
 
 
@@ -157,7 +158,7 @@ def figure_2() -> str:
 def _norm(variance: Float) -> Float:
     """Return the norm score of claims with some variances."""
     half = np.sqrt(variance) * coverage_factor(np.full(variance.size, P))
-    return scores.norm(claims(np.full(variance.size, VALUE), 2.0 * half))
+    return proper_scores.norm(claims(np.full(variance.size, VALUE), 2.0 * half))
 
 
 class Estimators(NamedTuple):

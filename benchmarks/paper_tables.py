@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core import calibration, intervals, resampling
+from monitor.core.analysis import resampling
 from monitor.core.columns import Columns, columns
-from monitor.core.intervals import Interval
+from monitor.core.scores import calibration, intervals
+from monitor.core.scores.intervals import Interval
 
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "papers.md"

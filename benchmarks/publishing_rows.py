@@ -21,15 +21,15 @@ from harness.prometheus import Prometheus
 from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 from rows import Goal, Line, in_turn, line
 
-from monitor.assembly import assemble
 from monitor.config import Settings
-from monitor.core.network import KnownSeries, Network
-from monitor.core.snapshot import Snapshot
-from monitor.exposition import Exposition
-from monitor.memory import settle
-from monitor.publishing import Connection, Publisher
-from monitor.web.page import Page
-from monitor.web.service import Service
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.network import KnownSeries, Network
+from monitor.daemon.assembly import assemble
+from monitor.daemon.gc_tuning import settle
+from monitor.daemon.publisher import Connection, Publisher
+from monitor.http.metrics import Exposition
+from monitor.http.published import Page
+from monitor.http.service import Service
 
 SERIES = 26_000
 MANY = 100_000

@@ -16,10 +16,10 @@ import numpy as np
 from engine_rows import MILLION, START, Source
 from rows import Goal, Line, line, ratio
 
-from monitor.assembly import assemble
 from monitor.config import Settings
 from monitor.core.model import PAIR, event_order, in_portions
-from monitor.core.network import KnownSeries
+from monitor.core.state.network import KnownSeries
+from monitor.daemon.assembly import assemble
 from monitor.journal import Batch, Journal
 
 SERIES = 1000

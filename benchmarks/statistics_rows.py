@@ -8,8 +8,8 @@ from rows import Goal, Line, in_turn, line
 from scipy import stats
 from statistics_speed import by_definition, curve_and_areas, fleet, fresh
 
-from monitor.core import curves, intervals
-from monitor.core.scores import crps_normal
+from monitor.core.scores import curves, intervals
+from monitor.core.scores.proper_scores import crps_normal
 
 MANY = 64
 _SOME = 20  # the O(N^2) way is asked at every so many scales, and scaled up

@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import stats
 
-from monitor.core import curves, intervals, resampling
+from monitor.core.analysis import resampling
 from monitor.core.columns import Columns, columns, parts
-from monitor.core.statistics import compute, live_statistics
-from monitor.core.windows import WINDOW
+from monitor.core.scores import curves, intervals
+from monitor.core.scores.statistics import compute, live_statistics
+from monitor.core.windows.windows import WINDOW
 
 SERIES, PAIRS = 10_000, 200
 

@@ -28,8 +28,13 @@ import numpy as np
 import scipy
 import verdicts_streams as sim
 
-from monitor.core.detection import Detector
-from monitor.core.diagnosis_new import Pairs, Verdict, judge, judge_file
+from monitor.core.detector.detector import Detector
+from monitor.core.diagnosis_new import (
+    Pairs,
+    Verdict,
+    judge,
+    judge_file,
+)
 
 Float = sim.Float
 Int = sim.Int

@@ -1,7 +1,13 @@
-"""What ends a command, with the exit code that says why (sysexits.h)."""
+"""What ends a command, with the exit code that says why (sysexits.h).
+
+Which page of the documentation helps with which mistake.
+
+Addresses are those of files in this repository; ``tests/test_docs.py`` checks that each is there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 USAGE: Final = 2
@@ -16,3 +22,38 @@ class MonitorError(Exception):
     """An error whose message is meant for the person at the terminal: what, where, what to do."""
 
     exit_code: int = 1
+
+
+_FIELDS: Final = "docs/formats.md#paths-fields-times"
+_UNCERTAINTY: Final = "docs/formats.md#uncertainty"
+_UNITS: Final = "docs/formats.md#units"
+
+SETTINGS: Final = "docs/troubleshooting.md#the-settings-cannot-be-used"
+CONNECTION: Final = "docs/troubleshooting.md#no-connection-to-the-broker"
+NOTHING_COMES: Final = "docs/troubleshooting.md#nothing-arrives"
+TOPIC: Final = "docs/troubleshooting.md#no-source-reads-the-topic"
+NO_PAIRS: Final = "docs/pairing.md#no-pairs"
+ADDRESS: Final = "docs/troubleshooting.md#the-port-is-taken"
+JOURNAL: Final = "docs/troubleshooting.md#the-journal-is-open-elsewhere"
+
+# Of the reasons why a message is refused (``monitor.decode.REASONS``), those that are explained.
+REFUSALS: Final[Mapping[str, str]] = {
+    "bad_payload": "docs/formats.md#what-becomes-of-a-message",
+    "bad_field": _FIELDS,
+    "missing_field": _FIELDS,
+    "naive_time": _FIELDS,
+    "future": "docs/troubleshooting.md#a-time-is-in-the-future",
+    "missing_uncertainty": _UNCERTAINTY,
+    "bad_uncertainty": _UNCERTAINTY,
+    "inverted_interval": _UNCERTAINTY,
+    "zero_width": _UNCERTAINTY,
+    "bad_level": _UNCERTAINTY,
+    "unit": _UNITS,
+    "unknown_topic": TOPIC,
+    "not_allowed": "docs/settings.md#series",
+    "series_limit": "docs/settings.md#series",
+    "quality": _FIELDS,
+    "maintenance": "docs/settings.md#maintenance",
+    "unknown_alias": "docs/formats.md#sparkplug",
+    "oversize": "docs/settings.md#mqtt",
+}

@@ -30,8 +30,18 @@ from monitor.config import (
 )
 from monitor.config.document import BYTES_MAX
 from monitor.config.kinds import Section
-from monitor.config.reference import PAGE_FILE, SCHEMA_FILE, schema_json, settings_page
-from monitor.config.settings import Group, Override, Part, Parts
+from monitor.config.settings import (
+    Group,
+    Override,
+    Part,
+    Parts,
+)
+from monitor.config.settings_docs import (
+    PAGE_FILE,
+    SCHEMA_FILE,
+    schema_json,
+    settings_page,
+)
 from monitor.decode import DECODERS
 
 PROJECT = Path(__file__).parents[1]
@@ -158,7 +168,7 @@ def test_a_part_of_a_group_has_only_keys_of_its_section_with_the_same_limits():
 
 
 def test_the_generated_files_are_up_to_date():
-    """``python -m monitor.config.reference`` writes them anew."""
+    """``python -m monitor.config.settings_docs`` writes them anew."""
     assert (PROJECT / SCHEMA_FILE).read_text() == schema_json()
     assert (PROJECT / PAGE_FILE).read_text() == settings_page()
 
@@ -682,7 +692,7 @@ def test_pairing_by_key_reaches_as_far_as_either_side_waits():
 
 
 def test_every_pairing_mode_resolves_to_one_the_core_has():
-    from monitor.core.modes import MODES
+    from monitor.core.pairing.pairing_rules import MODES
 
     for mode in Settings.model_json_schema()["$defs"]["Pairing"]["properties"]["mode"]["enum"]:
         series = for_series(

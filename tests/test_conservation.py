@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_intake import START, assembled, said, take
 
-from monitor.intake import Counts
+from monitor.daemon.intake import Counts
 
 reading = said("reading", "a", START, value=1.0, u=0.5)
 reference = said("reference", "a", START, value=1.0, u=0.1)

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.assembly import Parts, assemble
 from monitor.cli import main
 from monitor.config import parse
-from monitor.core.lanes import reading_digest
 from monitor.core.model import Distribution, Reading
+from monitor.core.pairing.buffers import reading_digest
+from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.specification import MapSpec, SeriesSpec

@@ -21,9 +21,9 @@ from harness.pages import PAGES, PROJECT, Block, anchors, blocks, commands, link
 from harness.programs import free_port, need, until, written
 
 from monitor.cli import COMMANDS, _parser
-from monitor.guidance import REFUSALS
-from monitor.web.application import application
-from monitor.web.service import Service
+from monitor.errors import REFUSALS
+from monitor.http.application import application
+from monitor.http.service import Service
 
 RUN_ELSEWHERE = {"formats.md": "tests/shell/test_explain.py"}
 PROGRAMS = Path(sys.executable).parent

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monitor.assembly import router_of
 from monitor.config import load, parse
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
-from monitor.core.rules import SeriesRules
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+from monitor.daemon.assembly import router_of
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload
-from monitor.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, Telemetry
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 T = 1_772_298_600.0
@@ -416,7 +416,7 @@ def test_towers_of_brackets_are_refused(payload):
 
 
 def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
-    from monitor.intake import Intake
+    from monitor.daemon.intake import Intake
     from monitor.journal import Journal
 
     class Message:

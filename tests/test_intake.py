@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.assembly import Parts, assemble
 from monitor.config import parse
 from monitor.core.model import in_event_order
+from monitor.daemon.assembly import Parts, assemble
 from monitor.decode import REASONS
 from monitor.journal import JournalFullError
 

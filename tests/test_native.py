@@ -11,8 +11,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor import decode
-from monitor.core.model import Event, Observation, Reading, Reference
-from monitor.decode import REASONS, Rejected, Route, Router, alike, native, plain
+from monitor.core.model import (
+    Event,
+    Observation,
+    Reading,
+    Reference,
+)
+from monitor.decode import (
+    REASONS,
+    Rejected,
+    Route,
+    Router,
+    alike,
+    native,
+    plain,
+)
 
 NOW = 1_780_000_000.0  # 2026-05-28
 TIME = "2026-01-01T00:00:00Z"

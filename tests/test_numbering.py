@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.sources.numbering import Numbering
+from monitor.mqtt.topic_index import Numbering
 
 
 def packed(topic: str) -> bytes:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.sources import publishes
-from monitor.sources.numbering import Numbering
-from monitor.sources.publishes import taken_apart
+from monitor.mqtt import publish_parser
+from monitor.mqtt.publish_parser import taken_apart
+from monitor.mqtt.topic_index import Numbering
 
 TOPICS = (b"a/b", b"a/" + b"c" * 125, b"\x01" * 300)
 # Bytes that look like the beginning of a packet: first byte, length, zero before a topic.
@@ -75,7 +75,7 @@ def test_packets_are_found_where_a_loop_finds_them(sent, newest, cut):
 def test_next_to_all_are_found_by_the_column(size, newest):
     sent = [packet(0x32, b"a/b", 1 + at, b"x" * size, newest=newest) for at in range(500)]
 
-    assert publishes._chain(np.frombuffer(b"".join(sent), np.uint8)).size >= 500
+    assert publish_parser._chain(np.frombuffer(b"".join(sent), np.uint8)).size >= 500
 
 
 def test_a_length_in_more_bytes_than_it_takes_is_read_as_it_is_written():

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.topics import Template, TemplateError, topics_of, valid_name
+from monitor.mqtt.topic_templates import (
+    Template,
+    TemplateError,
+    topics_of,
+    valid_name,
+)
 
 LEVELS = st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=6)
 TEMPLATE_LEVELS = st.sampled_from(["a", "b", "$x", "{sensor}", "{farm}", "+", "#", "a.b", "é"])

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from trades_oracle import ORACLES, Pair, in_event_time
 
-from monitor.assembly import Parts, assemble
 from monitor.config import Settings, load
 from monitor.core.model import PAIR, Records, in_event_order
+from monitor.daemon.assembly import Parts, assemble
 from monitor.decode import DECODERS
-from monitor.sources.replay import RawMessage
-from monitor.sources.trades import TRADES, Recording
+from monitor.simulate.playback import RawMessage
+from monitor.simulate.trades import TRADES, Recording
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 NOW = 1_775_000_000.0

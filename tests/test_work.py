@@ -22,11 +22,11 @@ import pytest
 import scipy
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
-from monitor.assembly import Parts, assemble
 from monitor.config import Settings
-from monitor.core.observed import Observed, PlainReadings
-from monitor.sources.arrivals import Arrivals, owed
-from monitor.sources.paho_batch import BatchClient
+from monitor.core.pairing.observations import Observed, PlainReadings
+from monitor.daemon.assembly import Parts, assemble
+from monitor.mqtt.inbox import Arrivals, owed
+from monitor.mqtt.paho_batch import BatchClient
 
 ROOT = Path(__file__).parents[1]
 SENSORS = 50
@@ -397,8 +397,8 @@ LATER = (
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
-import monitor.cli, monitor.commands.run, monitor.lives
-monitor.lives.plan("configs/default.yaml")
+import monitor.cli, monitor.commands.run, monitor.daemon.reload
+monitor.daemon.reload.plan("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -12,15 +12,15 @@ from typing import Final
 
 from prometheus_client.core import Metric
 
-from monitor.assembly import mqtt_settings
+from monitor.cluster.bridge import Bridge
+from monitor.cluster.cluster_metrics import Served, counter, gauge
+from monitor.cluster.kafka_log import Appender, properties
+from monitor.cluster.placing import Placing
 from monitor.config import Settings, load, resolve_secret
+from monitor.daemon.assembly import mqtt_settings
+from monitor.daemon.logs import configure
 from monitor.decode import DECODERS
-from monitor.engine.bridge import Bridge
-from monitor.engine.log import Appender, properties
-from monitor.engine.placing import Placing
-from monitor.engine.telemetry import Served, counter, gauge
-from monitor.logs import configure
-from monitor.sources.mqtt import MqttSettings, MqttSource, Subscription
+from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
 
 _log: Final = logging.getLogger("monitor.bridge")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from monitor.areas import concerns_of
 from monitor.config import SettingsError, check, load
-from monitor.config.cluster import MEANINGS, SAME
+from monitor.config.cluster_settings import MEANINGS, SAME
+from monitor.config.concerns import concerns_of
 from monitor.decode import DECODERS
 from monitor.errors import USAGE
 

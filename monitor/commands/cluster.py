@@ -14,18 +14,24 @@ from threading import Event
 from types import FrameType, ModuleType
 from typing import Any, Final, Protocol, Self
 
-from monitor.assembly import plan_of
-from monitor.config import Settings, load, resolve_secret, resolve_sink_secrets, settings_hash
+from monitor.cluster import results
+from monitor.cluster.cluster_metrics import Served
+from monitor.cluster.fleet_verdicts import Fleet, Right
+from monitor.cluster.kafka_log import Appender, MissingLibraryError, properties
+from monitor.cluster.sink import NOTE, Sink
+from monitor.config import (
+    Settings,
+    load,
+    resolve_secret,
+    resolve_sink_secrets,
+    settings_hash,
+)
+from monitor.daemon.assembly import plan_of
+from monitor.daemon.logs import configure
+from monitor.daemon.outlets import Keys, outlets
 from monitor.decode import DECODERS
-from monitor.engine import results
-from monitor.engine.fleet import Fleet, Right
-from monitor.engine.log import Appender, MissingLibraryError, properties
-from monitor.engine.sink import NOTE, Sink
-from monitor.engine.telemetry import Served
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal import Journal
-from monitor.logs import configure
-from monitor.sinks import Keys, outlets
 
 _log: Final = logging.getLogger("monitor.cluster")
 _LOOK_SECONDS: Final = 0.5
@@ -71,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     settings = load(options.config, decoders=DECODERS)
     configure(settings.log.level, settings.log.format)
     try:
-        from monitor.engine import job  # noqa: PLC0415 - of the extra
+        from monitor.cluster import job  # noqa: PLC0415 - of the extra
     except ImportError as error:
         raise MissingLibraryError from error
     with Appender(settings, properties(settings)):

@@ -11,13 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from monitor.comparing import MISS, SEED, Sides, document
-from monitor.core.comparison import Duel, of_parts, of_two
-from monitor.core.ranking import PROFILES, WORDS
-from monitor.core.rules import SeriesRules
+from monitor.core.analysis.comparison import Duel, of_parts, of_two
+from monitor.core.analysis.ranking import PROFILES, WORDS
+from monitor.core.analysis.side_by_side import (
+    MISS,
+    SEED,
+    Sides,
+    document,
+)
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.recorded import Recorded, read
-from monitor.scoring import events_of, instant
+from monitor.report.recorded import Recorded, read
+from monitor.report.scoring import events_of, instant
 
 VERSION = 1
 _GAINS = {

@@ -11,17 +11,23 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from monitor.assembly import Parts, assemble, mqtt_settings
-from monitor.config import Credentials, LogSink, Settings, parse
-from monitor.daemon import Daemon
-from monitor.embedded import EmbeddedBroker
-from monitor.logs import configure
-from monitor.publishing import Publisher
-from monitor.sinks import Outlet, Transition
-from monitor.sources.mqtt import MqttSource
-from monitor.sources.simulate import CARTS, Fault
-from monitor.web.page import Page
-from monitor.web.service import Service, ServiceError
+from monitor.alerts.outlet import Outlet
+from monitor.alerts.transition import Transition
+from monitor.config import (
+    Credentials,
+    LogSink,
+    Settings,
+    parse,
+)
+from monitor.daemon.assembly import Parts, assemble, mqtt_settings
+from monitor.daemon.logs import configure
+from monitor.daemon.loop import Daemon
+from monitor.daemon.publisher import Publisher
+from monitor.http.published import Page
+from monitor.http.service import Service, ServiceError
+from monitor.mqtt.source import MqttSource
+from monitor.simulate.carts import CARTS, Fault
+from monitor.simulate.demo_broker import EmbeddedBroker
 
 INTERVAL_SECONDS = 0.2
 USUAL_PORT = 9108

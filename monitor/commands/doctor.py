@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from monitor.asking import Door, door_arguments, door_of
-from monitor.assembly import assemble
+from monitor.client.client import Door, door_arguments, door_of
 from monitor.config import Settings, load
+from monitor.daemon.assembly import assemble
 from monitor.decode import DECODERS
-from monitor.doctoring import report, text
+from monitor.explain.doctor import report, text
 from monitor.journal import JournalBusyError
 
 

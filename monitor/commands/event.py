@@ -6,13 +6,13 @@ import argparse
 import time
 from datetime import UTC, datetime
 
-from monitor.assembly import native_topics, publisher_of
 from monitor.config import load, resolve_secret
 from monitor.core.model import Event
+from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.checks import check_name, check_time
 from monitor.errors import USAGE, MonitorError
-from monitor.sources.replay import native_message
+from monitor.simulate.playback import native_message
 
 _USUAL = "adjusted, moved, replaced, firmware"
 

@@ -21,9 +21,9 @@ import msgspec
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
-from monitor.explaining import Explanation, Message, explain
-from monitor.explaining.text import lines
-from monitor.explaining.wording import plain
+from monitor.explain import Explanation, Message, explain
+from monitor.explain.text import lines
+from monitor.explain.wording import plain
 
 _REJECTED = 1
 _PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."

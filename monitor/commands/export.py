@@ -8,13 +8,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, TextIO
 
-from monitor.asking import door_arguments, door_of
+from monitor.client.client import door_arguments, door_of
+from monitor.client.current_pairs import standing
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.exporting import FORMS, write_parquet, write_text
 from monitor.files.tables import arrow
-from monitor.standing import standing
 
 _STDOUT: Final = "-"
 

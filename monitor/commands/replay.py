@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from monitor.assembly import assemble, native_topics, publisher_of
 from monitor.config import Settings, load, resolve_secret
+from monitor.daemon.assembly import assemble, native_topics, publisher_of
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.files import detect, read_messages, read_stream
-from monitor.sources.replay import RawMessage, replay, worded
+from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
 

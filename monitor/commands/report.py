@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.asking import door_arguments, door_of
+from monitor.client.client import door_arguments, door_of
+from monitor.client.current_pairs import standing
 from monitor.config import for_series, load, settings_hash
-from monitor.core.details import usual
-from monitor.core.ranking import PROFILES
-from monitor.core.rules import SeriesRules
-from monitor.core.scores import Density
+from monitor.core.analysis.ranking import PROFILES
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.scores.proper_scores import Density
+from monitor.core.snapshot.details import usual
 from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
-from monitor.recorded import Recorded, read
-from monitor.reporting import Source, report
-from monitor.standing import standing
+from monitor.report.html_report import Source, report
+from monitor.report.recorded import Recorded, read
 
 
 class ReportError(MonitorError):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from monitor.config.kinds import is_loopback
 from monitor.config.sections import Http
+from monitor.daemon.gc_tuning import keep, keep_freed
+from monitor.daemon.logs import configure
+from monitor.daemon.reload import Lives, plan
+from monitor.daemon.systemd import Supervisor
+from monitor.http.access import access_of
+from monitor.http.service import Service
 from monitor.journal.repairing import recover
-from monitor.lives import Lives, plan
-from monitor.logs import configure
-from monitor.memory import keep, keep_freed
-from monitor.notify import Supervisor
-from monitor.web.access import access_of
-from monitor.web.service import Service
 
 _log = logging.getLogger("monitor")
 

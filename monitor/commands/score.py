@@ -12,15 +12,20 @@ from typing import Any, Final
 
 import numpy as np
 
+from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.columns import Columns
-from monitor.core.intervals import Interval, abc_rce, verdict, zms_interval
 from monitor.core.model import Observation
-from monitor.core.resampling import bca_rce, bca_zms
-from monitor.core.rules import SeriesRules
-from monitor.core.statistics import STATISTICS, compute
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.scores.intervals import (
+    Interval,
+    abc_rce,
+    verdict,
+    zms_interval,
+)
+from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.errors import USAGE, MonitorError
-from monitor.recorded import Recorded, read
-from monitor.scoring import alerts, blocks, number
+from monitor.report.recorded import Recorded, read
+from monitor.report.scoring import alerts, blocks, number
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000

@@ -18,12 +18,17 @@ from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.messages import write_messages
 from monitor.files.opening import seconds
 from monitor.files.writing import write_stream
-from monitor.sources.replay import native_message
-from monitor.sources.simulate import CARTS, CONTROLS, UNIT, Fleet
-from monitor.sources.trades import TRADES
+from monitor.simulate.carts import (
+    CARTS,
+    CONTROLS,
+    UNIT,
+    Fleet,
+)
+from monitor.simulate.playback import native_message
+from monitor.simulate.trades import TRADES
 
 if TYPE_CHECKING:
-    from monitor.sources.publish import BrokerPublisher
+    from monitor.mqtt.publish import BrokerPublisher
 
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
@@ -147,7 +152,7 @@ def _publish(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
 
 
 def _publisher(options: argparse.Namespace) -> BrokerPublisher:
-    from monitor.sources.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
+    from monitor.mqtt.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
 
     host, colon, port = options.broker.rpartition(":")
     if not colon or not port.isdigit():

@@ -11,9 +11,7 @@ from monitor.config.credentials import (
     resolve_secret,
     resolve_sink_secrets,
 )
-from monitor.config.identity import settings_hash, shown_settings
-from monitor.config.loading import check, load, parse
-from monitor.config.mapping import Maintenance, Map, MappedSeries
+from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.sections import (
     Alerts,
@@ -28,10 +26,15 @@ from monitor.config.sections import (
     Tls,
     Windows,
 )
-from monitor.config.series import SeriesSettings, for_series
+from monitor.config.series_settings import SeriesSettings, for_series
 from monitor.config.settings import Group, Override, Settings
-from monitor.config.sinks import LogSink, MqttSink, Sinks, WebhookSink
-from monitor.config.source import Source
+from monitor.config.sink_settings import (
+    LogSink,
+    MqttSink,
+    Sinks,
+    WebhookSink,
+)
+from monitor.config.sources import Maintenance, Map, MappedSeries, Source
 
 __all__ = [
     "Alerts",

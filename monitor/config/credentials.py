@@ -16,9 +16,14 @@ from typing import Final, NamedTuple, TypeVar
 from pydantic import SecretBytes, SecretStr
 
 from monitor.config.document import BYTES_MAX, read_document
-from monitor.config.mistakes import KeyPath, Mistake, SettingsError, path_text
+from monitor.config.mistakes import (
+    KeyPath,
+    Mistake,
+    SettingsError,
+    path_text,
+)
 from monitor.config.settings import Settings
-from monitor.config.sinks import is_private, split_url
+from monitor.config.sink_settings import is_private, split_url
 
 T = TypeVar("T")
 _BASE64_PREFIX: Final = "whsec_"

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic_core import PydanticCustomError
 
 from monitor.config.mistakes import KeyPath
-from monitor.topics import Template, TemplateError, valid_name
+from monitor.mqtt.topic_templates import Template, TemplateError, valid_name
 
 _GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
-from monitor.errors import USAGE, MonitorError
-from monitor.guidance import SETTINGS
+from monitor.errors import SETTINGS, USAGE, MonitorError
 
 KeyPath = tuple[str | int, ...]
 

@@ -10,7 +10,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from monitor.config.areas import Area, Place
-from monitor.config.cluster import Cluster
+from monitor.config.cluster_settings import Cluster
 from monitor.config.kinds import (
     Contradiction,
     File,
@@ -21,7 +21,6 @@ from monitor.config.kinds import (
     refusal,
     setting,
 )
-from monitor.config.mapping import Maintenance
 from monitor.config.mistakes import KeyPath
 from monitor.config.sections import (
     Alerts,
@@ -50,10 +49,10 @@ from monitor.config.sections import (
     WindowPairs,
     Windows,
 )
-from monitor.config.sinks import Sinks
-from monitor.config.source import Source
-from monitor.config.thresholds import Threshold
-from monitor.topics import Template
+from monitor.config.sink_settings import Sinks
+from monitor.config.sources import Maintenance, Source
+from monitor.config.threshold_settings import Threshold
+from monitor.mqtt.topic_templates import Template
 
 
 class Part(Section):

@@ -15,8 +15,21 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.model import Float, Int, Observation, Reading, Reference
-from monitor.core.observed import NOTHING, Name, Observed, PlainReadings, columns_of, is_plain
+from monitor.core.model import (
+    Float,
+    Int,
+    Observation,
+    Reading,
+    Reference,
+)
+from monitor.core.pairing.observations import (
+    NOTHING,
+    Name,
+    Observed,
+    PlainReadings,
+    columns_of,
+    is_plain,
+)
 from monitor.decode import (
     csv_lines,
     lineprotocol,
@@ -27,13 +40,19 @@ from monitor.decode import (
     sparkplug,
 )
 from monitor.decode.arrays import Arrays
-from monitor.decode.checks import REASONS, TIME_MIN, Rejected, check_name, latest_time
+from monitor.decode.checks import (
+    REASONS,
+    TIME_MIN,
+    Rejected,
+    check_name,
+    latest_time,
+)
 from monitor.decode.maintenance import Maintenance
 from monitor.decode.plain import Columns, PlainMessages, Stream
 from monitor.decode.reading import Decoder, Found
 from monitor.decode.route import Route
-from monitor.payloads import payloads_of
-from monitor.topics import Template, topics_of
+from monitor.mqtt.payload_slices import payloads_of
+from monitor.mqtt.topic_templates import Template, topics_of
 
 DECODERS: Final[Mapping[str, Decoder]] = {
     "native": native.decode,

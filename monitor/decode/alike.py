@@ -13,9 +13,24 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import NAN, Bool, Float, Int
-from monitor.decode.instants import CLOCK, FRACTION, digits_of, of_one_day
-from monitor.payloads import Octets, Packed, all_of, octets_at
+from monitor.core.model import (
+    NAN,
+    Bool,
+    Float,
+    Int,
+)
+from monitor.decode.instants import (
+    CLOCK,
+    FRACTION,
+    digits_of,
+    of_one_day,
+)
+from monitor.mqtt.payload_slices import (
+    Octets,
+    Packed,
+    all_of,
+    octets_at,
+)
 
 ENOUGH: Final = 256  # so few alike cost less one by one
 LONGEST: Final = 256  # bytes

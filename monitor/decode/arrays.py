@@ -19,8 +19,13 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import Float, Int, Reference
-from monitor.core.observed import Name
-from monitor.decode.checks import U_MIN, VALUE_MAX, Rejected, latest_time
+from monitor.core.pairing.observations import Name
+from monitor.decode.checks import (
+    U_MIN,
+    VALUE_MAX,
+    Rejected,
+    latest_time,
+)
 from monitor.decode.specification import MapSpec, SeriesSpec
 from monitor.decode.times import divisors, reader
 from monitor.decode.units import conversion

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.fetching import Fetch, Fetchers, quoted, shown
+from monitor.decode.fetching import (
+    Fetch,
+    Fetchers,
+    quoted,
+    shown,
+)
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import MapSpec, Scalar
 

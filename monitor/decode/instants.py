@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import NAN, Float
-from monitor.payloads import Octets, all_of
+from monitor.mqtt.payload_slices import Octets, all_of
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 FRACTION: Final = len("2026-01-01T00:00:00.")

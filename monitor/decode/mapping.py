@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from monitor.core.ensembles import packed
 from monitor.core.model import (
     NAN,
     Collocation,
@@ -22,6 +21,7 @@ from monitor.core.model import (
     Reading,
     Reference,
 )
+from monitor.core.scores.ensembles import packed
 from monitor.decode.arrays import arrays
 from monitor.decode.checks import (
     Rejected,
@@ -36,7 +36,12 @@ from monitor.decode.checks import (
 )
 from monitor.decode.choices import choices
 from monitor.decode.fetching import Fetchers, shown
-from monitor.decode.fields import Fields, Split, names_in, splitter
+from monitor.decode.fields import (
+    Fields,
+    Split,
+    names_in,
+    splitter,
+)
 from monitor.decode.framing import framing
 from monitor.decode.measuring import u_of_reference
 from monitor.decode.parts import (

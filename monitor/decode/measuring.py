@@ -8,10 +8,21 @@ from typing import NamedTuple
 
 from monitor.core.model import NAN
 from monitor.decode.checks import Rejected, expanded_to_standard
-from monitor.decode.fetching import Fetch, Fetchers, Place, shown, to_text
+from monitor.decode.fetching import (
+    Fetch,
+    Fetchers,
+    Place,
+    shown,
+    to_text,
+)
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import MapError, SeriesSpec
-from monitor.decode.uncertainty import Form, Stated, forms, formula
+from monitor.decode.uncertainty import (
+    Form,
+    Stated,
+    forms,
+    formula,
+)
 from monitor.decode.units import Conversion, conversion
 
 

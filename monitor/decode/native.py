@@ -7,8 +7,15 @@ from typing import Annotated, Final
 
 import msgspec
 
-from monitor.core.model import NAN, Collocation, Event, Observation, Reading, Reference
-from monitor.core.observed import Name
+from monitor.core.model import (
+    NAN,
+    Collocation,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+)
+from monitor.core.pairing.observations import Name
 from monitor.decode.checks import (
     TIME_MIN,
     U_MIN,

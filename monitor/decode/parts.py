@@ -8,11 +8,23 @@ from typing import Final, NamedTuple
 from monitor.core.model import NAN
 from monitor.decode import times
 from monitor.decode.checks import Rejected, check_key
-from monitor.decode.fetching import Fetch, Fetchers, Number, Place, Text, shown
+from monitor.decode.fetching import (
+    Fetch,
+    Fetchers,
+    Number,
+    Place,
+    Text,
+    shown,
+)
 from monitor.decode.fields import Compose, composer
 from monitor.decode.measuring import Measure, measure, presence
 from monitor.decode.paths import MISSING
-from monitor.decode.specification import Kind, MapError, MapSpec, SeriesSpec
+from monitor.decode.specification import (
+    Kind,
+    MapError,
+    MapSpec,
+    SeriesSpec,
+)
 
 ARRIVAL: Final = "arrival"
 _CASES: Final[Mapping[str, Callable[[str], str]]] = {

@@ -12,14 +12,19 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from monitor.core.lookup import NONE, Lookup
-from monitor.core.model import NAN, Bool, Float, Int
+from monitor.core.model import (
+    NAN,
+    Bool,
+    Float,
+    Int,
+)
+from monitor.core.pairing.interning import NONE, Lookup
 from monitor.decode import native
 from monitor.decode.alike import read_alike
 from monitor.decode.checks import TIME_MIN, U_MIN, latest_time
 from monitor.decode.instants import read_instants
-from monitor.payloads import Packed, Payloads
-from monitor.topics import Topics
+from monitor.mqtt.payload_slices import Packed, Payloads
+from monitor.mqtt.topic_templates import Topics
 
 Body = TypeVar("Body")
 FEW: Final = 100  # so few messages cost less one by one

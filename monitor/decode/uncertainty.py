@@ -14,8 +14,20 @@ from typing import Final, NamedTuple
 from simpleeval import SimpleEval
 
 from monitor.core.model import NAN
-from monitor.decode.checks import Rejected, check_number, check_p, check_u, expanded_to_standard
-from monitor.decode.fetching import Fetchers, Number, Place, shown, to_number
+from monitor.decode.checks import (
+    Rejected,
+    check_number,
+    check_p,
+    check_u,
+    expanded_to_standard,
+)
+from monitor.decode.fetching import (
+    Fetchers,
+    Number,
+    Place,
+    shown,
+    to_number,
+)
 from monitor.decode.paths import MISSING
 from monitor.decode.specification import MapError, SeriesSpec
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.ensembles import crps_ensemble, crps_quantiles
 from monitor.core.model import Float
+from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.files.opening import FileError, Mistakes, number
 
 MEMBERS: Final = "members"

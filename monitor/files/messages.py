@@ -16,7 +16,7 @@ import msgspec
 
 from monitor.core.model import NAN
 from monitor.files.opening import FileError, opened
-from monitor.sources.replay import RawMessage
+from monitor.simulate.playback import RawMessage
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):

@@ -15,7 +15,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.model import NAN, Bool, Float, Int
+from monitor.core.model import (
+    NAN,
+    Bool,
+    Float,
+    Int,
+)
 from monitor.decode.checks import U_MIN, Rejected, check_name
 from monitor.files.claims import CRPS, Claims
 from monitor.files.opening import (

@@ -15,7 +15,14 @@ from typing import Any, Final, Literal, NamedTuple, TextIO
 import msgspec
 
 from monitor.core.model import NAN, Reading, Reference
-from monitor.decode.checks import VALUE_MAX, Rejected, check_key, check_name, check_reading, check_u
+from monitor.decode.checks import (
+    VALUE_MAX,
+    Rejected,
+    check_key,
+    check_name,
+    check_reading,
+    check_u,
+)
 from monitor.files.opening import (
     FileError,
     Mistakes,

@@ -15,7 +15,14 @@ from typing import Any, Final, TextIO
 import orjson
 
 from monitor.errors import USAGE, MonitorError
-from monitor.files.opening import FileError, Row, is_json_lines, is_parquet, opened, rows
+from monitor.files.opening import (
+    FileError,
+    Row,
+    is_json_lines,
+    is_parquet,
+    opened,
+    rows,
+)
 
 MISSING: Final = "Parquet needs pyarrow: pip install 'monitor[parquet]'"
 

@@ -10,7 +10,12 @@ from typing import Final, Literal, TextIO
 
 import msgspec
 
-from monitor.core.model import NAN, Observation, Reading, Reference
+from monitor.core.model import (
+    NAN,
+    Observation,
+    Reading,
+    Reference,
+)
 
 Layout = Literal["csv", "jsonl"]
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from monitor.core.model import Collocation, Event, Records
-from monitor.core.network import KnownSeries
-from monitor.core.observed import Durable
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
 
 
 class DeadLetter(NamedTuple):

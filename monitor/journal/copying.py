@@ -17,7 +17,13 @@ from typing import Final
 from monitor.journal import log
 from monitor.journal.database import Database
 from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalError
-from monitor.journal.files import link, move_aside, put_in_place, refuse_busy, sync_folder
+from monitor.journal.files import (
+    link,
+    move_aside,
+    put_in_place,
+    refuse_busy,
+    sync_folder,
+)
 from monitor.journal.schema import TABLES
 
 _TRIES: Final = 20

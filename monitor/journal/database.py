@@ -15,11 +15,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.journal.errors import JournalDamagedError, JournalError
-from monitor.journal.failures import UNREADABLE, damaged, failure, refusal
+from monitor.journal.failures import (
+    UNREADABLE,
+    damaged,
+    failure,
+    refusal,
+)
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import TABLES
 from monitor.journal.seal import Seal, row_crc
-from monitor.journal.tables import Row, insert, statement, write_seal
+from monitor.journal.tables import (
+    Row,
+    insert,
+    statement,
+    write_seal,
+)
 
 _MAPPED_BYTES: Final = 1 << 40  # of the file; SQLite maps 2 GB of it at most
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from monitor.errors import BAD_INPUT, CANNOT_CREATE, TRY_AGAIN, MonitorError
+from monitor.errors import (
+    BAD_INPUT,
+    CANNOT_CREATE,
+    TRY_AGAIN,
+    MonitorError,
+)
 
 
 class JournalError(MonitorError):

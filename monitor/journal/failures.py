@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from monitor.guidance import JOURNAL
+from monitor.errors import JOURNAL
 from monitor.journal.errors import (
     JournalBusyError,
     JournalDamagedError,

@@ -16,7 +16,12 @@ from typing import Final
 from monitor.journal import log
 from monitor.journal.errors import JournalFormError
 from monitor.journal.failures import damaged
-from monitor.journal.files import link, refuse_busy, sync_folder, write_through
+from monitor.journal.files import (
+    link,
+    refuse_busy,
+    sync_folder,
+    write_through,
+)
 from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
 from monitor.journal.seal import Seal, row_crc
 from monitor.journal.upgrading import NAMES, UPGRADES, upgrade

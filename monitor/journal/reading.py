@@ -14,8 +14,8 @@ from monitor.core.model import (
     Records,
     in_event_order,
 )
-from monitor.core.network import KnownSeries
-from monitor.core.observed import Durable
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
 from monitor.journal.batch import DeadLetter
 from monitor.journal.database import Database
 from monitor.journal.schema import PLACE, signed

@@ -24,7 +24,12 @@ from monitor.journal import log
 from monitor.journal.copying import verify
 from monitor.journal.errors import JournalDamagedError, JournalError, JournalFormError
 from monitor.journal.failures import UNREADABLE
-from monitor.journal.files import move_aside, put_in_place, refuse_busy, write_through
+from monitor.journal.files import (
+    move_aside,
+    put_in_place,
+    refuse_busy,
+    write_through,
+)
 from monitor.journal.opening import in_memory
 from monitor.journal.schema import SEALED_SINCE, TABLES, Table
 from monitor.journal.seal import Seal, row_crc

@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import Records, Reference
-from monitor.core.network import KnownSeries
-from monitor.core.observed import PackedReadings
-from monitor.core.past import name_alone, names_nobody
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.history import name_alone, names_nobody
+from monitor.core.pairing.observations import PackedReadings
+from monitor.core.state.network import KnownSeries
 from monitor.journal.batch import Batch, DeadLetter
 from monitor.journal.database import Database
 from monitor.journal.reading import Reader

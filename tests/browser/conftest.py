@@ -12,7 +12,7 @@ from harness.yard import Yard
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from monitor.web import Service
+from monitor.http.service import Service
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 

@@ -10,9 +10,9 @@ from harness.yard import START, Yard, fleet
 from playwright.sync_api import expect
 
 from monitor.core.model import Event, Reading, Reference
+from monitor.http.published import Page
 from monitor.journal import DeadLetter
-from monitor.sources.simulate import CARTS
-from monitor.web import Page
+from monitor.simulate.carts import CARTS
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
 PATHS = [

@@ -7,9 +7,15 @@ import pytest
 import scoringrules
 from series import drawn, pairs
 
-from monitor.core import adjustments, calibration, characteristics, scores
-from monitor.core.adjustments import METHODS, Adjustment, applied, suggestions
-from monitor.core.prequential import prequential
+from monitor.core.analysis import adjustments
+from monitor.core.analysis.adjustments import (
+    METHODS,
+    Adjustment,
+    applied,
+    suggestions,
+)
+from monitor.core.analysis.prequential import prequential
+from monitor.core.scores import calibration, characteristics, proper_scores
 
 
 def faulty(seed=0, n=400, *, offset=0.0, gain=1.0, u_times=1.0, floor=0.0, drift=0.0):
@@ -231,5 +237,5 @@ def test_scores_are_those_of_the_density_asked_for():
 
     got = prequential(c, "offset", 100, "tophat")
 
-    assert got.quadratic.before == pytest.approx(scores.quadratic_tophat(c)[100:].mean())
-    assert got.crps.before == pytest.approx(scores.crps_tophat(c)[100:].mean())
+    assert got.quadratic.before == pytest.approx(proper_scores.quadratic_tophat(c)[100:].mean())
+    assert got.crps.before == pytest.approx(proper_scores.crps_tophat(c)[100:].mean())

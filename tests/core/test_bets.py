@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.core import bets
-from monitor.core.bets import Whitening
+from monitor.core.detector import e_values
+from monitor.core.detector.e_values import Whitening
 
 NO_PAST = Whitening(np.zeros(3), np.zeros(3), np.zeros(3))
 
@@ -37,7 +37,7 @@ def means(shape, bias, spread):
     Gauss-Legendre on panels whose edges hold every kink; beyond 60 the bets are constant and the
     densities below 1e-5.
     """
-    kinks = [(side * bets.CLIP - bias) / spread for side in (-1, 1)]
+    kinks = [(side * e_values.CLIP - bias) / spread for side in (-1, 1)]
     own = [-np.sqrt(3), np.sqrt(3), -1.0, 0.0]
     edges = np.unique([*np.linspace(-60, 60, 241), *kinks, *own])
     nodes, weights = np.polynomial.legendre.leggauss(40)
@@ -45,7 +45,7 @@ def means(shape, bias, spread):
     t = (middle + half * nodes).ravel()
     chance = (half * weights).ravel() * standardised(shape)(t)
     past = Whitening(*(np.zeros(t.size) for _ in range(3)))
-    return bets.z_bets(bias + spread * t, np.zeros(t.size), past) @ chance
+    return e_values.z_bets(bias + spread * t, np.zeros(t.size), past) @ chance
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -75,38 +75,38 @@ def test_no_bet_on_too_large_u_or_outliers_gains_on_an_honest_sensor_of_a_stated
 def test_each_family_gains_on_its_own_fault(bias, spread, family):
     mean = means("normal", bias, spread)
 
-    assert mean[bets.ROWS[family]].max() > 1.03
+    assert mean[e_values.ROWS[family]].max() > 1.03
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.32, 0.8, 0.95])
 @pytest.mark.parametrize("share", [1 / 1.1, 1.0, 1.1])
 def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share):
     missed = min(share * alpha, 0.99)
-    codes = bets.coverage_code(
+    codes = e_values.coverage_code(
         np.array([2.0, -2.0, 0.0]), np.full(3, -1.0), np.full(3, 1.0), np.full(3, alpha)
     )
     chances = np.array([missed / 2, missed / 2, 1 - missed])
 
-    mean = bets.coverage_bets(codes, codes, NO_PAST) @ chances
+    mean = e_values.coverage_bets(codes, codes, NO_PAST) @ chances
 
     assert mean.max() <= 1.0 + 1e-12
 
 
 def test_misses_that_follow_each_other_count_for_less():
     codes = np.array([0.1, 1.1, -1.1])
-    plain = bets.coverage_bets(codes, codes, NO_PAST)
+    plain = e_values.coverage_bets(codes, codes, NO_PAST)
 
-    tempered = bets.coverage_bets(codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))))
+    tempered = e_values.coverage_bets(codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))))
 
     assert tempered == pytest.approx(plain ** (1 / 3))
 
 
 def test_coverage_codes_say_side_and_alpha():
-    codes = bets.coverage_code(
+    codes = e_values.coverage_code(
         np.array([2.0, -2.0, 0.0]), np.full(3, -1.0), np.full(3, 1.0), np.full(3, 0.1)
     )
 
-    high, low, alpha = bets.coverage_parts(codes)
+    high, low, alpha = e_values.coverage_parts(codes)
 
     assert high.tolist() == [False, True, False]  # reference below: the sensor reads high
     assert low.tolist() == [True, False, False]
@@ -116,7 +116,7 @@ def test_coverage_codes_say_side_and_alpha():
 def sums(z):
     """Return the arguments of whitening for the whole of ``z``, written out."""
     q = np.clip(z, -4, 4)
-    far = bets.FAR
+    far = e_values.FAR
     return (
         np.sum((q[2:] - q[1:-1]) ** 2)[None],
         np.sum((q[2:] - q[:-2]) ** 2)[None],
@@ -146,7 +146,7 @@ def autoregressive(rho, n, rng):
 def test_autocorrelation_is_learnt_whatever_the_fault(rho, fault):
     z = autoregressive(rho, 2000, np.random.default_rng(3)) / 4  # unclipped after the fault
 
-    learnt = bets.whitening(*sums(fault(z)))
+    learnt = e_values.whitening(*sums(fault(z)))
 
     assert learnt.rho[0] == pytest.approx(rho, abs=0.08)
     assert learnt.lower[0] <= learnt.rho[0] <= learnt.upper[0]
@@ -157,7 +157,7 @@ def test_variance_trusted_to_go_is_bounded_for_errors_that_forget_sooner():
     noise = np.random.default_rng(4).standard_normal(3001)
     z = (noise[1:] + noise[:-1]) / np.sqrt(2)
 
-    learnt = bets.whitening(*sums(z))
+    learnt = e_values.whitening(*sums(z))
     left = z[1:] - learnt.upper * z[:-1]
 
     claimed = 1 - 2 * learnt.upper * learnt.lower + learnt.upper**2
@@ -169,11 +169,11 @@ def test_mixed_paths_give_each_pair_its_own_bets():
     z, path = rng.normal(size=20), rng.integers(0, 2, 20)
     learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2)))
 
-    mixed = bets.bets_of(path, z, z, learnt)
+    mixed = e_values.bets_of(path, z, z, learnt)
 
-    for number, compute in enumerate(bets.PATHS):
+    for number, compute in enumerate(e_values.PATHS):
         assert (mixed[:, path == number] == compute(z, z, learnt)[:, path == number]).all()
 
 
 def test_weights_of_each_path_sum_to_one():
-    assert bets.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert e_values.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0])

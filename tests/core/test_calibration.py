@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest
 from scipy.stats.mstats import hdquantiles
 from series import drawn, pairs
 
-from monitor.core import bins, calibration
+from monitor.core.scores import bins, calibration
 
 MANY = drawn(1, (7, 200, 1, 33, 200, 2, 64), u_ref=0.3, dependent=0.6)
 

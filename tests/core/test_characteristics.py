@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import integrate
 from series import drawn, pairs
 
-from monitor.core import characteristics, curves, scores
-from monitor.core.curves import Curve
+from monitor.core.scores import characteristics, curves, proper_scores
+from monitor.core.scores.curves import Curve
 
 SMALL = st.integers(-4, 4).map(lambda i: i / 2.0)
 BAND = st.integers(0, 4).map(lambda i: i / 4.0)
@@ -161,7 +161,7 @@ def test_optimal_scale_minimises_the_interval_score_of_the_stretched_intervals(s
 
         def score(k, one=one):
             low, high = (one.value + k * (end - one.value) for end in (one.lower, one.upper))
-            return scores.interval(pairs(one.value, one.reference, None, low, high)).mean()
+            return proper_scores.interval(pairs(one.value, one.reference, None, low, high)).mean()
 
         dense = [score(d) for d in np.linspace(0.01, 4.0, 2000)]
         assert score(k) <= min(dense) + 1e-12
@@ -174,7 +174,7 @@ def test_cost_is_the_interval_score_times_its_factor():
         c = pairs(c.value, c.reference, c.u, p=p)
         alpha = 1.0 - p
 
-        ratio = scores.interval(c).mean() / characteristics.cost(c)[0]
+        ratio = proper_scores.interval(c).mean() / characteristics.cost(c)[0]
 
         assert ratio == pytest.approx(2.0 * (1.0 + alpha) / alpha, rel=1e-9)
 

@@ -8,15 +8,27 @@ import msgspec
 import numpy as np
 import pytest
 
-from monitor.core import fresh
-from monitor.core.model import Observation, Reading, Reference, in_event_order
-from monitor.core.modes import MODES, Rules
-from monitor.core.network import Network
-from monitor.core.observed import NOTHING, Observed, PackedReadings, PlainReadings, pack, unpack
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.model import (
+    Observation,
+    Reading,
+    Reference,
+    in_event_order,
+)
+from monitor.core.pairing import staging
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.observations import (
+    NOTHING,
+    Observed,
+    PackedReadings,
+    PlainReadings,
+    pack,
+    unpack,
+)
+from monitor.core.pairing.pairing_rules import MODES, Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 SENSORS = ("a", "b", "c", "d", "e")
 NAMES = [(sensor, "x") for sensor in SENSORS]
@@ -146,7 +158,7 @@ def followed(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("few", [0, 32, 1000])
 def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", few)
+    monkeypatch.setattr(staging, "FEW", few)
     for seed in range(6):
         one = followed(network(mode), seed, by_column=True)
         other = followed(network(mode), seed, by_column=False)
@@ -155,11 +167,11 @@ def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", 0)
+    monkeypatch.setattr(staging, "FEW", 0)
     known = []
-    nearest = fresh.Fresh.nearest
+    nearest = staging.Fresh.nearest
     monkeypatch.setattr(
-        fresh.Fresh, "nearest", lambda *some: known.extend(found := nearest(*some)) or found
+        staging.Fresh, "nearest", lambda *some: known.extend(found := nearest(*some)) or found
     )
     for seed in range(20):
         one = followed(network(mode), seed, by_column=True, made=dense_history)
@@ -169,8 +181,8 @@ def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch)
 
 
 def test_so_they_do_where_readings_lag_and_where_little_is_held(monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", 0)
-    monkeypatch.setattr(fresh, "HELD_MAX", 50)
+    monkeypatch.setattr(staging, "FEW", 0)
+    monkeypatch.setattr(staging, "HELD_MAX", 50)
     for seed in range(6):
         assert followed(network("nearest", lag=1.5), seed, by_column=True) == followed(
             network("nearest", lag=1.5), seed, by_column=False
@@ -194,7 +206,7 @@ def test_a_series_beyond_the_limit_is_refused_by_its_place_in_the_batch():
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("by_column", [True, False])
 def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_column, monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", few)
+    monkeypatch.setattr(staging, "FEW", few)
     readings = [Reading("a", "x", float(at), 2.0, u=1.0) for at in range(50)]
     references = [Reference("a", "x", float(at), 2.0, 0.1) for at in (10, 20, 30)]
     batch = Observed(plain(readings), references) if by_column else [*references, *readings]
@@ -207,7 +219,7 @@ def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_colum
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("known", "a_minute"), [(3, 1000), (100, 2), (0, 1000)])
 def test_series_that_may_not_come_in_are_refused_as_one_by_one(few, known, a_minute, monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", few)
+    monkeypatch.setattr(staging, "FEW", few)
     for seed in range(3):
         small = {"known": known, "a_minute": a_minute}
         one = followed(network("nearest", **small), seed, by_column=True)
@@ -276,8 +288,8 @@ def test_a_batch_is_a_sequence_of_observations():
 
 
 def test_not_many_lanes_wait_at_once(monkeypatch):
-    monkeypatch.setattr(fresh, "FEW", 0)
-    monkeypatch.setattr(fresh, "LANES_MAX", 10)
+    monkeypatch.setattr(staging, "FEW", 0)
+    monkeypatch.setattr(staging, "LANES_MAX", 10)
     many = network("nearest")
     names = [(f"s{at}", "x") for at in range(25)]
     for at, name in enumerate(names):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from series import pairs
 
-from monitor.core import characteristics, comparison, curves, scores
+from monitor.core.analysis import comparison
+from monitor.core.scores import characteristics, curves, proper_scores
 
 
 def three_sensors():
@@ -25,10 +26,10 @@ def test_one_event_shows_all_that_saw_it_best_first():
     got = comparison.one_event(c, event, 7, ["crps", "interval", "quadratic"])
 
     rows = [0, 2, 4]
-    order = np.argsort(scores.crps_normal(c)[rows])
+    order = np.argsort(proper_scores.crps_normal(c)[rows])
     assert got.series.tolist() == np.array([0, 1, 2])[order].tolist()
     for name in ("crps", "interval", "quadratic"):
-        want = scores.SCORES[name].rows(c)[rows][order]
+        want = proper_scores.SCORES[name].rows(c)[rows][order]
         np.testing.assert_allclose(got.scores[name], want, rtol=1e-12)
     np.testing.assert_array_equal(got.pairs.value, c.value[rows][order])
     np.testing.assert_array_equal(got.pairs.lower, c.lower[rows][order])
@@ -112,7 +113,7 @@ def test_two_firmware_versions_are_told_apart_by_a_mean_score():
 
     difference, p = comparison.compare_scores(one, other, "crps", seed=1, replicates=999)
 
-    want = scores.crps_normal(one).mean() - scores.crps_normal(other).mean()
+    want = proper_scores.crps_normal(one).mean() - proper_scores.crps_normal(other).mean()
     assert difference == pytest.approx(want, rel=1e-12)
     assert p < 0.01
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from series import drawn, pairs
 
-from monitor.core import bins, conditional, intervals
-from monitor.core.conditional import ence_null, holm, zms_by
+from monitor.core.analysis import conditional
+from monitor.core.analysis.conditional import ence_null, holm, zms_by
+from monitor.core.scores import bins, intervals
 
 
 def generator(seed=0):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core import conventions
+from monitor.core.analysis import conventions
+from monitor.core.analysis.conventions import (
+    STATISTICS,
+    WESTGARD,
+    bands,
+    en,
+    violations,
+)
 from monitor.core.columns import columns
-from monitor.core.conventions import STATISTICS, WESTGARD, bands, en, violations
 
 
 def series(*z, u=2.0, u_ref=1.5):

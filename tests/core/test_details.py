@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.details import PAIRS_MAX, RECENT
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.rules import SeriesRules
+from monitor.core.snapshot.details import PAIRS_MAX, RECENT
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 KEYED = SeriesRules(unit="kg", pairing=Rules("all", 3600.0))
 U = 5.0

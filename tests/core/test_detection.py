@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core import bets, detection
-from monitor.core.detection import STATE, Detector
+from monitor.core.detector import detector as detection
+from monitor.core.detector import e_values
+from monitor.core.detector.detector import STATE, Detector
 
 ONE = np.zeros(1, np.int64)
 
@@ -401,7 +402,7 @@ def test_bare_intervals_are_judged_by_their_coverage(fault, family):
     z = fault(np.random.default_rng(9).standard_normal(300))
     half = np.full(300, 1.6448536)
 
-    codes = bets.coverage_code(-z, -half, half, np.full(300, 0.1))
+    codes = e_values.coverage_code(-z, -half, half, np.full(300, 0.1))
     _, transitions = run(codes, coverage=np.array([True]))
 
     assert fired(transitions)[0].family == family
@@ -412,7 +413,7 @@ def test_honest_bare_intervals_rarely_fire(shape):
     """An ARL of 1000, the least that is promised, would fire on 76 of 80."""
     z = honest(shape, 80, 3000)
     half = np.quantile(np.abs(z), 0.9)
-    codes = bets.coverage_code(
+    codes = e_values.coverage_code(
         -z, np.full_like(z, -half), np.full_like(z, half), np.full_like(z, 0.1)
     )
 
@@ -463,7 +464,7 @@ def test_offset_of_real_range_sensors_is_found_in_thirty_seconds(shared_data, se
     made, _ = run([z for _, z in pairs])
 
     assert detection.STATES[made.states(ONE)[0]] == state
-    assert bets.FAMILIES[made.leading(ONE)[0]] == "offset"
+    assert e_values.FAMILIES[made.leading(ONE)[0]] == "offset"
 
 
 def test_an_alert_on_outliers_lasts_while_there_are_any_and_ends_after_them():

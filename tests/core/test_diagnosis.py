@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.core import remedies, segments
 from monitor.core.columns import columns
-from monitor.core.detection import Detector
-from monitor.core.diagnosis import Diagnosis, diagnose
-from monitor.core.remedies import Estimate
-from monitor.core.verdicts import verdict
+from monitor.core.detector.detector import Detector
+from monitor.core.diagnosis import remedies, segments
+from monitor.core.diagnosis.faults import Diagnosis, diagnose
+from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.sentences import verdict
 
 ONSET = 150
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from monitor.core.ensembles import (
+from monitor.core.scores.ensembles import (
     crps_ensemble,
     crps_ensemble_expected,
     crps_ensemble_fair,

@@ -7,9 +7,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.epochs import Epochs
 from monitor.core.model import Event
 from monitor.core.registry import SeriesKey
+from monitor.core.windows.epochs import Epochs
 
 events = st.builds(
     Event,

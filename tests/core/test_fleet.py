@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.detection import Detector
-from monitor.core.fleet import FleetRules, listed
-from monitor.core.overview import explains
-from monitor.core.remedies import Estimate
-from monitor.core.stations import Stations
+from monitor.core.detector.detector import Detector
+from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.fleet.call_out import FleetRules, listed
+from monitor.core.fleet.reference_stations import Stations
+from monitor.core.fleet.suspect_references import Met, innovations, suspect
+from monitor.core.snapshot.states import explains
 from monitor.core.steps import finish
-from monitor.core.suspects import Met, innovations, suspect
 
 EVERY = np.ones(4, np.bool_)
 

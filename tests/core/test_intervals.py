@@ -7,9 +7,16 @@ import pytest
 from scipy import stats
 from series import drawn, pairs
 
-from monitor.core import calibration, intervals, resampling
+from monitor.core.analysis import resampling
 from monitor.core.columns import columns
-from monitor.core.intervals import abc_rce, abc_zms, saddlepoint_zms, verdict, zeta_of
+from monitor.core.scores import calibration, intervals
+from monitor.core.scores.intervals import (
+    abc_rce,
+    abc_zms,
+    saddlepoint_zms,
+    verdict,
+    zeta_of,
+)
 
 
 def ends(interval):

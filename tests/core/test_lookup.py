@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core.lookup import NONE, UNKNOWN, Lookup
+from monitor.core.pairing.interning import NONE, UNKNOWN, Lookup
 
 
 class Asked:

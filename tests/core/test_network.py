@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.core.windows import Precision
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+from monitor.core.windows.windows import Precision
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 

@@ -6,7 +6,12 @@ import math
 
 import numpy as np
 
-from monitor.core.normal import LAST, POINTS, density, upper_tail
+from monitor.core.scores.normal import (
+    LAST,
+    POINTS,
+    density,
+    upper_tail,
+)
 
 
 def tail(t):

@@ -14,12 +14,12 @@ from numerics.exact import exact, off
 from numerics.interval import solved_ends
 from numerics.run import at_the_bounds, faults, not_finite, run
 
-from monitor.core import remarks
+from monitor.core.analysis import remarks
 from monitor.core.columns import Columns, columns
-from monitor.core.intervals import saddlepoint_zms
 from monitor.core.model import PAIR
-from monitor.core.statistics import STATISTICS, compute, live_statistics
-from monitor.core.windows import Windows
+from monitor.core.scores.intervals import saddlepoint_zms
+from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
+from monitor.core.windows.windows import Windows
 
 LEVEL = 0.9
 PUBLISHED = sorted({*live_statistics("normal").values(), *live_statistics("tophat").values()})

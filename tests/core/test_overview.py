@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.evaluation import COMPARED, LATE, LOST, compared
+from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.pairing import Concern
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
-from monitor.core.refusals import Refusals
+from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.rules import SeriesRules
+from monitor.core.snapshot.series_stats import (
+    COMPARED,
+    LATE,
+    LOST,
+    compared,
+)
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
 HOUR = 3600.0

@@ -12,11 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.lanes import is_nearest, nearest
-from monitor.core.model import Reading, Records, Reference, event_order, in_event_order
-from monitor.core.modes import MODES, PairUncertainty, Rules
-from monitor.core.pairing import Concern, Pairing
-from monitor.core.past import Memory
+from monitor.core.model import (
+    Reading,
+    Records,
+    Reference,
+    event_order,
+    in_event_order,
+)
+from monitor.core.pairing.buffers import is_nearest, nearest
+from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import MODES, PairUncertainty, Rules
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}

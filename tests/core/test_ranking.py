@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from series import pairs
 
-from monitor.core import characteristics, ranking, scores
+from monitor.core.analysis import ranking
 from monitor.core.columns import Columns
-from monitor.core.statistics import compute
+from monitor.core.scores import characteristics, proper_scores
+from monitor.core.scores.statistics import compute
 
 
 def fleet(spreads, events=60, seed=0, *, claimed=1.0, dependent=0.0):
@@ -100,7 +101,7 @@ def test_a_sensor_that_drops_hard_events_does_not_win_but_shows_its_availability
     assert got.seen.tolist() == [200, kept.counts[1]]
     assert got.events == kept.counts[1]
     assert crps.mean[0] == pytest.approx(
-        scores.crps_normal(c)[:200][np.isin(event[:200], numbers[kept.series == 1])].mean()
+        proper_scores.crps_normal(c)[:200][np.isin(event[:200], numbers[kept.series == 1])].mean()
     )
 
 
@@ -183,7 +184,7 @@ def test_the_profile_sets_the_primary_score_and_the_order(profile, name, density
     got = ranking.ranking(c, event, seed=1, profile=profile, density=density, replicates=100)
 
     assert got.primary == name
-    mean = c.mean(scores.SCORES[name].rows(c))
+    mean = c.mean(proper_scores.SCORES[name].rows(c))
     assert got.best_first.tolist() == np.argsort(mean).tolist()
 
 
@@ -212,7 +213,7 @@ def test_the_interval_of_a_mean_agrees_with_scipy_within_noise():
     column = ranking.ranking(c, event, seed=1, replicates=5000).scores["crps"]
 
     for series in range(2):
-        rows = scores.crps_normal(c)[80 * series : 80 * series + 80]
+        rows = proper_scores.crps_normal(c)[80 * series : 80 * series + 80]
         want = stats.bootstrap(
             (rows,), np.mean, n_resamples=5000, method="BCa", rng=np.random.default_rng(1)
         ).confidence_interval
@@ -239,7 +240,7 @@ def test_dependent_events_are_drawn_in_blocks_and_have_wider_intervals():
 
     got = ranking.ranking(c, event, seed=1, replicates=500)
 
-    table = np.ascontiguousarray(scores.crps_normal(c).reshape(2, -1).T)
+    table = np.ascontiguousarray(proper_scores.crps_normal(c).reshape(2, -1).T)
     single = ranking.ranked(table, seed=1, replicates=500)
     wide = got.scores["crps"].upper - got.scores["crps"].lower
     assert got.block > 4
@@ -399,7 +400,7 @@ def test_any_score_with_a_mean_may_be_ranked():
 
     assert list(got.scores) == ["interval", "norm", "log"]
     for name in ("norm", "log"):
-        want = c.mean(scores.SCORES[name].rows(c))
+        want = c.mean(proper_scores.SCORES[name].rows(c))
         np.testing.assert_allclose(got.scores[name].mean, want, rtol=1e-12)
     with pytest.raises(KeyError, match="log_tophat"):
         ranking.ranking(c, event, seed=1, names=["log_tophat"])

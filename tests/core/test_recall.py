@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from monitor.core.model import PAIR, Event, in_event_order
-from monitor.core.network import KnownSeries, Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.core.windows import spare_of
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import KnownSeries, Network
+from monitor.core.windows.windows import spare_of
 
 WINDOW = 60
 COUNTS = (1, 7, WINDOW, WINDOW + spare_of(WINDOW) + 1, 900, 20_000)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.pairing import Concern
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 HOUR = 3600.0
 SENSORS = [f"s{at}" for at in range(8)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from series import drawn, pairs
 
-from monitor.core.remarks import remarks
+from monitor.core.analysis.remarks import remarks
 
 
 def said(c, begins: str) -> list[str]:

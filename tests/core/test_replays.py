@@ -7,13 +7,18 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from monitor.core.detection import Detector, Replays
-from monitor.core.model import PAIR, Event, Records, in_event_order
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.detector.detector import Detector, Replays
+from monitor.core.model import (
+    PAIR,
+    Event,
+    Records,
+    in_event_order,
+)
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 SERIES, COUNT, REPLAY = 6, 400, 64
 ONE = np.zeros(1, np.int64)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.lanes import combine, digest
-from monitor.core.rings import WINDOW, Rings, combined
+from monitor.core.pairing.buffers import combine, digest
+from monitor.core.windows.rings import WINDOW, Rings, combined
 
 NUMBERS = st.floats(-1e15, 1e15)
 STATED = st.floats(1e-12, 1e15)

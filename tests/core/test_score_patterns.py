@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from series import pairs
 
-from monitor.core import scores
-from monitor.core.statistics import compute
+from monitor.core.scores import proper_scores
+from monitor.core.scores.statistics import compute
 
 # Offset in units of the spread, factor on u: CRPS over expected, width times quadratic score,
 # interval score over expected, ZMS, miss rate; "expected" is the honest sensor's own mean.
@@ -26,7 +26,7 @@ NAMES = ("crps_tophat", "interval", "zms", "miss_rate")
 def figures(error, factor):
     c = pairs(error, 0.0, factor)
     got = {name: numbers[0] for name, numbers in compute(c, NAMES).items()}
-    return got | {"quadratic": float(np.mean(c.width * scores.quadratic_tophat(c)))}
+    return got | {"quadratic": float(np.mean(c.width * proper_scores.quadratic_tophat(c)))}
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from scipy.stats import norm as normal
 from scipy.stats import triang
 from series import drawn, pairs
 
-from monitor.core import scores
-from monitor.core.scores import SCORES
+from monitor.core.scores import proper_scores
+from monitor.core.scores.proper_scores import SCORES
 
 RANDOM = [drawn(seed, (500,), skewed=bool(seed % 2)) for seed in range(4)]
 
@@ -25,35 +25,37 @@ RANDOM = [drawn(seed, (500,), skewed=bool(seed % 2)) for seed in range(4)]
 def test_crps_of_the_normal_equals_scoringrules(c):
     theirs = scoringrules.crps_normal(c.reference, c.value, c.u)
 
-    np.testing.assert_allclose(scores.crps_normal(c), theirs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(proper_scores.crps_normal(c), theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("c", RANDOM)
 def test_crps_of_the_top_hat_equals_scoringrules(c):
     theirs = scoringrules.crps_uniform(c.reference, c.lower, c.upper)
 
-    np.testing.assert_allclose(scores.crps_tophat(c), theirs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(proper_scores.crps_tophat(c), theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("c", RANDOM)
 def test_interval_score_equals_scoringrules(c):
     theirs = scoringrules.interval_score(c.reference, c.lower, c.upper, float(c.alpha[0]))
 
-    np.testing.assert_allclose(scores.interval(c), theirs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(proper_scores.interval(c), theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("c", RANDOM)
 def test_norm_score_is_half_the_dawid_sebastiani_score(c):
     dawid_sebastiani = ((c.reference - c.value) / c.u) ** 2 + 2.0 * np.log(c.u)
 
-    np.testing.assert_allclose(scores.norm(c), 0.5 * dawid_sebastiani, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        proper_scores.norm(c), 0.5 * dawid_sebastiani, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("c", RANDOM)
 def test_log_score_of_the_normal_equals_scoringrules(c):
     theirs = scoringrules.logs_normal(c.reference, c.value, c.u)
 
-    np.testing.assert_allclose(scores.log_normal(c), theirs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(proper_scores.log_normal(c), theirs, rtol=1e-12, atol=1e-12)
 
 
 def integral(function, low, high, *edges):
@@ -70,7 +72,7 @@ def test_crps_of_the_normal_equals_its_integral(z):
 
     got = integral(lambda x: (claim.cdf(x) - (x >= 0.0)) ** 2, -12.0, 12.0, 0.0, z * 0.7)
 
-    assert scores.crps_normal(c)[0] == pytest.approx(got, abs=1e-10)
+    assert proper_scores.crps_normal(c)[0] == pytest.approx(got, abs=1e-10)
 
 
 @pytest.mark.parametrize("z", [-3.0, -0.4, 0.0, 1.5])
@@ -80,7 +82,7 @@ def test_quadratic_score_of_the_normal_equals_its_integral(z):
 
     got = integral(lambda x: claim.pdf(x) ** 2, -12.0, 12.0, z * 0.7) - 2.0 * claim.pdf(0.0)
 
-    assert scores.quadratic_normal(c)[0] == pytest.approx(got, abs=1e-10)
+    assert proper_scores.quadratic_normal(c)[0] == pytest.approx(got, abs=1e-10)
 
 
 @pytest.mark.parametrize("reference", [-2.0, 0.0, 0.3, 1.0, 5.0])
@@ -96,7 +98,7 @@ def test_crps_of_the_top_hat_equals_its_integral(reference):
         reference,
     )
 
-    assert scores.crps_tophat(c)[0] == pytest.approx(got, abs=1e-12)
+    assert proper_scores.crps_tophat(c)[0] == pytest.approx(got, abs=1e-12)
 
 
 @pytest.mark.parametrize(("reference", "held"), [(-0.1, 0), (0.0, 1), (0.3, 1), (2.0, 1), (2.1, 0)])
@@ -105,7 +107,7 @@ def test_quadratic_score_of_the_top_hat_equals_its_integral_with_closed_ends(ref
 
     got = integral(lambda _: 0.25, 0.0, 2.0) - 2.0 * 0.5 * held
 
-    assert scores.quadratic_tophat(c)[0] == pytest.approx(got, abs=1e-12)
+    assert proper_scores.quadratic_tophat(c)[0] == pytest.approx(got, abs=1e-12)
 
 
 # Expected scores: the mean under what the sensor claims and the reference's own uncertainty.
@@ -149,17 +151,21 @@ def test_expected_crps_of_the_top_hat_takes_the_truth_as_uniform_and_the_referen
 
     got = 2.0 * integral(distance, 0.0, width, *(u_ref * k for k in (1, 3, 8))) - width / 6.0
 
-    assert scores.crps_tophat_expected(c)[0] == pytest.approx(got, rel=1e-7)
+    assert proper_scores.crps_tophat_expected(c)[0] == pytest.approx(got, rel=1e-7)
 
 
 def test_expected_scores_for_an_exact_reference_are_the_closed_forms_of_the_design():
     c = pairs([1.0], [1.0], 2.0)
     w = c.width[0]
 
-    assert scores.crps_normal_expected(c)[0] == pytest.approx(2.0 / math.sqrt(math.pi), rel=1e-14)
-    assert scores.quadratic_normal_expected(c)[0] == pytest.approx(-0.25 / math.sqrt(math.pi))
-    assert scores.crps_tophat_expected(c)[0] == pytest.approx(w / 6.0)
-    assert scores.quadratic_tophat_expected(c)[0] == pytest.approx(-0.8 / w)
+    assert proper_scores.crps_normal_expected(c)[0] == pytest.approx(
+        2.0 / math.sqrt(math.pi), rel=1e-14
+    )
+    assert proper_scores.quadratic_normal_expected(c)[0] == pytest.approx(
+        -0.25 / math.sqrt(math.pi)
+    )
+    assert proper_scores.crps_tophat_expected(c)[0] == pytest.approx(w / 6.0)
+    assert proper_scores.quadratic_tophat_expected(c)[0] == pytest.approx(-0.8 / w)
 
 
 # Propriety: no other claim scores better on average than the true one.
@@ -210,20 +216,20 @@ def mean_under_unit_normal(score, offset, spread):
 def test_limits_of_the_width_are_those_of_the_paper():
     narrow, wide = (pairs([80.0], [100.0], None, 80.0 - h, 80.0 + h) for h in (1e-9, 1e12))
 
-    assert scores.crps_tophat(narrow)[0] == pytest.approx(20.0)
-    assert scores.interval(narrow)[0] == pytest.approx(400.0)
-    assert scores.quadratic_tophat(narrow)[0] > 1e8
-    assert scores.norm(narrow)[0] > 1e18
-    assert scores.crps_tophat(wide)[0] > 1e10
-    assert scores.interval(wide)[0] > 1e11
-    assert scores.norm(wide)[0] > 10.0
-    assert -1e-11 < scores.quadratic_tophat(wide)[0] < 0.0
+    assert proper_scores.crps_tophat(narrow)[0] == pytest.approx(20.0)
+    assert proper_scores.interval(narrow)[0] == pytest.approx(400.0)
+    assert proper_scores.quadratic_tophat(narrow)[0] > 1e8
+    assert proper_scores.norm(narrow)[0] > 1e18
+    assert proper_scores.crps_tophat(wide)[0] > 1e10
+    assert proper_scores.interval(wide)[0] > 1e11
+    assert proper_scores.norm(wide)[0] > 10.0
+    assert -1e-11 < proper_scores.quadratic_tophat(wide)[0] < 0.0
 
 
 def test_log_score_of_the_top_hat_is_the_log_of_the_width_inside_and_infinite_outside():
     c = pairs([0.0, 0.0], [0.5, 5.0], None, -2.0, 2.0)
 
-    np.testing.assert_array_equal(scores.log_tophat(c), [math.log(4.0), math.inf])
+    np.testing.assert_array_equal(proper_scores.log_tophat(c), [math.log(4.0), math.inf])
 
 
 @settings(max_examples=200)

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from series import drawn, pairs
 
-from monitor.core import calibration, intervals
-from monitor.core.sensitivity import confidence_curve, decimate
+from monitor.core.analysis.sensitivity import confidence_curve, decimate
+from monitor.core.scores import calibration, intervals
 
 BY = pytest.mark.parametrize("by", ["u", "z"])
 SHARES = np.array([0.0, 0.01, 0.05, 0.3, 0.7])

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from series import pairs
 
-from monitor.core.bets import FAMILIES
-from monitor.core.judgements import judge
-from monitor.core.sentences import sentence
-from monitor.core.words import amount, direction
+from monitor.core.detector.e_values import FAMILIES
+from monitor.core.diagnosis.judgements import judge
+from monitor.core.diagnosis.sentences import amount, direction
+from monitor.core.snapshot.state_sentences import sentence
 
 CHANCE = np.random.default_rng(3)
 Z = CHANCE.standard_normal(200)

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from series import drawn, pairs
 
 from monitor.core.columns import Columns, in_blocks, parts
-from monitor.core.statistics import STATISTICS, compute, live_statistics
+from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
 
 NAMES = tuple(STATISTICS)
 # The names other programs rely on: `monitor score --json`.

@@ -7,19 +7,19 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from monitor.core.facts import Facts
+from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.overview import _Said
-from monitor.core.pairing import Concern
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.core.snapshot import Snapshot
+from monitor.core.snapshot.series_stats import Facts
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.states import _Said
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
-from monitor.core.thresholds import Threshold
 
 RULES = SeriesRules(
     unit="ppb",

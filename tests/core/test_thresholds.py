@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.model import Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.core.snapshot import SeriesName
-from monitor.core.thresholds import Judged, Threshold, Thresholds
+from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 
 NAMES = [SeriesName(f"s{at}", "x", group="g" if at < 5 else "h") for at in range(7)]
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from monitor.core.model import Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.pairing import Concern, Pairing
-from monitor.core.unpaired import CAUSES, Unpaired, examine, half_hours
+from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.unpaired import (
+    CAUSES,
+    Unpaired,
+    examine,
+    half_hours,
+)
 
 
 def held(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from test_steps import Town, life, same
 
-from monitor.core import consequences
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.network import Network
 from monitor.core.registry import SeriesKey
+from monitor.core.state import pipeline
+from monitor.core.state.network import Network
 from monitor.core.steps import finish
-from monitor.core.windows import Windows
+from monitor.core.windows.windows import Windows
 
 DAY = 86_400.0
 
@@ -35,7 +35,7 @@ def lived(seed: int, town: Town, *, is_reached: bool) -> Town:
 @pytest.mark.parametrize("most", [1, 40, 1 << 40])
 def test_the_bits_are_the_same_however_many_pairs_wait(seed, most, monkeypatch):
     reached = lived(seed, Town(), is_reached=True)
-    monkeypatch.setattr(consequences, "WAITING_MAX", most)
+    monkeypatch.setattr(pipeline, "WAITING_MAX", most)
     waited = lived(seed, Town(), is_reached=False)
 
     same(waited.network.evaluate(900.0), reached.network.evaluate(900.0))
@@ -77,7 +77,7 @@ def test_few_pairs_are_taken_together_and_many_at_once(monkeypatch):
         "apply",
         lambda self, pairs, *more: (taken.append(pairs.size), apply(self, pairs, *more))[1],
     )
-    monkeypatch.setattr(consequences, "WAITING_MAX", 6)
+    monkeypatch.setattr(pipeline, "WAITING_MAX", 6)
     town = Town()
     for at in range(5):
         town.take(together("s1", range(at, at + 1)), 0.0)

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records
-from monitor.core.windows import Windows, in_event_order, no_history, spare_of
+from monitor.core.windows.windows import (
+    Windows,
+    in_event_order,
+    no_history,
+    spare_of,
+)
 
 SIZE = 4
 

@@ -20,9 +20,9 @@ from harness.programs import answers, free_port, need, until, written
 from harness.prometheus import Prometheus
 
 from monitor.core.model import Reading
-from monitor.sources.publish import BrokerPublisher
-from monitor.sources.replay import native_message
-from monitor.sources.simulate import CARTS, Fleet
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.simulate.carts import CARTS, Fleet
+from monitor.simulate.playback import native_message
 
 PROJECT = Path(__file__).parents[2]
 DEPLOY = PROJECT / "deploy"

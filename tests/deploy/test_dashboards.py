@@ -14,8 +14,8 @@ import pytest
 import yaml
 from installation import DEPLOY, run
 
-from monitor.exposition import METRICS, OTHERS, STATES
-from monitor.telemetry import Figures, Telemetry
+from monitor.http.metrics import METRICS, OTHERS, STATES
+from monitor.http.telemetry import Figures, Telemetry
 
 GRAFANA = DEPLOY / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))

@@ -12,7 +12,7 @@ import pytest
 from harness.programs import until
 from installation import DEPLOY, Installation
 
-from monitor.sources.simulate import CARTS
+from monitor.simulate.carts import CARTS
 
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 VARIABLES = {

@@ -16,7 +16,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from monitor.sources.publish import BrokerPublisher, PublishError
+from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 READING = "monitor/cart-01/mass/reading"
 REFERENCE = "monitor/cart-01/mass/reference"

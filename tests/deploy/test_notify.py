@@ -11,15 +11,15 @@ import pytest
 from harness.daemon import Daemon
 from harness.programs import free_port, until
 
-from monitor.assembly import assemble
 from monitor.config import parse
-from monitor.daemon import Daemon as MonitorDaemon
+from monitor.daemon.assembly import assemble
+from monitor.daemon.loop import Daemon as MonitorDaemon
+from monitor.daemon.publisher import Publisher
+from monitor.daemon.systemd import Supervisor
+from monitor.http.on_demand import Wishes
+from monitor.http.published import Page
 from monitor.journal import Batch, JournalFullError
-from monitor.notify import Supervisor
-from monitor.publishing import Publisher
-from monitor.sources.mqtt import Message
-from monitor.web.page import Page
-from monitor.web.wishes import Wishes
+from monitor.mqtt.source import Message
 
 
 class Manager:

@@ -14,7 +14,7 @@ from harness.programs import until
 from installation import PROJECT
 
 from monitor.cli import COMMANDS
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 PAGES = [PROJECT / "docs" / name for name in ("operations.md", "runbook.md")]
 PAIRS = 'monitor_window_pairs{sensor="a",quantity="x"}'

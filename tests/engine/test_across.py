@@ -12,18 +12,18 @@ import pytest
 from fleet_messages import START, reading, reference
 from test_results import Heard
 
-from monitor.assembly import assemble, plan_of
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.ledger import View
+from monitor.cluster import results
+from monitor.cluster.block import Block
+from monitor.cluster.fleet_verdicts import Fleet
+from monitor.cluster.placing import Placing, block_of
+from monitor.cluster.recipes import recipe_of
+from monitor.cluster.records import Message
+from monitor.cluster.sink import NOTE, Sink
 from monitor.config import parse
-from monitor.engine import results
-from monitor.engine.block import Block
-from monitor.engine.fleet import Fleet
-from monitor.engine.placing import Placing, block_of
-from monitor.engine.recipes import recipe_of
-from monitor.engine.records import Message
-from monitor.engine.sink import NOTE, Sink
+from monitor.daemon.assembly import assemble, plan_of
 from monitor.journal import Journal
-from monitor.sinks.dispatch import Dispatch
-from monitor.sinks.ledger import View
 
 BLOCKS = 6
 SENSORS = [f"near-{at}" for at in range(12)]

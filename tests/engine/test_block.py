@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from fleet_messages import START, reading, reference, stream
 
-from monitor.assembly import assemble
+from monitor.cluster.block import Block, StateError
+from monitor.cluster.recipes import recipe_of, worst_of_a_block
+from monitor.cluster.records import Message, pack, unpack
 from monitor.config import parse
-from monitor.engine.block import Block, StateError
-from monitor.engine.recipes import recipe_of, worst_of_a_block
-from monitor.engine.records import Message, pack, unpack
+from monitor.daemon.assembly import assemble
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
 SETTINGS = """

@@ -20,15 +20,21 @@ from harness.broker import Mosquitto
 from harness.kafka import TestLog, need_log
 from harness.programs import free_port, until, written
 
+from monitor.cluster.block import Block
+from monitor.cluster.bridge import Bridge
+from monitor.cluster.kafka_log import (
+    Appender,
+    LogError,
+    MissingLibraryError,
+    Reader,
+    properties,
+)
+from monitor.cluster.placing import Placing
+from monitor.cluster.recipes import recipe_of
+from monitor.cluster.records import Record, RecordError, load_record
 from monitor.config import load, parse
-from monitor.engine.block import Block
-from monitor.engine.bridge import Bridge
-from monitor.engine.log import Appender, LogError, MissingLibraryError, Reader, properties
-from monitor.engine.placing import Placing
-from monitor.engine.recipes import recipe_of
-from monitor.engine.records import Record, RecordError, load_record
-from monitor.sources.arrivals import Message as Arrived
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.inbox import Message as Arrived
+from monitor.mqtt.publish import BrokerPublisher
 
 MONITOR = (sys.executable, "-m", "monitor")
 SETTINGS = """

@@ -16,7 +16,7 @@ from harness.kafka import need_log
 from harness.programs import need
 
 from monitor.cli import main
-from monitor.config.cluster import MEANINGS, SAME, meaning_of
+from monitor.config.cluster_settings import MEANINGS, SAME, meaning_of
 from monitor.config.kinds import Section
 from monitor.config.settings import Settings
 
@@ -47,11 +47,11 @@ def test_every_series_equals_the_daemons_through_a_killed_bridge_and_a_killed_dr
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_path):
+    from monitor.cluster.kafka_log import MissingLibraryError
     from monitor.commands import cluster
-    from monitor.engine.log import MissingLibraryError
 
-    monkeypatch.setitem(sys.modules, "monitor.engine.job", None)
-    monkeypatch.delattr("monitor.engine.job", raising=False)  # another test may have imported it
+    monkeypatch.setitem(sys.modules, "monitor.cluster.job", None)
+    monkeypatch.delattr("monitor.cluster.job", raising=False)  # another test may have imported it
     settings = tmp_path / "s.yaml"
     settings.write_text("{}\n")
     with pytest.raises(MissingLibraryError, match="pip install"):
@@ -62,7 +62,7 @@ def test_nothing_of_the_cluster_is_imported_by_the_daemon():
     theirs = ("pyspark", "pandas", "confluent_kafka", "pyarrow")
     program = (
         "import sys, monitor.commands.run\n"
-        f"print([m for m in sys.modules if m.split('.')[0] in {theirs} or 'monitor.engine' in m])"
+        f"print([m for m in sys.modules if m.split('.')[0] in {theirs} or 'monitor.cluster' in m])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

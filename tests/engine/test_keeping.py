@@ -7,8 +7,8 @@ import pytest
 from fleet_messages import stream
 from test_block import block_of
 
+from monitor.cluster.block_store import Keeping, Packed
 from monitor.core.model import PAIR, in_event_order
-from monitor.engine.keeping import Keeping, Packed
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
 MESSAGES = stream(SENSORS, 100)

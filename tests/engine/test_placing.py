@@ -6,12 +6,17 @@ import pytest
 from fleet_messages import START, reading, reference, stream
 from test_block import daemon_facts, facts
 
-from monitor.assembly import router_of
+from monitor.cluster.block import Block
+from monitor.cluster.placing import (
+    EVERY,
+    OwnRouter,
+    Placing,
+    block_of,
+)
+from monitor.cluster.recipes import recipe_of
+from monitor.cluster.records import Message
 from monitor.config import parse
-from monitor.engine.block import Block
-from monitor.engine.placing import EVERY, OwnRouter, Placing, block_of
-from monitor.engine.recipes import recipe_of
-from monitor.engine.records import Message
+from monitor.daemon.assembly import router_of
 
 BLOCKS = 16
 BASE = """

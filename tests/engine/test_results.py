@@ -14,12 +14,12 @@ from fleet_messages import stream
 from prometheus_client.parser import text_string_to_metric_families
 from test_block import block_of
 
-from monitor.engine import results
-from monitor.engine.fleet import Fleet
-from monitor.engine.results import STATISTICS
-from monitor.engine.sink import NOTE, Sink
-from monitor.engine.telemetry import Served
-from monitor.exposition import METRICS, OTHERS
+from monitor.cluster import results
+from monitor.cluster.cluster_metrics import Served
+from monitor.cluster.fleet_verdicts import Fleet
+from monitor.cluster.results import STATISTICS
+from monitor.cluster.sink import NOTE, Sink
+from monitor.http.metrics import METRICS, OTHERS
 from monitor.journal import Journal
 
 MESSAGES = stream(["cart-1", "cart-2", "cart-3"], 200)

@@ -7,12 +7,12 @@ import os
 import pytest
 from test_results import MESSAGES, block_of
 
-from monitor.engine import results
-from monitor.engine.fleet import Correction, Right
+from monitor.cluster import results
+from monitor.cluster.fleet_verdicts import Correction, Right
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-job = pytest.importorskip("monitor.engine.job", reason="pyspark is not installed")
+job = pytest.importorskip("monitor.cluster.job", reason="pyspark is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 VALUES = """
 import resource, sys
-from monitor.memory import keep_freed
+from monitor.daemon.gc_tuning import keep_freed
 if sys.argv[1] == "kept":
     keep_freed(256 << 20, 64 << 20)
 def pages():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_intake import START, Message, assembled, said
 
-from monitor.daemon import Daemon
+from monitor.daemon.loop import Daemon
 
 HOUR = 3600.0
 STEPS = (0.0, -0.2 * HOUR, 0.2 * HOUR, -0.4 * HOUR, 0.4 * HOUR)  # taken from the end

@@ -10,7 +10,7 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from harness.programs import until
 from harness.prometheus import Prometheus
 from paho.mqtt.enums import CallbackAPIVersion
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
 AGE = "monitor_mqtt_filter_last_message_timestamp_seconds"

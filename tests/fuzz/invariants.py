@@ -13,7 +13,13 @@ from typing import Final
 
 import msgspec
 
-from monitor.core.model import Collocation, Event, Observation, Reading, Reference
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+)
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_reading
 

@@ -13,12 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from monitor.assembly import mqtt_settings, plan_of, router_of
-from monitor.config import Credentials, SettingsError, load, parse, settings_hash
+from monitor.config import (
+    Credentials,
+    SettingsError,
+    load,
+    parse,
+    settings_hash,
+)
+from monitor.daemon.assembly import mqtt_settings, plan_of, router_of
 from monitor.decode import DECODERS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.units import conversion
-from monitor.topics import Template, TemplateError
+from monitor.mqtt.topic_templates import Template, TemplateError
 
 from . import fields, seeds, values
 from .invariants import RECEIVED, check_observation, check_refusal, holds, same, words

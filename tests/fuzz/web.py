@@ -19,12 +19,12 @@ import uvicorn
 from harness.yard import Yard
 from uvicorn.server import ServerState
 
-from monitor.core.details import Contest
 from monitor.core.registry import SeriesKey
-from monitor.sources.simulate import CARTS
-from monitor.web import Service
-from monitor.web.application import application
-from monitor.web.limits import LimitedProtocol, limited
+from monitor.core.snapshot.details import Contest
+from monitor.http.application import application
+from monitor.http.server import LimitedProtocol, limited
+from monitor.http.service import Service
+from monitor.simulate.carts import CARTS
 
 from .invariants import holds
 

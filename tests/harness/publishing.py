@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from monitor.sources.publish import BrokerPublisher, PublishError
+from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 _START: Final = 1_767_225_600.0  # 2026-01-01
 _APART_SECONDS: Final = 20.0

@@ -8,19 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from monitor.answering import Answerer
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.exposition import METRICS, STATES
+from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+from monitor.http.metrics import METRICS, STATES
+from monitor.http.on_demand import Answerer
+from monitor.http.published import Page
+from monitor.http.service import Service
 from monitor.journal import DeadLetter
-from monitor.sources.simulate import CARTS, Cart, Fleet
-from monitor.web import Page, Service
+from monitor.simulate.carts import CARTS, Cart, Fleet
 
 START = 1_780_000_000.0
 RULES = SeriesRules(group="yard", unit="kg", window_pairs=300, pairing=Rules("all", 3600.0))

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core import scores
 from monitor.core.columns import Columns, columns
 from monitor.core.model import PAIR, Records
-from monitor.core.statistics import STATISTICS, compute
-from monitor.core.windows import Windows
+from monitor.core.scores import proper_scores
+from monitor.core.scores.statistics import STATISTICS, compute
+from monitor.core.windows.windows import Windows
 
 from .exact import exact, off
 
@@ -155,7 +155,7 @@ def not_finite(c: Columns) -> dict[str, int]:
     """
     found = {}
     with np.errstate(all="ignore"):
-        for name, score in scores.SCORES.items():
+        for name, score in proper_scores.SCORES.items():
             if name == "log_tophat":
                 continue
             wide = (c.width > 0.0) | (score.density != "tophat")
@@ -168,7 +168,7 @@ def not_finite(c: Columns) -> dict[str, int]:
 def undefined(c: Columns) -> dict[str, int]:
     """Return how many windows lack the mean of each score though it is defined."""
     flat = np.minimum.reduceat(c.width, c.starts) <= 0.0
-    found = compute(c, [name for name in scores.SCORES if not name.startswith("log")])
+    found = compute(c, [name for name in proper_scores.SCORES if not name.startswith("log")])
     return {
         name: int((np.isnan(each) & ~(flat & name.endswith("tophat"))).sum())
         for name, each in found.items()

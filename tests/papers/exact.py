@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core import bins, calibration, characteristics, curves
 from monitor.core.columns import Columns, coverage_factor
-from monitor.core.statistics import STATISTICS, compute
+from monitor.core.scores import (
+    bins,
+    calibration,
+    characteristics,
+    curves,
+)
+from monitor.core.scores.statistics import STATISTICS, compute
 
 # Name in expected.json -> statistic and factor (its error is reference - value).
 STATISTIC_OF = {

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from exact import differences
 
-from monitor.core import intervals, resampling
-from monitor.core.statistics import compute
+from monitor.core.analysis import resampling
+from monitor.core.scores import intervals
+from monitor.core.scores.statistics import compute
 
 SENSORS = ["co", "nox", "no2"]
 WEEKLY = {

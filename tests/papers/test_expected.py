@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from exact import curve_figures, figures, stated_point
 
-from monitor.core import calibration, curves, intervals, resampling
-from monitor.core.statistics import compute
+from monitor.core.analysis import resampling
+from monitor.core.scores import calibration, curves, intervals
+from monitor.core.scores.statistics import compute
 from monitor.files import read_stream
 
 PERNOT = [f"pernot_set{i}" for i in range(1, 6)]

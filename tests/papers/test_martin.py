@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from monitor.core import scores
 from monitor.core.columns import Columns, coverage_factor
+from monitor.core.scores import proper_scores
 
 
 def claims(rows, **names):
@@ -34,8 +34,8 @@ def test_figure_1_scores_against_width_and_centre(read):
     c = Columns(**{**fields(c), "p": 1.0 - np.array([float(r["alpha"]) for r in rows])})
 
     columns = {
-        "crps": scores.crps_tophat, "brier": scores.quadratic_tophat, "interval": scores.interval,
-        "norm": scores.norm, "log": scores.log_tophat,
+        "crps": proper_scores.crps_tophat, "brier": proper_scores.quadratic_tophat, "interval": proper_scores.interval,
+        "norm": proper_scores.norm, "log": proper_scores.log_tophat,
     }  # fmt: skip
     for name, score in columns.items():
         want = [float(row[name]) for row in rows]
@@ -55,8 +55,8 @@ def test_figure_2_scores_of_the_normal_against_its_variance(read):
     )  # fmt: skip
 
     for name, score in (
-        ("norm", scores.norm), ("nll", scores.log_normal),
-        ("crps", scores.crps_normal), ("quadratic", scores.quadratic_normal),
+        ("norm", proper_scores.norm), ("nll", proper_scores.log_normal),
+        ("crps", proper_scores.crps_normal), ("quadratic", proper_scores.quadratic_normal),
     ):  # fmt: skip
         np.testing.assert_allclose(
             score(c), [float(row[name]) for row in rows], rtol=1e-11, err_msg=name
@@ -79,21 +79,21 @@ def test_figure_1_facts(expected):
     widths = np.arange(1e-3, 200.0, 1e-3)
 
     for score, name in (
-        (scores.crps_tophat, "crps"),
-        (scores.interval, "interval"),
-        (scores.quadratic_tophat, "brier"),
+        (proper_scores.crps_tophat, "crps"),
+        (proper_scores.interval, "interval"),
+        (proper_scores.quadratic_tophat, "brier"),
     ):
         values = curve_over(widths, score)
         best = int(np.argmin(values))
         assert widths[best] == pytest.approx(facts[f"{name}_argmin_w"], abs=2e-3)
         assert values[best] == pytest.approx(facts[f"{name}_min"], rel=1e-4)
-    assert curve_over(np.array([1e-9]), scores.crps_tophat)[0] == pytest.approx(
+    assert curve_over(np.array([1e-9]), proper_scores.crps_tophat)[0] == pytest.approx(
         facts["crps_limit_w_to_0"]
     )
-    assert curve_over(np.array([1e-9]), scores.interval)[0] == pytest.approx(
+    assert curve_over(np.array([1e-9]), proper_scores.interval)[0] == pytest.approx(
         facts["interval_limit_w_to_0"]
     )
-    assert curve_over(np.array([40.0]), scores.crps_tophat)[0] == pytest.approx(40.0 / 3.0)
+    assert curve_over(np.array([40.0]), proper_scores.crps_tophat)[0] == pytest.approx(40.0 / 3.0)
 
 
 def test_width_of_forty_at_ninety_percent_is_the_normal_of_the_paper(expected):

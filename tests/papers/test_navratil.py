@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core import characteristics, curves
-from monitor.core.statistics import compute
+from monitor.core.scores import characteristics, curves
+from monitor.core.scores.statistics import compute
 
 SEGMENTS = {"0:500": slice(0, 500), "510:830": slice(510, 830), "all": slice(None)}
 STATISTIC_OF = {

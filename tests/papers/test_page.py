@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from monitor.cli import COMMANDS
-from monitor.core.statistics import STATISTICS
-from monitor.exposition import METRICS
+from monitor.core.scores.statistics import STATISTICS
+from monitor.http.metrics import METRICS
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")

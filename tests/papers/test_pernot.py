@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from exact import differences
 
-from monitor.core import calibration, intervals, resampling, sensitivity
+from monitor.core.analysis import resampling, sensitivity
+from monitor.core.scores import calibration, intervals
 
 SETS = [f"pernot_set{i}" for i in range(1, 6)]
 ENDS = {"lo": "lower", "hi": "upper", "zeta": "zeta", "bias": "bias"}

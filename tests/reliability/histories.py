@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from harness.publishing import SENSORS, Publishing, round_of
 
-from monitor.assembly import Parts, assemble
 from monitor.config import load
 from monitor.core.model import in_event_order
+from monitor.daemon.assembly import Parts, assemble
 from monitor.decode import DECODERS
 
 _BATCH = 500

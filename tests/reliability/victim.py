@@ -14,8 +14,8 @@ from typing import Final
 
 from harness.publishing import Said, round_of
 
-from monitor.assembly import Parts, assemble
 from monitor.config import parse
+from monitor.daemon.assembly import Parts, assemble
 from monitor.errors import MonitorError
 
 ROUNDS: Final = 40

@@ -21,9 +21,9 @@ from harness.programs import need, until
 from harness.prometheus import Prometheus
 from harness.receiver import Receiver
 
-from monitor.sources.publish import BrokerPublisher
-from monitor.sources.replay import native_message
-from monitor.sources.simulate import Cart, Fleet
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.simulate.carts import Cart, Fleet
+from monitor.simulate.playback import native_message
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 INTERVAL = 0.02  # seconds between animals: the event time of 50 of them is a second

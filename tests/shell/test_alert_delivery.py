@@ -15,11 +15,16 @@ from harness.receiver import Answer, Receiver
 from paho.mqtt.enums import CallbackAPIVersion
 from transitions import CALM, transition
 
+from monitor.alerts.log_sink import LogSink
+from monitor.alerts.mqtt_sink import MqttSink, discovery_topic
+from monitor.alerts.outlet import (
+    QUEUE,
+    LaterError,
+    Outlet,
+    RefusedError,
+)
 from monitor.config import MqttSink as Section
-from monitor.sinks.log import LogSink
-from monitor.sinks.mqtt import MqttSink, discovery_topic
-from monitor.sinks.outlet import QUEUE, LaterError, Outlet, RefusedError
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 
 @pytest.fixture

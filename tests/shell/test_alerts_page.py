@@ -15,10 +15,10 @@ import pytest
 from harness.programs import answers, free_port, until
 from transitions import transition
 
+from monitor.alerts.webhook import Target, WebhookSink, body
 from monitor.config import parse
 from monitor.config.credentials import resolve_sink_secrets
 from monitor.decode import DECODERS
-from monitor.sinks.webhook import Target, WebhookSink, body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

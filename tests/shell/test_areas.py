@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.areas import concerns_of, great_circle_km, read_places
 from monitor.cli import main
 from monitor.config import SettingsError, parse
-from monitor.core.pairing import Concern
+from monitor.config.concerns import concerns_of, great_circle_km, read_places
+from monitor.core.pairing.engine import Concern
 
 AREAS = """
 areas:

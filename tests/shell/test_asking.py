@@ -12,10 +12,17 @@ from harness.certificates import Authority
 from harness.daemon import Daemon
 from harness.programs import free_port, until
 
-from monitor.asking import PASSWORD, USER, AskingError, Door, door_arguments, door_of
 from monitor.cli import main
+from monitor.client.client import (
+    PASSWORD,
+    USER,
+    AskingError,
+    Door,
+    door_arguments,
+    door_of,
+)
 from monitor.config import parse
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 WORD = "correct horse: ü"
 HASH = bcrypt.hashpw(WORD.encode(), bcrypt.gensalt(4)).decode()

@@ -13,7 +13,7 @@ from harness.daemon import Daemon
 from harness.programs import free_port, need, until
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 READING = "monitor/{}/mass/reading"
 GOOD = {"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 0.5}

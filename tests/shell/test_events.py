@@ -11,7 +11,7 @@ from harness.programs import until
 
 from monitor.cli import main
 from monitor.errors import USAGE
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 PAIRS = 'monitor_window_pairs{sensor="cart",quantity="mass"}'
 

@@ -22,8 +22,8 @@ from monitor.cli import main
 from monitor.config import load, parse
 from monitor.decode import DECODERS, REASONS
 from monitor.decode.sparkplug_payload import Payload
-from monitor.explaining import Message, explain
-from monitor.explaining.text import lines
+from monitor.explain import Message, explain
+from monitor.explain.text import lines
 
 PROJECT = Path(__file__).parents[2]
 CONFIGS = PROJECT / "configs"

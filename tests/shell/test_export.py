@@ -13,12 +13,12 @@ from harness.daemon import Daemon
 from harness.programs import free_port, until
 
 from monitor.cli import main
+from monitor.client.current_pairs import standing
 from monitor.config import load
-from monitor.core.statistics import STATISTICS, compute
+from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.decode import DECODERS
-from monitor.scoring import alerts
-from monitor.sources.publish import BrokerPublisher
-from monitor.standing import standing
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.report.scoring import alerts
 
 PROJECT = Path(__file__).parents[2]
 SETTINGS = """

@@ -17,15 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor import exposition
-from monitor.core.remedies import Estimate
-from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.core.statistics import live_statistics
-from monitor.core.suspects import Suspect
+from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.fleet.suspect_references import Suspect
+from monitor.core.scores.statistics import live_statistics
+from monitor.core.snapshot.snapshot import SeriesName, Snapshot
 from monitor.decode import REASONS
-from monitor.exposition import METRICS, OTHERS, STATES, Exposition
-from monitor.metrics_page import PAGE_FILE, metrics_page
-from monitor.telemetry import Figures, Telemetry
+from monitor.http import metrics
+from monitor.http.metrics import (
+    METRICS,
+    OTHERS,
+    STATES,
+    Exposition,
+)
+from monitor.http.metrics_docs import PAGE_FILE, metrics_page
+from monitor.http.telemetry import Figures, Telemetry
 
 ZMS = METRICS["monitor_calibration_zms"]
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
@@ -196,21 +201,21 @@ def test_what_was_rendered_before_leaves_no_trace(pages):
 def test_only_the_lines_near_a_number_that_changed_are_written_again(monkeypatch):
     """Of 1000 series two change: two pieces of one family are filled, and no template is made."""
     written: list[int] = []
-    write = exposition._Block._write
+    write = metrics._Block._write
 
-    def noted(self: exposition._Block, pieces: np.ndarray, *more: object) -> None:
+    def noted(self: metrics._Block, pieces: np.ndarray, *more: object) -> None:
         written.append(pieces.size)
         write(self, pieces, *more)
 
-    monkeypatch.setattr(exposition._Block, "_write", noted)
-    monkeypatch.setattr(exposition, "METRICS", {"monitor_calibration_zms": ZMS})
+    monkeypatch.setattr(metrics._Block, "_write", noted)
+    monkeypatch.setattr(metrics, "METRICS", {"monitor_calibration_zms": ZMS})
     many = [(f"s{row}", "x") for row in range(1000)]
     renderer, now = Exposition(), snapshot(many, [1.0] * 1000, [False] * 1000)
     renderer.render(now)
     written.clear()
     values = now.statistics[ZMS.statistic].copy()
     values[[3, 900]] = 2.0
-    monkeypatch.setattr(exposition._Block, "_template", None)
+    monkeypatch.setattr(metrics._Block, "_template", None)
     later = replace(now, statistics={ZMS.statistic: values})
     page = renderer.render(later)
 
@@ -239,7 +244,7 @@ def test_a_lone_surrogate_does_not_take_the_page_down():
 
 
 def test_the_list_of_metrics_is_current():
-    """Else: python -m monitor.metrics_page."""
+    """Else: python -m monitor.http.metrics_docs."""
     assert PAGE_FILE.read_text(encoding="utf-8") == metrics_page()
 
 

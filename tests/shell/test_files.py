@@ -16,7 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.model import Reading, Reference
-from monitor.files import FileError, detect, read_pairs, read_stream, write_stream
+from monitor.files import (
+    FileError,
+    detect,
+    read_pairs,
+    read_stream,
+    write_stream,
+)
 from monitor.files.opening import MISTAKES_MAX, seconds
 
 SMALL = Path(__file__).parents[1] / "small"

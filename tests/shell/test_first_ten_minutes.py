@@ -20,7 +20,7 @@ from harness.daemon import Daemon
 from harness.programs import free_port, need, until
 
 from monitor.cli import main
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 PROGRAMS = Path(sys.executable).parent
 PROJECT = Path(__file__).parents[2]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from monitor.core.analysis.ranking import ranking
 from monitor.core.columns import columns
 from monitor.core.model import Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
-from monitor.core.ranking import ranking
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.rules import SeriesRules
-from monitor.sources.forces import STANDARD_GRAVITY, force_trace, method_e
-from monitor.sources.simulate import CARTS, Fleet
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+from monitor.simulate.carts import CARTS, Fleet
+from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
 ANIMALS = 2000
 START = 1_780_000_000.0

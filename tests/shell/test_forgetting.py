@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from monitor.assembly import Parts, assemble
+from monitor.alerts.ledger import Ledger, View
 from monitor.config import parse
 from monitor.core.model import in_event_order
-from monitor.exposition import Exposition
-from monitor.sinks.ledger import Ledger, View
+from monitor.daemon.assembly import Parts, assemble
+from monitor.http.metrics import Exposition
 
 START = 1_767_225_600.0
 DAY = 86_400.0

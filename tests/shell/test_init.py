@@ -18,7 +18,7 @@ from monitor.commands.completion import SHELLS
 from monitor.commands.init import TRADES, starter
 from monitor.config import load, parse
 from monitor.decode import DECODERS
-from monitor.sources import trades
+from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent

@@ -17,9 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.lanes import digest, reference_identity
-from monitor.core.model import PAIR, Collocation, Event, Reading, Records, Reference
-from monitor.core.network import KnownSeries
+from monitor.core.model import (
+    PAIR,
+    Collocation,
+    Event,
+    Reading,
+    Records,
+    Reference,
+)
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.state.network import KnownSeries
 from monitor.journal import (
     Batch,
     DeadLetter,

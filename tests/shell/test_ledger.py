@@ -12,23 +12,23 @@ from harness.programs import until
 from harness.yard import fleet
 from transitions import CALM
 
-from monitor.core.judgements import Judgement
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.ledger import Ledger, View
+from monitor.alerts.outlet import Outlet
+from monitor.alerts.transition import Transition
+from monitor.core.detector.replay import Change
+from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
-from monitor.core.modes import Rules
-from monitor.core.network import Network
-from monitor.core.past import Memory
-from monitor.core.plan import Plan
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.remedies import Estimate
-from monitor.core.rules import SeriesRules
-from monitor.core.snapshot import Snapshot
-from monitor.core.suspects import Suspect
-from monitor.core.watch import Change
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
 from monitor.journal import Journal, JournalFullError
-from monitor.sinks.dispatch import Dispatch
-from monitor.sinks.ledger import Ledger, View
-from monitor.sinks.outlet import Outlet
-from monitor.transition import Transition
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
 JUDGEMENT = Judgement(

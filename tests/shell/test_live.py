@@ -14,7 +14,7 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 # The file's `crps` is that of the normal density, whatever a sensor states.
 ALL = "windows: {pairs: 8000}\nscoring: {density: normal}"

@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.sources import paho_batch, session
-from monitor.sources.mqtt import (
+from monitor.mqtt import paho_batch, session
+from monitor.mqtt.paho_batch import PRIVATE, BatchClient
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.source import (
     Message,
     MqttSettings,
     MqttSource,
@@ -31,8 +33,6 @@ from monitor.sources.mqtt import (
     Subscription,
     Tls,
 )
-from monitor.sources.paho_batch import PRIVATE, BatchClient
-from monitor.sources.publish import BrokerPublisher
 
 
 def source_on(port: int, **more) -> MqttSource:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.core.model import Event
-from monitor.core.statistics import compute
-from monitor.web import plots, svg
+from monitor.core.scores.statistics import compute
+from monitor.http import plots, svg
 
 HOSTILE = "<script>alert('1')</script>\"&"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

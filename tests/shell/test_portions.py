@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from monitor.sources.portions import Portions
+from monitor.mqtt.coalescing import Portions
 
 BYTES = 100.0
 MOST = 5000

@@ -10,7 +10,7 @@ from harness.daemon import Daemon
 from harness.programs import need, until
 from harness.prometheus import Prometheus
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 
 @pytest.fixture

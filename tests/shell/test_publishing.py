@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from monitor import publishing
-from monitor.assembly import assemble
 from monitor.config import Settings
-from monitor.daemon import Daemon
-from monitor.exposition import Exposition
-from monitor.publishing import Publisher
-from monitor.sources.mqtt import Message
-from monitor.web.page import Page
-from monitor.web.wishes import Wishes
+from monitor.daemon import publisher as publishing
+from monitor.daemon.assembly import assemble
+from monitor.daemon.loop import Daemon
+from monitor.daemon.publisher import Publisher
+from monitor.http.metrics import Exposition
+from monitor.http.on_demand import Wishes
+from monitor.http.published import Page
+from monitor.mqtt.source import Message
 
 NOW = 1_780_000_000.0
 CONNECTED = {
@@ -152,7 +152,7 @@ class Crowd:
 def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothing_to_do(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("monitor.daemon._PUBLISH_SECONDS", 0.0)
+    monkeypatch.setattr("monitor.daemon.loop._PUBLISH_SECONDS", 0.0)
     path = tmp_path / "journal.sqlite"
     settings = {
         "journal": {"path": str(path)},

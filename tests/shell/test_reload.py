@@ -11,7 +11,7 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 OLD = """
 sources:

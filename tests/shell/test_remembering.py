@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from monitor.assembly import Parts, assemble
 from monitor.config import parse
+from monitor.daemon.assembly import Parts, assemble
 
 START = 1_767_225_600.0  # 2026-01-01
 HOUR = 3600.0

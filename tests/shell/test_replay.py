@@ -11,10 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.model import Collocation, Event, Reading, Reference
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Reading,
+    Reference,
+)
 from monitor.decode import Route, Router
 from monitor.files import read_stream
-from monitor.sources.replay import (
+from monitor.simulate.playback import (
     DEFAULT_TOPICS,
     ReplayError,
     Topics,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from monitor.cli import main
-from monitor.core.rules import SeriesRules
-from monitor.recorded import read
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.report.recorded import read
 
 
 class Outline(HTMLParser):

@@ -13,7 +13,7 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 NAME = "monitor_mqtt_filter_last_message_timestamp_seconds"
 

@@ -13,7 +13,7 @@ from monitor.commands import simulate
 from monitor.core.model import Reading, Reference
 from monitor.errors import MonitorError
 from monitor.files import read_stream
-from monitor.sources.simulate import CARTS, CONTROLS, Fleet
+from monitor.simulate.carts import CARTS, CONTROLS, Fleet
 
 START = 1_800_000_000.0
 ANIMALS = 4000

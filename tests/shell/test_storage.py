@@ -29,10 +29,16 @@ from test_journal import (
 )
 
 from monitor.cli import main
-from monitor.core.lanes import digest, reference_identity
 from monitor.core.model import PAIR
-from monitor.core.network import KnownSeries
-from monitor.journal import SCHEMA_VERSION, Journal, JournalError, Told, log
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.state.network import KnownSeries
+from monitor.journal import (
+    SCHEMA_VERSION,
+    Journal,
+    JournalError,
+    Told,
+    log,
+)
 from monitor.journal import housekeeping as module
 from monitor.journal.errors import JournalDamagedError, JournalFormError
 from monitor.journal.repairing import recover, repair

@@ -17,7 +17,7 @@ from harness.certificates import Authority
 from harness.daemon import Daemon
 from harness.programs import need, until, written
 
-from monitor.sources.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher
 
 HOST = "127.0.0.1"
 NOT_AFTER = datetime(2037, 5, 6, 7, 8, 9, tzinfo=UTC)

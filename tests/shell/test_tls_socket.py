@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from harness.certificates import Authority
 
-from monitor.sources.tls import RECORD_BYTES, TlsSocket
+from monitor.mqtt.tls import RECORD_BYTES, TlsSocket
 
 SECONDS = 10.0
 

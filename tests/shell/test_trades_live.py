@@ -17,14 +17,14 @@ import pytest
 from harness.daemon import Daemon
 from harness.programs import until
 
-from monitor.assembly import assemble
 from monitor.config import load
 from monitor.core.model import Records, in_event_order
+from monitor.daemon.assembly import assemble
 from monitor.decode import DECODERS
 from monitor.journal import Journal
-from monitor.sources.publish import BrokerPublisher
-from monitor.sources.replay import RawMessage
-from monitor.sources.trades import TRADES
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.simulate.playback import RawMessage
+from monitor.simulate.trades import TRADES
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 OWN = """

@@ -28,17 +28,30 @@ from scipy.stats import spearmanr
 from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
-from monitor.core.details import Contest
 from monitor.core.model import Reading
 from monitor.core.registry import SeriesKey
-from monitor.core.snapshot import SeriesName, Snapshot
-from monitor.exposition import Exposition
+from monitor.core.snapshot.details import Contest
+from monitor.core.snapshot.snapshot import SeriesName, Snapshot
 from monitor.files import read_pairs
+from monitor.http import documents
+from monitor.http.metrics import Exposition
+from monitor.http.on_demand import (
+    CONTESTS_MAX,
+    OCCASIONS_MAX,
+    SERIES_MAX,
+    WISH_SECONDS,
+    Wishes,
+)
+from monitor.http.published import Page
+from monitor.http.selection import (
+    ORDERS,
+    WORDS,
+    Wish,
+    select,
+)
+from monitor.http.service import Service, ServiceError
 from monitor.journal import DeadLetter
-from monitor.sources.simulate import CARTS
-from monitor.web import Page, Service, ServiceError, documents
-from monitor.web.selection import ORDERS, WORDS, Wish, select
-from monitor.web.wishes import CONTESTS_MAX, OCCASIONS_MAX, SERIES_MAX, WISH_SECONDS, Wishes
+from monitor.simulate.carts import CARTS
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -635,7 +648,7 @@ def test_what_nobody_has_heard_of_is_said_so_with_what_to_do(service, yard):
 
 
 def test_a_busy_daemon_is_said_and_waited_for_no_longer_than_a_few_seconds(service, monkeypatch):
-    monkeypatch.setattr("monitor.web.answers.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("monitor.http.answers.WAIT_SECONDS", 0.1)
     service.publish(page())
     status, body, headers = get(service, "/api/v1/series/cart-01/mass/pairs")
 

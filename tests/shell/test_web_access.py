@@ -15,9 +15,15 @@ import pytest
 from harness.certificates import Authority
 from harness.programs import until
 
-from monitor.web import Service
-from monitor.web.access import OPEN, Access, AccessError, access_of, read
-from monitor.web.authentication import Authenticated
+from monitor.http.access import (
+    OPEN,
+    Access,
+    AccessError,
+    Authenticated,
+    access_of,
+    read,
+)
+from monitor.http.service import Service
 
 WORD = "correct horse"
 HASH = bcrypt.hashpw(WORD.encode(), bcrypt.gensalt(4)).decode()

@@ -16,9 +16,9 @@ from harness.programs import until
 from harness.receiver import Answer, Receiver
 from transitions import CALM, transition
 
-from monitor.sinks.outlet import LaterError, Outlet, RefusedError
-from monitor.sinks.webhook import Target, WebhookSink, retry_after
-from monitor.transition import document
+from monitor.alerts.outlet import LaterError, Outlet, RefusedError
+from monitor.alerts.transition import document
+from monitor.alerts.webhook import Target, WebhookSink, retry_after
 
 NOW = 1_780_000_000.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.transition import Transition, name_of
+from monitor.alerts.transition import Transition, name_of
 
 
 class Calm(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.assembly import Parts
-from monitor.core.network import Outcome
-from monitor.sources.arrivals import Message
+from monitor.core.state.network import Outcome
+from monitor.daemon.assembly import Parts
+from monitor.mqtt.inbox import Message
 
 from .source import ModelSource
 from .world import Plant, Wrong, simulate

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
-from monitor.sources.paho_batch import BatchClient
+from monitor.mqtt.paho_batch import BatchClient
 
 from .broker import Broker
 
@@ -42,7 +42,7 @@ class _Client(BatchClient):
 
 
 class ModelSource:
-    """Stands where :class:`monitor.sources.mqtt.MqttSource` stands; ``between`` runs before a read.
+    """Stands where :class:`monitor.mqtt.source.MqttSource` stands; ``between`` runs before a read.
 
     A connection that is cut is there again at once, so that acknowledgements can come too late.
     """

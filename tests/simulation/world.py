@@ -23,11 +23,11 @@ from unittest import mock
 
 import numpy as np
 
-import monitor.daemon
-from monitor.assembly import Parts, assemble
+import monitor.daemon.loop
 from monitor.config import Settings, parse
 from monitor.core.model import in_event_order
-from monitor.daemon import Daemon
+from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.loop import Daemon
 from monitor.journal import JournalError, database
 
 from .broker import Broker, Sent
@@ -205,7 +205,7 @@ class World:
         try:
             with (
                 mock.patch.object(database, "sqlite3", sqlite),
-                mock.patch.object(monitor.daemon, "time", time),
+                mock.patch.object(monitor.daemon.loop, "time", time),
             ):
                 yield
         finally:

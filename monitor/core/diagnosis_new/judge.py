@@ -21,7 +21,12 @@ from monitor.core.diagnosis_new.naming import Evidence, named
 from monitor.core.diagnosis_new.neighbours import FAR, running_median
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.partition import Last, Partition, partition
-from monitor.core.diagnosis_new.pieces import LEVEL, LINE, RIGHT, WIDE
+from monitor.core.diagnosis_new.pieces import (
+    LEVEL,
+    LINE,
+    RIGHT,
+    WIDE,
+)
 from monitor.core.diagnosis_new.relations import (
     NO_SLOPES,
     Gain,
@@ -30,9 +35,20 @@ from monitor.core.diagnosis_new.relations import (
     slopes_of,
 )
 from monitor.core.diagnosis_new.remedy import remedy_for
-from monitor.core.diagnosis_new.rivals import NONE, Rival, gain_of, lag_of, sign_of
+from monitor.core.diagnosis_new.rivals import (
+    NONE,
+    Rival,
+    gain_of,
+    lag_of,
+    sign_of,
+)
 from monitor.core.diagnosis_new.sentences import with_words
-from monitor.core.diagnosis_new.spread import Spread, far_since, shape_of, spread_of
+from monitor.core.diagnosis_new.spread import (
+    Spread,
+    far_since,
+    shape_of,
+    spread_of,
+)
 from monitor.core.diagnosis_new.stuck import stuck_for
 from monitor.core.diagnosis_new.verdict import FAULT, UNDECIDED, Verdict
 from monitor.core.model import NAN, Float

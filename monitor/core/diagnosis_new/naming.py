@@ -14,11 +14,23 @@ from monitor.core.diagnosis_new.dependence import inflation
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.partition import Partition
-from monitor.core.diagnosis_new.pieces import HINGE, LEVEL, LINE, RIGHT, WIDE
+from monitor.core.diagnosis_new.pieces import (
+    HINGE,
+    LEVEL,
+    LINE,
+    RIGHT,
+    WIDE,
+)
 from monitor.core.diagnosis_new.relations import Gain, slopes_of
 from monitor.core.diagnosis_new.rivals import Rival
 from monitor.core.diagnosis_new.spread import Far, Spread, on_stated
-from monitor.core.diagnosis_new.verdict import FAULT, IS_RIGHT, RELATED, UNDECIDED, Verdict
+from monitor.core.diagnosis_new.verdict import (
+    FAULT,
+    IS_RIGHT,
+    RELATED,
+    UNDECIDED,
+    Verdict,
+)
 from monitor.core.model import Float
 
 _HINGE: Final = 1.25  # cost by which a drift that begins where the sensor was may be dearer

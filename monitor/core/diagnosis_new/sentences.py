@@ -11,10 +11,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from monitor.core.diagnosis.sentences import direction
 from monitor.core.diagnosis_new.estimate import Estimate
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.verdict import FAULT, IS_RIGHT, Remedy, Verdict
-from monitor.core.words import direction
+from monitor.core.diagnosis_new.verdict import (
+    FAULT,
+    IS_RIGHT,
+    Remedy,
+    Verdict,
+)
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties

@@ -12,18 +12,41 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.diagnosis_new.dependence import long_inflation
-from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around, share
+from monitor.core.diagnosis_new.estimate import (
+    NOTHING,
+    Estimate,
+    around,
+    share,
+)
 from monitor.core.diagnosis_new.neighbours import FAR, median, robust_scale
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.partition import Last, Partition
-from monitor.core.diagnosis_new.pieces import LEVEL, RIGHT, WIDE, costs, cumulated, squares_left
-from monitor.core.diagnosis_new.relations import NO_SLOPES, Gain, gain_by, slopes_of
+from monitor.core.diagnosis_new.pieces import (
+    LEVEL,
+    RIGHT,
+    WIDE,
+    costs,
+    cumulated,
+    squares_left,
+)
+from monitor.core.diagnosis_new.relations import (
+    NO_SLOPES,
+    Gain,
+    gain_by,
+    slopes_of,
+)
 from monitor.core.diagnosis_new.remedy import remedy_for
 from monitor.core.diagnosis_new.rivals import gain_of, lag_of, sign_of
 from monitor.core.diagnosis_new.sentences import with_words
 from monitor.core.diagnosis_new.spread import Spread, on_stated, spread_of
 from monitor.core.diagnosis_new.stuck import stuck_for
-from monitor.core.diagnosis_new.verdict import FAULT, IS_RIGHT, RELATED, UNDECIDED, Verdict
+from monitor.core.diagnosis_new.verdict import (
+    FAULT,
+    IS_RIGHT,
+    RELATED,
+    UNDECIDED,
+    Verdict,
+)
 from monitor.core.model import NAN, Bool, Float
 
 FEWEST: Final = 8

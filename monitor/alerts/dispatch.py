@@ -1,0 +1,155 @@
+"""From what the snapshot says to sinks: differences, the journal, then the queues.
+
+Rules of this file: it runs on the data's thread and never waits for a sink; a transition is in the
+journal before a sink has it; what the queues have no room for waits in the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from monitor.alerts.ledger import Ledger, View
+from monitor.alerts.outlet import Outlet
+from monitor.alerts.transition import (
+    FIRING,
+    PENDING,
+    SHOWN,
+    Transition,
+)
+from monitor.http.telemetry import SinkFigures
+from monitor.journal import (
+    Journal,
+    JournalError,
+    JournalFullError,
+    Told,
+)
+
+_STOP_SECONDS: Final = 3.0
+
+_log: Final = logging.getLogger("monitor")
+
+
+class Dispatch:
+    """Tells ``outlets`` what changes; its memory is in ``journal``.
+
+    ``transitions`` counts what was told since the process began, by (alert, state reached).
+    ``history`` are the last :data:`SHOWN` transitions, the newest first.
+    """
+
+    def __init__(self, journal: Journal, outlets: Sequence[Outlet] = ()) -> None:
+        self._log: Final = journal.alerts
+        self._outlets: Final = outlets
+        self._encode: Final = msgspec.msgpack.Encoder().encode
+        self._decode: Final = msgspec.msgpack.Decoder(Transition).decode
+        self._ledger: Final = Ledger(map(self._decode, self._log.standing()), self._log.last())
+        self._done: Final = self._log.done()
+        self._started_at: Final = self._ledger.last
+        self._new: Final[dict[str, frozenset[int]]] = {}
+        self._taken_back: set[int] = set()
+        self._history: Final = deque(map(self._decode, self._log.newest(SHOWN)), SHOWN)
+        self.history: tuple[Transition, ...] = tuple(self._history)
+        self.transitions: Final[Counter[tuple[str, str]]] = Counter()
+        for outlet in outlets:
+            self._start(outlet)
+
+    def tell(self, view: View) -> None:
+        """Make durable what is to be told, and let the sinks have it; raises JournalError.
+
+        While the journal is full nothing is told; it will be once there is space.
+        """
+        self._taken_back |= view.taken_back
+        taken_back = frozenset(self._taken_back)
+        found = self._ledger.differences(view._replace(taken_back=taken_back))
+        try:
+            self._write(found)
+        except JournalFullError:
+            return
+        self._taken_back.clear()
+        self._ledger.take(found)
+        for each in found:
+            self.transitions[each.alert, each.after] += 1
+            self._history.appendleft(each)
+        if found:
+            self.history = tuple(self._history)
+        for outlet in self._outlets:
+            self._fill(outlet)
+
+    def settle(self) -> None:
+        """Note how far the sinks are, and let them have what there was no room for."""
+        with suppress(JournalFullError):
+            self._write([])
+        for outlet in self._outlets:
+            self._fill(outlet)
+
+    def figures(self) -> dict[str, SinkFigures]:
+        """Return how each sink goes."""
+        return {
+            outlet.name: SinkFigures(
+                outlet.delivered,
+                outlet.failed,
+                outlet.dropped,
+                outlet.waiting + max(0, self._ledger.last - outlet.offered),
+            )
+            for outlet in self._outlets
+        }
+
+    def close(self) -> None:
+        """Give the sinks a moment to deliver what waits, and note how far they are."""
+        for outlet in self._outlets:
+            outlet.stop(_STOP_SECONDS)
+        try:
+            self._write([])
+        except JournalError as error:
+            _log.error("%s", error)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _start(self, outlet: Outlet) -> None:
+        """Let an outlet go on where it was; a new one begins with what fires already."""
+        done = self._done.get(outlet.name)
+        if done is None:
+            firing = [each.seq for each in self._ledger.standing() if each.after == FIRING]
+            self._new[outlet.name] = frozenset(firing)
+            done = min(firing, default=self._started_at + 1) - 1
+        outlet.start(done)
+
+    def _write(self, found: Iterable[Transition]) -> None:
+        done = {
+            outlet.name: at
+            for outlet in self._outlets
+            if (at := outlet.done) != self._done.get(outlet.name)
+        }
+        told = self._told(found)
+        if told or done:
+            self._log.write(told, done)
+            self._done.update(done)
+
+    def _told(self, found: Iterable[Transition]) -> list[Told]:
+        """Return transitions as the journal keeps them."""
+        return [
+            Told(
+                each.seq,
+                (each.sensor, each.quantity, each.alert),
+                each.after in (PENDING, FIRING),
+                self._encode(each),
+            )
+            for each in found
+        ]
+
+    def _fill(self, outlet: Outlet) -> None:
+        """Put into an outlet's queue what it has room for."""
+        if outlet.offered >= self._ledger.last or outlet.room <= 0:
+            return
+        firing = self._new.get(outlet.name)
+        for each in map(self._decode, self._log.after(outlet.offered, outlet.room)):
+            if firing is None or each.seq > self._started_at:
+                outlet.drop(each.seq - outlet.offered - 1)
+                outlet.offer(each.seq, each)
+            else:
+                outlet.offer(each.seq, each if each.seq in firing else None)

@@ -1,0 +1,201 @@
+"""A sink at work: a bounded queue, and a thread that delivers from it in order.
+
+Rules of this file: the data's thread never waits here; a transition is done once it is delivered,
+refused for good, or too old; what fails otherwise is tried again, later and later, with jitter.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from monitor.alerts.transition import Transition
+
+QUEUE: Final = 1000
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS_MAX: Final = 86_400.0
+
+_log: Final = logging.getLogger("monitor")
+
+
+class LaterError(Exception):
+    """It was not delivered now; ``seconds`` is the pause that the receiver asks for, if any.
+
+    The message says why, in a line for people, and holds no secret.
+    """
+
+    def __init__(self, why: str, seconds: float | None = None) -> None:
+        super().__init__(why)
+        self.seconds = seconds
+
+
+class RefusedError(Exception):
+    """It will never be taken; the message says why, in a line for people, and holds no secret."""
+
+
+class Sink(Protocol):
+    """Where transitions go; this is the contract.
+
+    * ``deliver`` is called by one thread, one transition at a time, in their order. It may wait,
+      but not for ever: each wait has a bound.
+    * When it returns, the transition is delivered. :class:`LaterError` asks to try this one again
+      later, :class:`RefusedError` to go on without it.
+    * The same transition, with the same id, may come again after a crash.
+    * ``close`` lets go of what the sink holds; nothing comes after it.
+    """
+
+    def deliver(self, transition: Transition) -> None:
+        """Tell of a transition."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class Patience(Protocol):
+    """How long a sink is tried."""
+
+    @property
+    def retry_seconds_max(self) -> float:
+        """The longest pause between two attempts, s."""
+
+    @property
+    def give_up_hours(self) -> float:
+        """How long one transition is tried."""
+
+
+class Outlet:
+    """One sink with its queue and thread; counters are read by any thread.
+
+    ``offered`` is the last transition that was put into the queue, ``done`` the last that needs
+    nothing more: what a journal has to remember. ``jitter`` gives a factor for each pause.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sink: Sink,
+        patience: Patience,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = lambda: random.SystemRandom().uniform(0.5, 1.0),
+    ) -> None:
+        self.name: Final = name
+        self.offered = 0
+        self.done = 0
+        self.delivered = 0
+        self.failed = 0
+        self.dropped = 0
+        self._sink: Final = sink
+        self._patience: Final = patience
+        self._monotonic: Final = monotonic
+        self._jitter: Final = jitter
+        self._queue: Final[deque[tuple[int, Transition | None]]] = deque()
+        self._changed: Final = threading.Condition()
+        self._stopping = False
+        self._ends_at = float("inf")
+        self._thread: Final = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
+
+    def start(self, done: int) -> None:
+        """Deliver from now on what comes after ``done``."""
+        self.offered = self.done = done
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Transitions in the queue, the one at hand among them."""
+        return len(self._queue)
+
+    @property
+    def room(self) -> int:
+        """How many more the queue takes."""
+        return QUEUE - len(self._queue)
+
+    def offer(self, seq: int, transition: Transition | None) -> None:
+        """Put the next transition into the queue; None where this sink need not hear of it."""
+        with self._changed:
+            self.offered = seq
+            self._queue.append((seq, transition))
+            self._changed.notify_all()
+
+    def drop(self, count: int) -> None:
+        """Count transitions that this sink will never be told of."""
+        self.dropped += count
+
+    def stop(self, seconds: float) -> None:
+        """Deliver what waits if that can be done at once, for ``seconds`` at most; then end."""
+        with self._changed:
+            self._stopping = True
+            self._ends_at = self._monotonic() + seconds
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    # -- the sink's thread --------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._wait_for_one():
+            seq, transition = self._queue[0]
+            if transition is not None and not self._settle(transition):
+                break
+            self.done = seq
+            self._queue.popleft()
+        self._sink.close()
+
+    def _wait_for_one(self) -> bool:
+        """Wait until there is something to deliver; False once there will be nothing."""
+        with self._changed:
+            while not self._queue and not self._stopping:
+                self._changed.wait()
+        return bool(self._queue) and self._monotonic() < self._ends_at
+
+    def _settle(self, transition: Transition) -> bool:
+        """Try until there is no more to be done for ``transition``; False if told to stop."""
+        give_up = self._monotonic() + self._patience.give_up_hours * 3600.0
+        attempt = 0
+        while (trouble := self._attempt(transition)) is not None:
+            if isinstance(trouble, RefusedError) or self._monotonic() >= give_up:
+                self._give_up(transition, str(trouble))
+                return True
+            if not attempt:
+                _log.warning("sink %s: %s; it is tried again", self.name, trouble)
+            if not self._pause(attempt, trouble.seconds):
+                return False
+            attempt += 1
+        if attempt:
+            _log.info("sink %s: delivers again", self.name)
+        return True
+
+    def _attempt(self, transition: Transition) -> LaterError | RefusedError | None:
+        """Try once; return what went wrong."""
+        try:
+            self._sink.deliver(transition)
+        except (LaterError, RefusedError) as error:
+            self.failed += 1
+            return error
+        except Exception:  # noqa: BLE001 - a fault of the sink costs time, not the sink its life
+            self.failed += 1
+            _log.exception("sink %s: cannot tell of %s", self.name, transition.id)
+            return LaterError("a fault of this program")
+        self.delivered += 1
+        return None
+
+    def _give_up(self, transition: Transition, why: str) -> None:
+        self.dropped += 1
+        _log.error("sink %s: gave up on %s (%s): %s", self.name, transition.id, transition, why)
+
+    def _pause(self, attempt: int, asked: float | None) -> bool:
+        """Wait before the next attempt; False if told to stop meanwhile."""
+        longest = self._patience.retry_seconds_max
+        pause = min(longest, _FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 30)) * self._jitter()
+        if asked is not None:
+            pause = min(max(pause, asked), _PAUSE_SECONDS_MAX)
+        until = self._monotonic() + pause
+        with self._changed:
+            while not self._stopping and (left := until - self._monotonic()) > 0.0:
+                self._changed.wait(left)
+            return not self._stopping

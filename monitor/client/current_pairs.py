@@ -1,0 +1,116 @@
+"""The pairs that stand now: of the running daemon over HTTP, of its journal when it is stopped.
+
+Rules of this file: it only reads; the daemon gives the pairs in its windows, the journal all that
+were not forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+
+from monitor.client.client import AskingError, Door
+from monitor.config import Settings
+from monitor.core.model import (
+    NAN,
+    PAIR,
+    Records,
+    in_event_order,
+    pair_records,
+)
+from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesKey
+from monitor.daemon.assembly import rules_of
+from monitor.journal import Journal, JournalBusyError
+from monitor.report.recorded import Recorded, replayed
+
+WINDOWS_ONLY: Final = (
+    "asked of the running daemon, which gives the pairs in its windows; its journal has all, once "
+    "the daemon is stopped"
+)
+
+
+def standing(settings: Settings, door: Door | None = None) -> Recorded:
+    """Return the pairs of all series in event order; raises AskingError, JournalError.
+
+    ``door`` is where the daemon answers and what it wants to see, by default that of the settings.
+    """
+    door = door or Door.of(settings)
+    return _of_daemon(settings, door) or _of_journal(settings, door)
+
+
+def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
+    def of(sensor: str, quantity: str) -> SeriesRules:
+        rules = rules_of(settings, sensor, quantity)
+        return rules._replace(unit=rules.unit or units.get(SeriesKey(sensor, quantity), ""))
+
+    return of
+
+
+def _of_daemon(settings: Settings, door: Door) -> Recorded | None:
+    units: dict[SeriesKey, str] = {}
+    made: list[tuple[Any, ...]] = []
+    for each in _series(door):
+        key = SeriesKey(each["sensor"], each["quantity"])
+        path = f"series/{quote(key.sensor, safe='')}/{quote(key.quantity, safe='')}/pairs"
+        found = door.ask(path)
+        if found is None:
+            raise AskingError(f"{door.url} does not answer any more; ask again")
+        made += (
+            _pair(len(units), len(made) + at, pair)
+            for at, pair in enumerate(reversed(found["pairs"]))
+        )
+        units[key] = each["unit"]
+    if not units:
+        return None
+    return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
+
+
+def _series(door: Door) -> Iterator[dict[str, Any]]:
+    page, pages = 1, 1
+    while page <= pages:
+        found = door.ask(f"series?page={page}")
+        if found is None:
+            return
+        yield from found["series"]
+        page, pages = page + 1, found["pages"]
+
+
+def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
+    """Return one pair of the daemon's answer as a row of ``PAIR``."""
+    names = ("time", "value", "u", "lower", "upper", "p", "reference", "u_ref")
+    numbers = {name: NAN if pair[name] is None else pair[name] for name in names}
+    known = (pair["subject"], pair["identity"], pair["key"], repr(pair["reference_time"]))
+    alone = (repr(pair["time"]), repr(pair["reference"]))
+    event = digest(*(known if any(known[:3]) else alone))
+    crps = NAN if pair["crps_stated"] is None else pair["crps_stated"]
+    return (series, number, *numbers.values(), 0.0, event, crps, False)
+
+
+def _of_journal(settings: Settings, door: Door) -> Recorded:
+    path = Path(settings.journal.path)
+    if not path.is_file():
+        raise AskingError(f"no daemon answers on {door.url}, and there is no {path}")
+    try:
+        journal = Journal(path)
+    except JournalBusyError as error:
+        raise door.silent(path) from error
+    try:
+        known = journal.series()
+        pairs = _numbered(journal.pairs())
+        events = journal.events()
+    finally:
+        journal.close()
+    names = [SeriesKey(each.sensor, each.quantity) for each in known]
+    units = dict(zip(names, (each.unit for each in known), strict=True))
+    return replayed(names, pairs, _rules(settings, units), events)
+
+
+def _numbered(pairs: Records) -> Records:
+    """Return the pairs that stand."""
+    return in_event_order(pairs) if pairs.size else np.zeros(0, dtype=PAIR)

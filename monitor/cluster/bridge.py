@@ -1,0 +1,123 @@
+"""From the broker to the log: a message is acknowledged once the log has it.
+
+Rules of this file: one thread; back-pressure is not reading the socket; nothing is kept here, so
+that a bridge may die at any instant: what was not acknowledged comes again, and the blocks know
+what they have had. ``received`` is in whole seconds, so that messages of a second share a batch.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from monitor.cluster.kafka_log import Appending, LogError
+from monitor.cluster.placing import Placing
+from monitor.cluster.records import Message, dump_record
+from monitor.mqtt.inbox import Arrivals
+from monitor.mqtt.inbox import Message as Arrived
+
+_log: Final = logging.getLogger("monitor.bridge")
+
+RECEIVE_SECONDS: Final = 0.5
+RETRY_SECONDS: Final = 1.0
+
+
+class Source(Protocol):
+    """A persistent session with a broker, as :class:`monitor.mqtt.source.MqttSource` is one."""
+
+    def receive(self, timeout: float) -> Sequence[Arrived]:
+        """Return what came within ``timeout`` seconds."""
+
+    def acknowledge(self, messages: Sequence[Arrived]) -> int:
+        """Tell the broker that ``messages`` are safe."""
+
+    def close(self) -> None:
+        """Say good-bye to the broker."""
+
+
+@dataclass
+class Passed:
+    """What a bridge has done since it began; times in s."""
+
+    messages: int = 0
+    records: int = 0
+    retries: int = 0
+    log_seconds: float = 0.0
+    last_message: float = 0.0
+
+
+class Bridge:
+    """Takes messages from a broker to the log until it is told to stop."""
+
+    def __init__(
+        self,
+        source: Source,
+        log: Appending,
+        placing: Placing,
+        *,
+        clock: Callable[[], float] = time.time,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._source: Final = source
+        self._to: Final = log
+        self._placing: Final = placing
+        self._clock: Final = clock
+        self._pause: Final = pause
+        self.passed: Final = Passed()
+        self.stopping = False
+
+    def stop(self) -> None:
+        """Let :meth:`run` come to its end; may be called from a signal's handler."""
+        self.stopping = True
+
+    def run(self) -> None:
+        """Work until :attr:`stopping`; raises SourceRefusedError."""
+        try:
+            while not self.stopping:
+                self.work(RECEIVE_SECONDS)
+        finally:
+            self._source.close()
+
+    def work(self, seconds: float) -> None:
+        """Pass on what comes within so many seconds."""
+        messages = self._source.receive(seconds)
+        if messages and self._append(messages):
+            self._source.acknowledge(messages)
+            self.passed.messages += len(messages)
+            self.passed.last_message = self._clock()
+
+    def _append(self, messages: Sequence[Arrived]) -> bool:
+        """Put messages on the log, again until it has them; False if told to stop before."""
+        records = list(self._records(messages))
+        while not self.stopping:
+            began = time.perf_counter()
+            try:
+                self._to.append(records)
+            except LogError as error:
+                _log.error("%s; trying again", error)
+                self.passed.retries += 1
+                self._pause(RETRY_SECONDS)
+            else:
+                self.passed.log_seconds += time.perf_counter() - began
+                self.passed.records += len(records)
+                return True
+        return False
+
+    def _records(self, messages: Sequence[Arrived]) -> Iterator[tuple[int, bytes]]:
+        topics, payloads = _columns(messages)
+        received = int(self._clock())
+        places = self._placing.places(topics, payloads, float(received))
+        partitioned = self._placing.partitioned
+        for topic, payload, blocks in zip(topics, payloads, places, strict=True):
+            message = Message(received, topic, bytes(payload))
+            for partition, named in partitioned(blocks).items():
+                yield partition, dump_record(named, message)
+
+
+def _columns(messages: Sequence[Arrived]) -> tuple[Sequence[str], Sequence[bytes]]:
+    if isinstance(messages, Arrivals):
+        return messages.topics, messages.payloads
+    return [each.topic for each in messages], [each.payload for each in messages]

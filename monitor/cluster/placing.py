@@ -1,0 +1,185 @@
+"""Which blocks a message concerns: a sensor's readings and the references that concern it meet.
+
+Rules of this file: a sensor's block is a function of its name alone. A reference goes to the block
+of its subject and is copied to the blocks of all sensors that the settings say it concerns; where
+they cannot be named beforehand (patterns, collocations, references that are matched by their key
+alone) it is copied to every block. A copy that no sensor of a block wants does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from monitor.config import Settings
+from monitor.config.concerns import concerns_of, read_places
+from monitor.core.model import Observation, Reading, Reference
+from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.history import names_nobody
+from monitor.daemon.assembly import router_of
+from monitor.decode import Decoded, Router
+from monitor.mqtt.topic_templates import Template
+
+EVERY: Final[tuple[int, ...]] = ()
+_WILD: Final = frozenset("*?[")
+_SENSORS_KNOWN_MAX: Final = 1_000_000
+
+
+def block_of(sensor: str, blocks: int) -> int:
+    """Return the block of a sensor, the same in every process."""
+    return digest(sensor) % blocks
+
+
+class Placing:
+    """Knows for each message the blocks it is for; ``EVERY`` means all of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.blocks: Final = settings.cluster.blocks
+        self.partitions: Final = settings.cluster.log.partitions
+        self._router: Final = router_of(settings)
+        self._block_of: Final[Callable[[str], tuple[int, ...]]] = lru_cache(_SENSORS_KNOWN_MAX)(
+            lambda sensor: (block_of(sensor, self.blocks),)
+        )
+        by_subject = "subject" in settings.pairing.match_on
+        collocated = any(source.kind == "collocation" for source in settings.sources)
+        self._everywhere: Final[tuple[str, ...]] = (
+            ("*",)
+            if not by_subject
+            else tuple(settings.cluster.collocated_subjects)
+            if collocated
+            else ()
+        )
+        self._of_areas: Final = _blocks_of_areas(settings)
+        self._births: Final = [
+            Template.parse(source.topic)
+            for source in settings.sources
+            if source.decoder == "sparkplug"
+        ]
+
+    def places(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> list[tuple[int, ...]]:
+        """Return the blocks of each message, in ascending order; EVERY for all."""
+        decoded = self._router.decode_all(topics, payloads, received)
+        found: list[set[int] | None] = [set() for _ in topics]
+        of = self._block_of
+        plain, others = decoded.observations.plain, decoded.observations.others
+        names = (plain.names[which] for which in plain.which.tolist())
+        for (sensor, _), at in zip(names, decoded.sources, strict=False):
+            known = found[at]
+            if known is not None:
+                known.update(of(sensor))
+        for observation, at in zip(others, decoded.sources[len(plain) :], strict=True):
+            known = found[at]
+            if known is not None:
+                if isinstance(observation, Reading):
+                    more = of(observation.sensor)
+                else:
+                    more = self._of(observation)
+                if more:
+                    known.update(more)
+                else:
+                    found[at] = None
+        return [self._settled(blocks, topic) for blocks, topic in zip(found, topics, strict=True)]
+
+    def partitioned(self, blocks: Sequence[int]) -> dict[int, list[int]]:
+        """Return the partitions to write to and, for each, the blocks named; none for all."""
+        if not blocks:
+            return {partition: [] for partition in range(self.partitions)}
+        found: dict[int, list[int]] = {}
+        for block in blocks:
+            found.setdefault(block % self.partitions, []).append(block)
+        return found
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _settled(self, blocks: set[int] | None, topic: str) -> tuple[int, ...]:
+        if blocks is None or len(blocks) > max(1, self.blocks // 2) or self._is_birth(topic):
+            return EVERY if self.blocks > 1 else (0,)
+        if blocks:
+            return tuple(sorted(blocks))
+        return self._block_of(self._router.sensor_of(topic) or topic)
+
+    def _is_birth(self, topic: str) -> bool:
+        """Whether a message says what Sparkplug's aliases mean: every block may need it."""
+        for template in self._births:
+            fields = template.match(topic)
+            if fields is not None:
+                return fields.get("message", "").endswith("BIRTH")
+        return False
+
+    def _of(self, observation: Observation) -> tuple[int, ...]:
+        if not isinstance(observation, Reference):
+            return self._block_of(observation.sensor)
+        subject = observation.subject
+        if names_nobody(observation):
+            return EVERY
+        if any(fnmatchcase(subject, pattern) for pattern in self._everywhere):
+            return EVERY
+        of_areas = self._of_areas.get(subject, frozenset())
+        if of_areas is None:
+            return EVERY
+        return (*self._block_of(subject), *of_areas)
+
+
+def _blocks_of_areas(settings: Settings) -> Mapping[str, frozenset[int] | None]:
+    """Return the blocks of the sensors that references of a subject concern, None for all."""
+    found: dict[str, set[int] | None] = {}
+    named = {place.sensor for place in settings.places}
+    if settings.places_file is not None:
+        named.update(place.sensor for place in read_places(Path(settings.places_file)))
+    for area in settings.areas:
+        placed = area.site is not None or area.radius_km is not None
+        patterns = ("*",) if area.sensors is None else area.sensors
+        if not placed and any(_WILD.intersection(pattern) for pattern in patterns):
+            found[area.subject] = None
+        named.update(pattern for pattern in patterns if not _WILD.intersection(pattern))
+    concerns = concerns_of(settings)
+    for sensor in named if settings.areas else ():
+        for concern in concerns(sensor):
+            known = found.setdefault(concern.subject, set())
+            if known is not None:
+                known.add(block_of(sensor, settings.cluster.blocks))
+    return {
+        subject: None if blocks is None else frozenset(blocks) for subject, blocks in found.items()
+    }
+
+
+class OwnRouter(Router):
+    """Decodes as ``router`` does, and leaves out what concerns sensors of other blocks."""
+
+    def __init__(self, router: Router, is_own: Callable[[str], bool]) -> None:
+        self._router: Final = router
+        self._is_own: Final = is_own
+
+    def decode_all(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> Decoded:
+        """Return what messages say of sensors of this block, and all references."""
+        decoded = self._router.decode_all(topics, payloads, received)
+        plain, others = decoded.observations.plain, decoded.observations.others
+        owners = [plain.names[which][0] for which in plain.which.tolist()]
+        kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
+        kept += [
+            at
+            for at, each in enumerate(others, len(plain))
+            if isinstance(each, Reference) or self._is_own(each.sensor)
+        ]
+        if len(kept) == len(decoded.observations):
+            return decoded
+        return Decoded(
+            decoded.observations.part(kept),
+            [decoded.sources[at] for at in kept],
+            decoded.refused,
+        )
+
+    def filter_of(self, topic: str) -> str:
+        """Return the topic filter of the source that reads ``topic``; it was decoded before."""
+        return self._router.filter_of(topic)
+
+    def sensor_of(self, topic: str) -> str:
+        """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
+        return self._router.sensor_of(topic)

@@ -1,0 +1,85 @@
+"""Settings become recipes of blocks.
+
+Rules of this file: limits of the whole become limits of a block with room to spare, since a hash
+spreads sensors unevenly; the limit on new series a minute hangs on the order of arrival, so a block
+has none: its greatest number of series bounds what invented sensors cost. What takes the whole
+fleet is not a block's: it says of its series what the driver needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from monitor.cluster.block import Recipe
+from monitor.cluster.placing import OwnRouter, block_of
+from monitor.config import Settings
+from monitor.core.detector.thresholds import Threshold
+from monitor.core.state.core_settings import Plan
+from monitor.daemon.assembly import plan_of, router_of
+from monitor.decode import Router
+from monitor.decode.sparkplug_births import Births
+
+_ROOM: Final = 4  # times the mean
+_SERIES_MIN: Final = 256
+_PENDING_MIN: Final = 10_000
+_WORST_MIN: Final = 4
+
+
+def recipe_of(settings: Settings) -> Recipe:
+    """Return how blocks are made; raises SettingsError where a file named by the settings is bad.
+
+    Blocks share one decoder, unless a source has births in each (Sparkplug): these go to every
+    block, and each takes what they say of its own sensors.
+    """
+    blocks = settings.cluster.blocks
+    has_births = any(source.decoder == "sparkplug" for source in settings.sources)
+    shared = router_of(settings)
+
+    def router(births: Births, number: int | None) -> Router:
+        made = router_of(settings, births) if has_births else shared
+        if number is None or not has_births:
+            return made
+        return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)
+
+    thresholds = plan_of(settings).thresholds
+    first_pairs = (each.baseline_pairs for each in thresholds if each.against == "baseline")
+    return Recipe(
+        block_plan(settings),
+        router,
+        max(settings.cluster.history_pairs, *first_pairs, 0),
+        frozenset(area.subject for area in settings.areas),
+        tuple(sorted({each.statistic for each in over_fleet(thresholds)})),
+    )
+
+
+def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
+    """Return the thresholds that take the whole fleet."""
+    return tuple(each for each in thresholds if each.against == "fleet_median")
+
+
+def block_plan(settings: Settings) -> Plan:
+    """Return the plan of one block of sensors."""
+    plan, blocks = plan_of(settings), settings.cluster.blocks
+    series = share(plan.limits.maximum, blocks, _SERIES_MIN)
+    return plan._replace(
+        limits=plan.limits._replace(maximum=series, new_per_minute=series),
+        thresholds=tuple(_within(each) for each in plan.thresholds),
+        max_pending=share(plan.max_pending, blocks, _PENDING_MIN),
+    )
+
+
+def _within(threshold: Threshold) -> Threshold:
+    """Return a threshold as a block judges it: of nobody, where it takes the whole fleet."""
+    return threshold._replace(sensors=()) if over_fleet([threshold]) else threshold
+
+
+def worst_of_a_block(settings: Settings) -> int:
+    """Return how many calm series a block shows the driver, which shows the worst of all."""
+    return share(settings.cluster.job.worst, settings.cluster.blocks, _WORST_MIN)
+
+
+def share(whole: int, blocks: int, least: int) -> int:
+    """Return how much of a limit one block may use."""
+    return min(whole, max(least, math.ceil(_ROOM * whole / blocks)))

@@ -1,0 +1,219 @@
+"""What a block says of a batch, as one value: rows of the table, what the driver needs, counters.
+
+Rules of this file: plain values in msgpack; no number is None, one that is undefined is NaN. The
+summary is of the whole block, so that the newest of each block together are the fleet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from monitor.cluster.block import Results
+from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.fleet.reference_stations import Gathered, Station, Told
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.metrics import METRICS
+from monitor.journal.batch import DeadLetter
+
+STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
+
+
+class Line(msgspec.Struct, array_like=True):
+    """What is known of one series; ``statistics`` in the order of :data:`STATISTICS`."""
+
+    sensor: str
+    quantity: str
+    unit: str
+    group: str
+    state: str
+    alerts: list[str]
+    evidence: float
+    sentence: str
+    advice: str
+    window_pairs: int
+    last_reading: float
+    last_pair: float
+    withdrawn: bool
+    statistics: list[float]
+
+
+class Stand(msgspec.Struct, array_like=True):
+    """A series that is not calm, or was not a batch ago, as the driver needs it to judge the fleet.
+
+    ``rejected`` and ``uncompared_seconds`` as :class:`monitor.core.snapshot.state_sentences.Circumstances` has
+    them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
+    """
+
+    line: Line
+    judgement: Judgement | None
+    firing: bool
+    discounted: float
+    rejected: float
+    uncompared_seconds: float
+    changed_at: float
+    taken_back: bool
+    medians: list[float]
+
+
+class Part(msgspec.Struct, array_like=True):
+    """What the sensors of one block tell of a reference; ``pairs`` are of dtype MEETING.
+
+    Their ``series`` is the place in ``series``, the (sensor, quantity) of all that have it;
+    ``first`` is told of the first of those with pairs.
+    """
+
+    quantity: str
+    reference: str
+    by_id: bool
+    series: list[tuple[str, str]]
+    first: Told
+    pairs: bytes
+
+
+class Summary(msgspec.Struct, array_like=True):
+    """The whole block: series by state and by alert, counters for its life, who stands out.
+
+    ``counted`` are the series among which a fleet's list is made; ``references`` are those that
+    have sensors here and maybe elsewhere, by (quantity, name, whether it is a name of its own).
+    """
+
+    time: float
+    states: dict[str, int]
+    alerts: dict[str, int]
+    totals: dict[str, int]
+    too_late: int
+    state_bytes: int
+    counted: int
+    references: list[tuple[str, str, bool]]
+    worst: list[Line]
+
+
+class Heard(msgspec.Struct, array_like=True):
+    """The series of a block that a batch heard or changed: rows of the table."""
+
+    time: float
+    lines: list[Line]
+
+
+class Said(msgspec.Struct, array_like=True):
+    """What a block tells the driver of one batch; ``parts`` are of the references met in it."""
+
+    stands: list[Stand]
+    parts: list[Part]
+    dead_letters: list[DeadLetter]
+    summary: Summary
+
+
+dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
+_load: Final = msgspec.msgpack.Decoder(Said).decode
+_load_heard: Final = msgspec.msgpack.Decoder(Heard).decode
+
+
+def load(body: bytes) -> Said:
+    """Return what was dumped for the driver."""
+    return _load(body)
+
+
+def load_heard(body: bytes) -> Heard:
+    """Return what was dumped for the table."""
+    return _load_heard(body)
+
+
+def heard(results: Results) -> Heard:
+    """Return the series that a batch heard or changed."""
+    snapshot = results.snapshot
+    return Heard(snapshot.time, lines(snapshot, results.rows.tolist()))
+
+
+def said(results: Results, worst: int, state_bytes: int) -> Said:
+    """Return what the driver is told; the summary shows the ``worst`` of the calm series."""
+    snapshot = results.snapshot
+    states = np.array(snapshot.states, dtype=object)
+    silent = snapshot.withdrawn & (states == "stale")
+    calm = np.ones(states.size, dtype=np.bool_)
+    calm[results.noted] = False
+    order = np.argsort(-snapshot.evidence, kind="stable")
+    summary = Summary(
+        time=snapshot.time,
+        states=dict(Counter(snapshot.states)),
+        alerts={name: int(active.sum()) for name, active in snapshot.alerts.items()},
+        totals=results.totals,
+        too_late=results.too_late,
+        state_bytes=state_bytes,
+        counted=int((~silent & (snapshot.window_pairs > 0)).sum()),
+        references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],
+        worst=lines(snapshot, order[calm[order]][:worst].tolist()),
+    )
+    return Said(
+        _stands(results),
+        [_part(snapshot, at, known) for at, known in results.references if known is not None],
+        results.dead_letters,
+        summary,
+    )
+
+
+def lines(snapshot: Snapshot, rows: Sequence[int]) -> list[Line]:
+    """Return some series of a snapshot."""
+    none = np.full(len(snapshot.names), np.nan)
+    table = np.array([snapshot.statistics.get(name, none) for name in STATISTICS])
+    columns = table.T[rows].tolist() if rows else []
+    return [
+        Line(
+            sensor=snapshot.names[row].sensor,
+            quantity=snapshot.names[row].quantity,
+            unit=snapshot.names[row].unit,
+            group=snapshot.names[row].group,
+            state=snapshot.states[row],
+            alerts=[name for name, active in snapshot.alerts.items() if active[row]],
+            evidence=float(snapshot.evidence[row]),
+            sentence=snapshot.sentences[row],
+            advice=snapshot.advice[row],
+            window_pairs=int(snapshot.window_pairs[row]),
+            last_reading=float(snapshot.last_reading[row]),
+            last_pair=float(snapshot.last_pair[row]),
+            withdrawn=bool(snapshot.withdrawn[row]),
+            statistics=statistics,
+        )
+        for row, statistics in zip(rows, columns, strict=True)
+    ]
+
+
+def _stands(results: Results) -> list[Stand]:
+    snapshot = results.snapshot
+    none = np.full(len(snapshot.names), np.nan)
+    medians = [snapshot.statistics.get(name, none) for name in results.medians]
+    return [
+        Stand(
+            line=line,
+            judgement=results.judgement_of(row),
+            firing=bool(results.firing[row]),
+            discounted=float(results.discounted[row]),
+            rejected=float(results.rejected[row]) if "rejected_share" in line.alerts else 0.0,
+            uncompared_seconds=(
+                line.last_reading - line.last_pair if "reference_stale" in line.alerts else 0.0
+            ),
+            changed_at=results.changed_at.get(row, float("nan")),
+            taken_back=row in results.taken_back,
+            medians=[float(values[row]) for values in medians],
+        )
+        for row, line in zip(results.noted, lines(snapshot, results.noted), strict=True)
+    ]
+
+
+def _part(snapshot: Snapshot, station: Station, known: Gathered) -> Part:
+    pairs = known.pairs.copy()
+    pairs["series"] = np.searchsorted(station.rows, pairs["series"])
+    names = (snapshot.names[row] for row in station.rows.tolist())
+    return Part(
+        station.quantity,
+        station.reference,
+        station.by_id,
+        [(name.sensor, name.quantity) for name in names],
+        known.first,
+        pairs.tobytes(),
+    )

@@ -1,0 +1,193 @@
+"""What becomes of a batch's results on the driver: alerts told once, figures for Prometheus.
+
+Rules of this file: what is known of the fleet is held against what was told, which is in the
+driver's journal; so a batch that comes again tells nothing again. An alert is in the journal before
+a sink has it. The fleet's figures are those of the blocks that have said something since the driver
+began. Names of figures are the daemon's, where a daemon has them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.outlet import Outlet
+from monitor.cluster.block import CORRECTIONS, EXPIRED
+from monitor.cluster.cluster_metrics import counter, gauge
+from monitor.cluster.fleet_verdicts import Fleet, Right
+from monitor.cluster.results import Said
+from monitor.core.model import PAIR
+from monitor.http.metrics import Exposition
+from monitor.http.telemetry import Figures, Telemetry
+from monitor.journal import Batch, Journal, JournalFullError
+
+_log: Final = logging.getLogger("monitor.cluster")
+
+NOTE: Final = "cluster_fleet"
+# Families of the daemon that mean the same here.
+_DAEMONS: Final = frozenset(
+    f"monitor_{name}"
+    for name in (
+        *("messages_received", "messages_committed", "messages_duplicate", "messages_rejected"),
+        *("records_rejected", "readings_unpaired_expired", "corrections", "series"),
+        *("alert_transitions", "sink_delivered", "sink_failed", "sink_dropped"),
+        *("sink_queue_length", "build_info"),
+    )
+)
+
+
+@dataclass
+class Done:
+    """What the driver has done since it began; times in s."""
+
+    batches: int = 0
+    last_batch: int = -1
+    finished: float = 0.0
+    told: int = 0
+
+
+class Sink:
+    """Takes what blocks said of a batch; ``fleet`` went on from the note :data:`NOTE`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        fleet: Fleet,
+        outlets: Sequence[Outlet] = (),
+        settings_hash: str = "",
+    ) -> None:
+        self._journal: Final = journal
+        self._dispatch: Final = Dispatch(journal, outlets)
+        self._exposition: Final = Exposition()
+        self._noted = journal.note(NOTE)
+        self._settings_hash: Final = settings_hash
+        self.fleet: Final = fleet
+        self.done: Final = Done()
+        self._shown: tuple[list[Metric], bytes] = ([], b"")
+        self._show()
+
+    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> Right:
+        """Tell what a batch found; return what is so of its series where blocks could not know.
+
+        Raises JournalError; then the batch comes again.
+        """
+        told = sum(self._dispatch.transitions.values())
+        ordered = sorted(said, key=lambda each: each[0])
+        self._dispatch.tell(self.fleet.take(ordered))
+        self._keep_note()
+        self.done.told += sum(self._dispatch.transitions.values()) - told
+        self.done.batches += 1
+        self.done.last_batch = batch
+        self.done.finished = time.time()
+        self._show()
+        return self.fleet.right()
+
+    def suspects(self) -> list[dict[str, Any]]:
+        """Return the references that look wrong as rows of their table."""
+        return [
+            {
+                "time": self.done.finished,
+                "reference": each.reference,
+                "quantity": each.quantity,
+                "unit": each.unit,
+                "sentence": each.sentence,
+                "bias": each.estimate.value,
+                "lower": each.estimate.lower,
+                "upper": each.estimate.upper,
+                "since": each.since,
+                "sensors": each.sensors,
+                "agree": each.agree,
+            }
+            for each in self.fleet.suspects()
+        ]
+
+    def settle(self) -> None:
+        """Note how far the sinks are, so that less is told again after a crash."""
+        self._dispatch.settle()
+
+    def close(self) -> None:
+        """Give the sinks a moment to deliver what waits."""
+        self._dispatch.close()
+
+    def page(self) -> bytes:
+        """Return the series that alert and the worst of the others, with the daemon's names."""
+        return self._shown[1]
+
+    def families(self) -> list[Metric]:
+        """Return the fleet's figures and the job's own."""
+        return self._shown[0]
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Make what is shown from now on: whoever reads it does so in another thread."""
+        snapshot = self.fleet.shown()
+        page = b"" if snapshot is None else self._exposition.render(snapshot)
+        self._shown = [*self._measured()], page
+
+    def _measured(self) -> Iterator[Metric]:
+        fleet, done = self.fleet, self.done
+        yield from (each for each in Telemetry(self._figures).collect() if each.name in _DAEMONS)
+        yield _by("cluster_series", "Series by state.", "state", fleet.counted("states"))
+        yield _by("cluster_alerts", "Series by alert that fires.", "alert", fleet.counted("alerts"))
+        late = "Changes of pairs older than all that a block keeps."
+        yield counter("cluster_too_late", late, fleet.total("too_late"))
+        left_out = "What blocks said of references that are more than the driver keeps."
+        yield counter("cluster_references_left_out", left_out, fleet.references.left_out)
+        yield gauge("cluster_state_bytes", "State of all blocks.", fleet.total("state_bytes"))
+        yield gauge("cluster_blocks", "Blocks heard since the driver began.", len(fleet))
+        yield counter("cluster_batches", "Batches done.", done.batches)
+        yield gauge("cluster_last_batch_timestamp_seconds", "When one was done.", done.finished)
+        yield counter("cluster_alerts_told", "Transitions of alerts told.", done.told)
+
+    def _keep_note(self) -> None:
+        """Make durable what the fleet is judged from, where it changed."""
+        note = self.fleet.note()
+        if note == self._noted:
+            return
+        batch = Batch(time.time(), [], np.zeros(0, dtype=PAIR), [], [], {}, notes={NOTE: note})
+        try:
+            self._journal.commit(batch)
+        except JournalFullError as error:
+            _log.error("%s", error)
+        else:
+            self._noted = note
+
+    def _figures(self) -> Figures:
+        """Return what a daemon would count of the same messages."""
+        totals = self.fleet.counted("totals")
+
+        def of(kind: str) -> dict[str, int]:
+            return {
+                name.removeprefix(kind): count
+                for name, count in sorted(totals.items())
+                if name.startswith(kind)
+            }
+
+        return Figures(
+            received=totals["received"],
+            committed=totals["committed"],
+            duplicate=totals["duplicate"],
+            rejected=of("rejected."),
+            records_rejected=of("records_rejected."),
+            expired_unpaired=totals[EXPIRED],
+            corrections=totals[CORRECTIONS],
+            series=sum(self.fleet.counted("states").values()),
+            transitions=self._dispatch.transitions,
+            sinks=self._dispatch.figures(),
+            settings_hash=self._settings_hash,
+        )
+
+
+def _by(name: str, words: str, label: str, counts: dict[str, int]) -> Metric:
+    family = GaugeMetricFamily(f"monitor_{name}", words, labels=[label])
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family

@@ -1,0 +1,127 @@
+"""The log as a source of Spark's: packed, one binary row a block and partition.
+
+Rules of this file: offsets are Spark's, in its checkpoint; a range of offsets gives the same rows
+whenever and wherever it is read. What pyspark makes of every row costs more than the row, so
+messages of a block travel as one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+
+from monitor.cluster.kafka_log import Reader, properties
+from monitor.cluster.records import Message, load_record, pack
+from monitor.config import Settings, parse
+from monitor.decode import DECODERS
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+NAME: Final = "monitor-log"
+SCHEMA: Final = "block int, messages binary"
+_ARROW: Final = pa.schema([("block", pa.int32()), ("messages", pa.binary())])
+
+
+class Range(InputPartition):
+    """Offsets of one partition of the log."""
+
+    def __init__(self, partition: int, first: int, stop: int) -> None:
+        super().__init__(partition)
+        self.partition = partition
+        self.first = first
+        self.stop = stop
+
+
+class LogSource(DataSource):
+    """The log of the settings, whose text is the option ``settings``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the columns."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802 - Spark's name
+        """Return what reads it."""
+        del schema
+        return LogReader(self.options["settings"])
+
+
+class LogReader(DataSourceStreamReader):
+    """Plans ranges of offsets on the driver, reads them on executors."""
+
+    def __init__(self, text: str) -> None:
+        self._text: Final = text
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """Return where each partition begins."""
+        with _Open(self._text) as reader:
+            return _named(reader.begins())
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """Return how many records one batch may have."""
+        return ReadMaxRows(_settings(self._text).cluster.job.records_a_batch)
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
+        """Return how far a batch that begins at ``start`` may go."""
+        with _Open(self._text) as reader:
+            ends = _named(reader.ends())
+        if isinstance(limit, ReadMaxRows):
+            most = max(1, limit.max_rows // max(1, len(ends)))
+            return {name: min(end, start.get(name, 0) + most) for name, end in ends.items()}
+        return ends
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Range]:
+        """Return the ranges of one batch."""
+        ranges = [Range(int(name), start.get(name, 0), stop) for name, stop in end.items()]
+        return [each for each in ranges if each.first < each.stop]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield one row for each block that the range says something to."""
+        if not isinstance(partition, Range):
+            raise TypeError(f"{partition!r} is no range of this source")
+        settings = _settings(self._text)
+        blocks, partitions = settings.cluster.blocks, settings.cluster.log.partitions
+        own = range(partition.partition, blocks, partitions)
+        messages: dict[int, list[Message]] = {}
+        with _Open(self._text) as reader:
+            for body in reader.read(partition.partition, partition.first, partition.stop):
+                record = load_record(body)
+                for block in record.blocks or own:
+                    messages.setdefault(block, []).append(record.message)
+        packed = [pack(those) for those in messages.values()]
+        columns = [pa.array(list(messages), pa.int32()), pa.array(packed, pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+
+
+class _Open:
+    """A reader of the log for as long as the context lasts."""
+
+    def __init__(self, text: str) -> None:
+        settings = _settings(text)
+        log = settings.cluster.log
+        self._reader = Reader(properties(settings), log.topic, log.partitions)
+
+    def __enter__(self) -> Reader:
+        return self._reader
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.close()
+
+
+def _settings(text: str) -> Settings:
+    return parse(text.encode(), "settings", decoders=DECODERS)
+
+
+def _named(offsets: dict[int, int]) -> dict[str, int]:
+    return {str(partition): offset for partition, offset in offsets.items()}

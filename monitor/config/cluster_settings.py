@@ -1,0 +1,213 @@
+"""The section ``cluster``: the same core on a distributed engine; nothing of it concerns `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final, NamedTuple
+
+from pydantic import Field
+
+from monitor.config.kinds import (
+    Contradiction,
+    File,
+    Globs,
+    Host,
+    Name,
+    Section,
+    setting,
+)
+
+
+class Meaning(NamedTuple):
+    """What a setting, or a section, means to `monitor run`, and to `bridge` and `cluster`."""
+
+    key: str
+    run: str
+    cluster: str
+
+
+SAME: Final = "the same"
+NOTHING: Final = "nothing"
+# Every setting has one: that of the longest key it begins with.
+MEANINGS: Final = (
+    Meaning("mqtt", "how to reach the broker", SAME),
+    Meaning(
+        "mqtt.client_id", "the daemon's session", "with -bridge- and its name, a bridge's session"
+    ),
+    Meaning("sources", "what is read, and how", "the bridge subscribes and places, blocks decode"),
+    Meaning("maintenance", "when readings do not count", SAME),
+    Meaning("areas", "which references concern which sensors", "and which blocks get a copy"),
+    Meaning("places", "where sensors are", SAME),
+    Meaning("places_file", "where sensors are", "the same; the file is on every node"),
+    Meaning("pairing", "who pairs with whom", SAME),
+    Meaning("pairing.max_wait_hours", "how long things are held", "the same; most of the state"),
+    Meaning(
+        "pairing.max_pending",
+        "of the daemon",
+        "of the whole; a block may hold four times its share",
+    ),
+    Meaning("windows", "the last pairs of each series", SAME),
+    Meaning(
+        "windows.precision", "of windows in memory", "the same, and of settled pairs in states"
+    ),
+    Meaning("scoring", "how scores are made", SAME),
+    Meaning("alerts", "when an alert begins", SAME),
+    Meaning("fleet", "over all series", "the same, on the driver, of the blocks heard so far"),
+    Meaning(
+        "thresholds",
+        "limits on statistics",
+        "the same; against fleet_median on the driver, of the blocks heard so far",
+    ),
+    Meaning("sinks", "where alerts go", "the same, from the driver"),
+    Meaning("series", "which series there are", SAME),
+    Meaning("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
+    Meaning("series.forget_after_days", "lets go of silent series", NOTHING),
+    Meaning(
+        "series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"
+    ),
+    Meaning(
+        "series.stale_after_seconds", "told at the next round", "told at the block's next message"
+    ),
+    Meaning(
+        "publish.interval_seconds", "between two rounds", "nothing; cluster.job.trigger_seconds"
+    ),
+    Meaning("journal.path", "all that was accepted", "what was told of alerts, on the driver"),
+    Meaning("journal.retention_days", "how long pairs are kept", "nothing; cluster.history_pairs"),
+    Meaning(
+        "journal.dead_letters",
+        "how many are kept",
+        "how many a batch may add to their table, a hundred of a block",
+    ),
+    Meaning("http", "page, interface and metrics", "nothing; the metrics' ports are in cluster"),
+    Meaning("log", "what it says of itself", SAME),
+    Meaning("groups", "settings of some series", SAME),
+    Meaning("overrides", "settings of one series", SAME),
+    Meaning("cluster", NOTHING, "the log, the bridges and the job"),
+)
+
+
+def meaning_of(path: str) -> Meaning:
+    """Return what the setting at ``path``, such as "series.max", means; raises KeyError."""
+    parts = path.split(".")
+    known = {each.key: each for each in MEANINGS}
+    for length in range(len(parts), 0, -1):
+        found = known.get(".".join(parts[:length]))
+        if found is not None:
+            return found
+    raise KeyError(path)
+
+
+Servers = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^\S+$")]
+
+
+class ClusterLog(Section):
+    """The log (Kafka's protocol) between the bridges and the job."""
+
+    servers: Servers = setting("127.0.0.1:9092", "Its servers: host:port, with commas between.")
+    topic: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,200}$")] = setting(
+        "monitor", "Name of its topic."
+    )
+    partitions: int = setting(
+        8,
+        "How many partitions the topic has; fixed for its life, as cluster.blocks is.",
+        ge=1,
+        le=100_000,
+    )
+    properties_file: File | None = setting(
+        None,
+        "Further properties of librdkafka, one key=value a line (security.protocol, sasl.password "
+        "...), so that no secret stands here; null for none.",
+    )
+    acknowledge_seconds: float = setting(
+        30.0, "How long the log may take to acknowledge before a bridge tries again.", gt=0, le=3600
+    )
+
+
+class ClusterBridge(Section):
+    """From the broker to the log."""
+
+    share: Name | None = setting(
+        None,
+        "Name of a shared subscription ($share), for several bridges side by side; null for one.",
+    )
+    metrics_port: int | None = setting(
+        None,
+        "Port of its metrics; null for none, 0 for a free one.",
+        ge=0,
+        le=65535,
+    )
+
+
+class ClusterJob(Section):
+    """From the log to results."""
+
+    master: Annotated[str, Field(min_length=1, max_length=500)] = setting(
+        "local[2]", "Where Spark runs; spark-submit and a SparkApplication say it themselves."
+    )
+    trigger_seconds: float = setting(5.0, "Time between two batches, at least.", gt=0, le=3600)
+    tasks: int = setting(
+        8, "How many tasks share the blocks; fixed for the checkpoint's life.", ge=1, le=100_000
+    )
+    records_a_batch: int = setting(
+        1_000_000, "At most so many records of the log in one batch.", ge=1, le=1_000_000_000
+    )
+    checkpoint: Annotated[str, Field(min_length=1, max_length=4096)] = setting(
+        "state/cluster/checkpoint",
+        "Folder or address of the checkpoint; every node must reach it.",
+    )
+    results: File = setting("state/cluster/results", "Folder of the Parquet tables of results.")
+    results_hours: float = setting(48.0, "How long results are kept.", gt=0, le=87_600)
+    metrics_port: int | None = setting(
+        9109,
+        "Port of its metrics; null for none, 0 for a free one.",
+        ge=0,
+        le=65535,
+    )
+    blocks_in_memory: int = setting(
+        128,
+        "How many blocks a worker keeps ready between batches; others are read from their state.",
+        ge=0,
+        le=100_000,
+    )
+    worst: int = setting(
+        100, "How many series are shown in the metrics besides those that alert.", ge=0, le=10_000
+    )
+
+
+class Cluster(Section):
+    """The same core on a distributed engine: `monitor bridge` and `monitor cluster`."""
+
+    blocks: int = setting(
+        1024,
+        "Into how many blocks sensors are put by their names, some 64 in each; fixed for the "
+        "checkpoint's life.",
+        ge=1,
+        le=1_000_000,
+    )
+    history_pairs: int = setting(
+        1000,
+        "So many of its last pairs a series keeps, at least; what is older than all of them is "
+        "too late to change anything.",
+        ge=64,
+        le=1_000_000,
+    )
+    collocated_subjects: Globs = setting(
+        ("*",),
+        "Patterns of the subjects that collocations may name; references to them go to all blocks, "
+        "if there is a source of collocations.",
+    )
+    metrics_host: Host = setting(
+        "127.0.0.1",
+        "Address that the metrics of bridges and job are served at; with another than the loopback "
+        "other machines may read them, without encryption and password.",
+    )
+    log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
+    bridge: ClusterBridge = setting(ClusterBridge(), "From the broker to the log.")
+    job: ClusterJob = setting(ClusterJob(), "From the log to results.")
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Every partition of the log has a block."""
+        if self.blocks < self.log.partitions:
+            yield Contradiction(
+                ("log", "partitions"), "is more than there are blocks", ("blocks", "log")
+            )

@@ -1,0 +1,196 @@
+"""What could be set right on a series: offset, gain and scale of u, each by a named method.
+
+Rules of this file: one series at a time; a method sees the pairs it is given and nothing else; an
+adjustment is a suggestion with an interval and is applied to copies only. Dependent pairs count
+for fewer (``rho`` is the lag-1 correlation of z).
+
+Sources: Pernot (arXiv 2402.10043v2) (sigma scaling; bin-wise variance scaling), Navratil et al.
+(arXiv 2106.00858) (optimum and calibration of the scale), Woodruff, JASA 47 (1952) (interval of a
+quantile).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.columns import Columns, coverage_factor
+from monitor.core.diagnosis import remedies
+from monitor.core.diagnosis.remedies import LEVEL, UNKNOWN, Estimate
+from monitor.core.diagnosis.segments import share_independent
+from monitor.core.model import NAN, Float
+from monitor.core.scores.bins import (
+    BINS,
+    bin_starts,
+    binned_zms,
+    order_by_u,
+)
+from monitor.core.scores.calibration import z_lag1, zms
+from monitor.core.scores.characteristics import bands, scale_for_level, scale_optimal
+from monitor.core.scores.curves import additive_for_level
+from monitor.core.scores.intervals import Interval, effective_zms
+
+# An addend leaves at least this share of each u.
+LEAST_LEFT: Final = 0.01
+
+
+class Adjustment(NamedTuple):
+    """value' = (value - offset)/gain, half-widths' = scale half-widths/gain + addend, u alike.
+
+    ``scales`` has one factor, or one for each bin of the stated u, cut at ``edges`` (the least u of
+    each bin but the first). ``offset`` and ``addend`` are in the series' unit.
+    """
+
+    offset: float = 0.0
+    gain: float = 1.0
+    scales: tuple[float, ...] = (1.0,)
+    edges: tuple[float, ...] = ()
+    addend: float = 0.0
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is defined and leaves uncertainties above zero."""
+        numbers = (self.offset, self.gain, *self.scales, self.addend)
+        return bool(np.isfinite(numbers).all()) and self.gain > 0.0 and min(self.scales) > 0.0
+
+
+def applied(c: Columns, adjustment: Adjustment) -> Columns:
+    """Return the pairs as they would have been with the adjustment."""
+    offset, gain, scales, edges, addend = adjustment
+    factor = np.array(scales)[np.searchsorted(np.array(edges), c.u, side="right")] / gain
+    value = (c.value - offset) / gain
+    below, above = factor * (c.value - c.lower), factor * (c.upper - c.value)
+    widened = [half + np.maximum(addend, (LEAST_LEFT - 1.0) * half) for half in (below, above)]
+    u = factor * c.u
+    return replace(
+        c,
+        value=value,
+        u=u + np.maximum(addend / coverage_factor(c.p), (LEAST_LEFT - 1.0) * u),
+        lower=value - widened[0],
+        upper=value + widened[1],
+    )
+
+
+def _offset(c: Columns) -> Adjustment:
+    return Adjustment(offset=remedies.offset(c.error, c.u_eff, 0.0).value)
+
+
+def _gain(c: Columns) -> Adjustment:
+    gain = _gain_estimate(c).value
+    return Adjustment(offset=float(c.value.mean() - gain * c.reference.mean()), gain=gain)
+
+
+def _gain_estimate(c: Columns) -> Estimate:
+    return remedies.gain(c.error, c.reference, c.u_ref)
+
+
+def _scale(c: Columns) -> Adjustment:
+    return Adjustment(scales=(float(np.sqrt(zms(c)[0])),))
+
+
+def _both(c: Columns) -> Adjustment:
+    offset = _offset(c).offset
+    off = (c.error - offset) / c.u_eff
+    return Adjustment(offset=offset, scales=(float(np.sqrt(np.mean(off * off))),))
+
+
+def _optimal(c: Columns) -> Adjustment:
+    return Adjustment(scales=(float(scale_optimal(c)[0]),))
+
+
+def _conformal(c: Columns) -> Adjustment:
+    return Adjustment(scales=(float(scale_for_level(c)[0]),))
+
+
+def _addend(c: Columns) -> Adjustment:
+    alpha = float(c.alpha.mean())
+    return Adjustment(
+        addend=additive_for_level(c.value - c.lower, c.upper - c.value, c.error, alpha)
+    )
+
+
+def _by_bins(c: Columns) -> Adjustment:
+    found = np.sqrt(binned_zms(c, c.u)[0])
+    edges = c.u[order_by_u(c)][bin_starts(c, BINS)[0][1:]]
+    return Adjustment(scales=tuple(found.tolist()), edges=tuple(edges.tolist()))
+
+
+# By name: what is chosen from the pairs given. ``scale``: sqrt(ZMS); ``both``: bias removed, then
+# sqrt(ZMS); ``optimal``: least interval score; ``conformal``: split-conformal rank of the stated
+# level; ``addend``: the same with an addend; ``bins``: sqrt(ZMS) in ten bins of u.
+METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
+    "offset": _offset,
+    "gain": _gain,
+    "scale": _scale,
+    "both": _both,
+    "optimal": _optimal,
+    "conformal": _conformal,
+    "addend": _addend,
+    "bins": _by_bins,
+}
+
+
+def suggestions(c: Columns) -> dict[str, Estimate]:
+    """Return offset, gain, scales of u and addend that would mend a series, with 95 % intervals.
+
+    ``offset`` and ``addend`` in the series' unit, the others factors; ``both`` is the factor once
+    the offset is removed. NaN where there are too few pairs.
+    """
+    rho = max(0.0, float(np.nan_to_num(z_lag1(c)[0])))
+    b, alpha = bands(c), float(c.alpha.mean())
+    kept = b.valid
+    # Whether a pair lies beyond a scale says nothing of its error's sign: dependent like z^2.
+    worth = share_independent(rho)[1]
+    n_eff = int(kept.sum()) * worth
+    ones = np.ones(int(kept.sum()))
+    addend, offset = METHODS["addend"](c).addend, METHODS["offset"](c).offset
+    needed = np.abs(c.error) - np.where(c.error > 0.0, c.value - c.lower, c.upper - c.value)
+    counts = np.ones(c.value.size)
+    optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
+    scale = b.scale[kept]
+    return {
+        "offset": remedies.offset(c.error, c.u_eff, rho),
+        "gain": _gain_estimate(c),
+        "scale": _root(effective_zms(c)),
+        "both": remedies.spread_factor((c.error - offset) / c.u_eff, rho),
+        "optimal": quantile_interval(optimal, scale, b.active[kept], b.half[kept], alpha, n_eff),
+        "conformal": quantile_interval(conformal, scale, ones, ones, alpha, n_eff),
+        "addend": quantile_interval(addend, needed, counts, counts, alpha, c.value.size * worth),
+    }
+
+
+def _root(interval: Interval) -> Estimate:
+    """Return an interval of ZMS as one of the factor on u."""
+    numbers = (interval.estimate[0], interval.lower[0], interval.upper[0])
+    return Estimate(*(float(np.sqrt(max(each, 0.0))) for each in numbers))
+
+
+def quantile_interval(
+    estimate: float, rows: Float, weight: Float, total: Float, share: float, n_eff: float
+) -> Estimate:
+    """Return ``estimate``, beyond which lies ``share`` of the weight, with Woodruff's interval.
+
+    ``rows`` with ``weight`` lie beyond where they are larger; the share is of the sum of ``total``.
+    The share's standard error is turned into the numbers beyond which that much more or less lies.
+    """
+    if not np.isfinite(estimate) or n_eff <= 2.0:
+        return UNKNOWN if not np.isfinite(estimate) else Estimate(estimate, NAN, NAN)
+    beyond = weight * (rows > estimate) - share * total
+    error = float(beyond.std() / (total.mean() * np.sqrt(n_eff)))
+    order = np.argsort(rows)[::-1]
+    shares = np.cumsum(weight[order]) / total.sum()
+    half = float(scipy.special.ndtri(0.5 + 0.5 * LEVEL)) * error
+    lower, upper = (_beyond(rows[order], shares, share + side * half) for side in (1.0, -1.0))
+    return Estimate(estimate, min(lower, estimate), upper)
+
+
+def _beyond(descending: Float, shares: Float, share: float) -> float:
+    """Return the first number beyond which at most ``share`` lies; NaN where none is known."""
+    place = int(np.searchsorted(shares, share, side="right"))
+    if share < 0.0 or not np.isfinite(descending[min(place, shares.size - 1)]):
+        return NAN
+    return float(descending[min(place, shares.size - 1)])

@@ -1,0 +1,283 @@
+"""Who saw one event and what each made of it; two sensors, or two firmware versions, side by side.
+
+Rules of this file: only common events (see ``ranking``). Raw characteristics curves may be laid
+over each other only where value and reference are shared; otherwise gains are compared (C-25).
+Tests are by permutation: under the null hypothesis the two may swap places at each event, or at
+each block of events where errors depend on each other; two parts of one series have no event in
+common, and any events may be those of the first part. The seed is handed in.
+
+Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Navratil et al. (arXiv 2106.00858),
+cited as C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.analysis.ranking import (
+    Events,
+    averaged,
+    events_together,
+    on_common_events,
+    seen,
+)
+from monitor.core.columns import Columns
+from monitor.core.model import Bool, Float, Int
+from monitor.core.scores import curves
+from monitor.core.scores.characteristics import (
+    Bands,
+    bands,
+    cost,
+    cost_optimal,
+    cost_weight,
+)
+from monitor.core.scores.proper_scores import SCORES
+
+REPLICATES: Final = 9_999
+
+
+class Sighting(NamedTuple):
+    """One event: all that saw it, best first by the first score asked for.
+
+    ``series`` numbers the series; ``pairs`` holds value, interval, u and reference of each (one
+    series a pair, in that order); ``scores`` has one number a pair.
+    """
+
+    series: Int
+    pairs: Columns
+    scores: dict[str, Float]
+
+
+class Contest(NamedTuple):
+    """Two series' uncertainties on common events.
+
+    ``measure`` is ``auucc`` (quantity's unit) where the curves may be compared, else
+    ``auucc_gain`` (none). ``difference`` is the first less the second: a smaller area and a larger
+    gain are better. ``crossovers`` are the miss rates at which the narrower curve changes, None
+    where curves must not be compared. ``events`` of those given had a band in both; of two parts
+    of one series, those of both parts together.
+    """
+
+    measure: str
+    first: float
+    second: float
+    difference: float
+    p: float
+    crossovers: Float | None
+    events: int
+
+
+class Difference(NamedTuple):
+    """Two mean scores, the first less the second, and its two-sided p-value."""
+
+    first: float
+    second: float
+    difference: float
+    p: float
+
+
+class Duel(NamedTuple):
+    """Two series side by side on their common events, or two parts of one series.
+
+    ``counts`` are the events of each, ``block`` how many were permuted together. ``gain_at`` is
+    what each uncertainty saves in width over a constant one at the same miss rate (C-07),
+    ``width_gain`` what the first saves over the second, NaN where raw curves must not be compared.
+    ``gains`` are 1 - first/second of cost, least cost and mean absolute error (C-29): above 0 the
+    first is better; costs are NaN where the stated levels, and so the prices, differ. ``curves``
+    are in units of the references' standard deviation ``sd`` (C-22), None without a usable band.
+    """
+
+    paired: bool
+    counts: tuple[int, int]
+    block: int
+    scores: dict[str, Difference]
+    uncertainty: Contest | None
+    gain_at: tuple[float, float]
+    width_gain: float
+    gains: dict[str, float]
+    curves: tuple[curves.Curve | None, curves.Curve | None]
+    sd: float
+
+
+def one_event(c: Columns, event: Events, number: int, names: Sequence[str]) -> Sighting | None:
+    """Return each series' last pair of one event with the named scores (A-19); None if nobody's."""
+    rows, events = seen(c, event)
+    rows = rows[events == number]
+    if rows.size == 0:
+        return None
+    pairs = c.select(rows, np.arange(rows.size))
+    order = np.argsort(SCORES[names[0]].rows(pairs), kind="stable")
+    best_first = pairs.take(order)
+    return Sighting(
+        series=c.series[rows][order],
+        pairs=best_first,
+        scores={name: SCORES[name].rows(best_first) for name in names},
+    )
+
+
+def curves_comparable(one: Columns, other: Columns) -> bool:
+    """Whether two series may have their raw curves compared: same values, same references."""
+    return np.array_equal(one.value, other.value) and np.array_equal(one.reference, other.reference)
+
+
+def compare_uncertainties(
+    one: Columns,
+    other: Columns,
+    *,
+    seed: int,
+    replicates: int = REPLICATES,
+    block: int = 1,
+    paired: bool = True,
+) -> Contest | None:
+    """Return which of two series has the more useful uncertainty, on the same events row by row.
+
+    None where no event has a usable band in both. ``block``: events that swap together. Not
+    ``paired``: two parts of one series, compared by their gains.
+    """
+    both = tuple(bands(each) for each in (one, other))
+    kept = _kept(*both, paired=paired)
+    if min(each.size for each in kept) == 0:
+        return None
+    shared = paired and curves_comparable(one, other)
+    of_means = curves.area_of if shared else curves.gain_of
+    rows = tuple(_rows(each, some) for each, some in zip(both, kept, strict=True))
+    test = curves.permutation_test if paired else curves.shuffle_test
+    difference, p = test(
+        rows[0], rows[1], replicates=replicates, seed=seed, of_means=of_means, block=block
+    )
+    values = [float(of_means(np.array([row.mean() for row in each]))) for each in rows]
+    crossed = None
+    if shared:
+        crossed = curves.crossovers(_curve(one, kept[0]), _curve(other, kept[1]))
+    measure = "auucc" if shared else "auucc_gain"
+    events = kept[0].size if paired else kept[0].size + kept[1].size
+    return Contest(measure, values[0], values[1], difference, p, crossed, events)
+
+
+def _kept(first: Bands, second: Bands, *, paired: bool) -> tuple[Int, Int]:
+    """Return the rows with a usable band: the same ones of both where they are paired."""
+    one, other = _usable(first), _usable(second)
+    if paired:
+        one = other = one & other
+    return np.flatnonzero(one), np.flatnonzero(other)
+
+
+def _usable(b: Bands) -> Bool:
+    return b.valid & np.isfinite(b.scale)
+
+
+def _rows(b: Bands, kept: Int) -> tuple[Float, ...]:
+    return b.half[kept], b.scale[kept], b.distance[kept]
+
+
+def _curve(c: Columns, kept: Int) -> curves.Curve:
+    return curves.curve((c.value - c.lower)[kept], (c.upper - c.value)[kept], c.error[kept])
+
+
+def compare_scores(
+    one: Columns,
+    other: Columns,
+    name: str,
+    *,
+    seed: int,
+    replicates: int = REPLICATES,
+    block: int = 1,
+    paired: bool = True,
+) -> tuple[float, float]:
+    """Return the difference of a mean score (first less second) and its two-sided p-value.
+
+    On the same events row by row, or not ``paired``: two parts of one series. ``block``: events
+    that swap together. KeyError for a score without a mean.
+    """
+    rows = averaged(name).rows
+    test = curves.permutation_test if paired else curves.shuffle_test
+    return test(
+        (rows(one),),
+        (rows(other),),
+        replicates=replicates,
+        seed=seed,
+        of_means=curves.mean_of,
+        block=block,
+    )
+
+
+def of_two(
+    c: Columns, event: Events, names: Sequence[str], *, seed: int, miss: float
+) -> Duel | None:
+    """Return the two series of ``c`` side by side on their common events; None without any.
+
+    ``names`` are the scores to compare, ``miss`` the miss rate at which widths are compared.
+    """
+    common = on_common_events(c, event)
+    if common is None:
+        return None
+    one, other = (common[0].take(np.array([row])) for row in (0, 1))
+    return _duel(one, other, names, seed=seed, miss=miss, paired=True)
+
+
+def of_parts(
+    one: Columns, time: float | None, names: Sequence[str], *, seed: int, miss: float
+) -> Duel | None:
+    """Return the only series of ``one`` before ``time`` and from it on; None where a part is empty.
+
+    Without a time: the first half of its pairs and the second.
+    """
+    at = one.time.size // 2 if time is None else int(np.searchsorted(one.time, time))
+    if not 0 < at < one.time.size:
+        return None
+    before, after = one.rows(slice(0, at)), one.rows(slice(at, None))
+    return _duel(before, after, names, seed=seed, miss=miss, paired=False)
+
+
+def _duel(
+    one: Columns, other: Columns, names: Sequence[str], *, seed: int, miss: float, paired: bool
+) -> Duel:
+    block = max(events_together(each) for each in (one, other))
+    scores = {}
+    for name in names:
+        means = [float(averaged(name).rows(each).mean()) for each in (one, other)]
+        apart, p = compare_scores(one, other, name, seed=seed, block=block, paired=paired)
+        scores[name] = Difference(means[0], means[1], apart, p)
+    kept = _kept(bands(one), bands(other), paired=paired)
+    sound = [(each, some) for each, some in zip((one, other), kept, strict=True) if some.size]
+    drawn = [_curve(each, some) for each, some in sound] if len(sound) == 2 else []
+    flat = [_constant(each, some) for each, some in sound]
+    uncertainty = compare_uncertainties(one, other, seed=seed, block=block, paired=paired)
+    same_price = np.allclose(cost_weight(one), cost_weight(other))
+    sd = float(np.std(np.concatenate([one.reference, other.reference])))
+    scaled = [curves.thinned(curves.normalised(each, sd)) for each in drawn if sd > 0.0]
+    shared = uncertainty is not None and uncertainty.measure == "auucc"
+    return Duel(
+        paired=paired,
+        counts=(one.value.size, other.value.size),
+        block=block,
+        scores=scores,
+        uncertainty=uncertainty,
+        gain_at=(
+            (curves.gain_at(drawn[0], flat[0], miss), curves.gain_at(drawn[1], flat[1], miss))
+            if drawn
+            else (np.nan, np.nan)
+        ),
+        width_gain=curves.gain_at(drawn[0], drawn[1], miss) if drawn and shared else np.nan,
+        gains={
+            "cost": _saved(cost, one, other) if same_price else np.nan,
+            "cost_optimal": _saved(cost_optimal, one, other) if same_price else np.nan,
+            "mae": _saved(lambda each: each.mean(np.abs(each.error)), one, other),
+        },
+        curves=(scaled[0], scaled[1]) if scaled else (None, None),
+        sd=sd,
+    )
+
+
+def _constant(c: Columns, kept: Int) -> curves.Curve:
+    ones = np.ones(kept.size)
+    return curves.curve(ones, ones, c.error[kept])
+
+
+def _saved(figure: Callable[[Columns], Float], one: Columns, other: Columns) -> float:
+    """Return 1 - first/second of a figure; NaN where the second is 0."""
+    first, second = (float(figure(each)[0]) for each in (one, other))
+    return 1.0 - first / second if second > 0.0 else np.nan

@@ -1,0 +1,336 @@
+"""Sensors ranked by their scores on the events that all of them saw.
+
+Rules of this file: only common events count, and availability stands beside every rank, else a
+sensor that refuses hard cases wins. An event is an occasion with one reference (the reference's
+identity); of several pairs of one sensor the last counts. Lower is better, ties share the mean of
+their ranks. Intervals are by the paired bootstrap: the same events are drawn for all sensors, in
+circular blocks where errors depend on each other; the seed is handed in.
+
+Sources: Martin, Molteno, Parry (arXiv 1411.4354) Table I and Fig. 4, cited as A; Mogstad, Romano,
+Shaikh, Wilhelm, Review of Economic Studies 91 (2024) (interval of a rank).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from monitor.core.analysis.resampling import (
+    acceleration,
+    bca_ends,
+    block_length,
+    block_means,
+    resampled_means,
+)
+from monitor.core.columns import Columns
+from monitor.core.model import Float, Int
+from monitor.core.scores.calibration import z_lag1
+from monitor.core.scores.characteristics import auucc_gain
+from monitor.core.scores.intervals import LEVEL
+from monitor.core.scores.proper_scores import SCORES, Density, Score
+
+# The occasion of each pair: the reference's identity, or any number of it.
+Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
+Profile = Literal["accuracy", "coverage", "balanced"]
+PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")
+REPLICATES: Final = 2_000
+# What people call the scores of the profiles.
+WORDS: Final = {
+    "crps": "CRPS",
+    "crps_tophat": "CRPS",
+    "quadratic": "quadratic score",
+    "quadratic_tophat": "quadratic score",
+    "interval": "interval score",
+}
+# Below this many common events there are means and ranks, but no intervals.
+MIN_EVENTS: Final = 20
+# The p-value of a rank correlation is Student's, which does not hold for fewer sensors.
+P_VALUE_SENSORS: Final = 10
+# Differences of means below this share of them are put down to rounding.
+ROUNDING: Final = 1e-9
+
+
+class Ranked(NamedTuple):
+    """One column of the table: a mean score and the rank by it, each with its 95 % interval.
+
+    One number a series; means in the score's unit, ranks from 1 (best); the intervals are NaN
+    below ``MIN_EVENTS`` common events.
+    """
+
+    mean: Float
+    lower: Float
+    upper: Float
+    rank: Float
+    rank_lower: Float
+    rank_upper: Float
+
+
+class Ranking(NamedTuple):
+    """The table: one number a series in each array, in the order of the series handed in.
+
+    ``events`` is how many events all of them saw, ``seen`` how many each saw, ``availability``
+    that as a share of all events, ``gain`` what each one's uncertainty is worth (comparable where
+    raw curves are not, C-25). ``best_first`` are the series by rank of the ``primary`` score.
+    ``block``: events drawn together.
+    """
+
+    events: int
+    seen: Int
+    availability: Float
+    primary: str
+    scores: dict[str, Ranked]
+    gain: Float
+    best_first: Int
+    block: int
+    replicates: int
+    seed: int
+
+
+class Correlation(NamedTuple):
+    """How two scores of the same sensors go together: the line y = intercept + slope x beside it.
+
+    ``p`` is two-sided, of the rank correlation; NaN for fewer than three sensors or no spread.
+    """
+
+    pearson: float
+    spearman: float
+    p: float
+    slope: float
+    intercept: float
+
+
+def score_of(profile: Profile, density: Density) -> str:
+    """Return the score that leads for a profile (A-22).
+
+    Accuracy: CRPS; coverage: the quadratic score (Brier); balanced: the interval score.
+    """
+    hat = "_tophat" if density == "tophat" else ""
+    return {"accuracy": f"crps{hat}", "coverage": f"quadratic{hat}", "balanced": "interval"}[
+        profile
+    ]
+
+
+def averaged(name: str) -> Score:
+    """Return a score that has a mean; KeyError for others (log_tophat: infinite at a miss)."""
+    score = SCORES[name]
+    if score.expected is None:
+        raise KeyError(name)
+    return score
+
+
+def seen(c: Columns, event: Events) -> tuple[Int, Events]:
+    """Return the last row of each series' each event, by event, and the rows' events."""
+    order = np.lexsort((c.series, event))
+    events, series = event[order], c.series[order]
+    last = np.append((np.diff(events) != 0) | (np.diff(series) != 0), values=True)
+    return order[last], events[last]
+
+
+def on_common_events(c: Columns, event: Events) -> tuple[Columns, Events] | None:
+    """Return the pairs of events that every series saw, in the same order, and those events.
+
+    ``event`` numbers the occasion of each row. Events come in the order of the first series'
+    times. None where there is no common event.
+    """
+    rows, events = seen(c, event)
+    numbers, counts = np.unique(events, return_counts=True)
+    kept = np.isin(events, numbers[counts == c.starts.size])
+    if not kept.any():
+        return None
+    rows = rows[kept]
+    table = rows[np.lexsort((events[kept], c.series[rows]))].reshape(c.starts.size, -1)
+    table = table[:, np.argsort(c.time[table[0]], kind="stable")]
+    starts = np.arange(c.starts.size) * table.shape[1]
+    return c.select(table.reshape(-1), starts), event[table[0]]
+
+
+def events_seen(c: Columns, event: Events) -> Int:
+    """Return how many events each series saw."""
+    rows, _ = seen(c, event)
+    return np.bincount(c.series[rows], minlength=c.starts.size)
+
+
+def availability(c: Columns, event: Events, offered: int | None = None) -> Float:
+    """Return the share of events that each series saw (A-17).
+
+    ``offered`` is how many events took place; by default those that any of the series saw.
+    """
+    took_place = np.unique(event).size if offered is None else offered
+    return events_seen(c, event) / took_place
+
+
+def ranks(numbers: Float) -> Float:
+    """Return ranks from 1, lowest first; equal numbers share the mean of their ranks."""
+    _, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    middle: Float = np.cumsum(counts) - 0.5 * (counts - 1)
+    return middle[place]
+
+
+def ranking(
+    c: Columns,
+    event: Events,
+    *,
+    seed: int,
+    profile: Profile = "accuracy",
+    density: Density = "normal",
+    names: Sequence[str] | None = None,
+    offered: int | None = None,
+    replicates: int = REPLICATES,
+) -> Ranking | None:
+    """Return the table of series on their common events; None where there is none (A-20).
+
+    It has the scores of all profiles, or those of ``names`` after the primary one; KeyError for a
+    score without a mean.
+    """
+    common = on_common_events(c, event)
+    if common is None:
+        return None
+    pairs, events = common
+    length = events_together(pairs)
+    primary = score_of(profile, density)
+    wanted = [score_of(each, density) for each in PROFILES] if names is None else [primary, *names]
+    columns = {
+        name: ranked(_by_event(pairs, name), seed=seed, replicates=replicates, block=length)
+        for name in dict.fromkeys(wanted)
+    }
+    return Ranking(
+        events=events.size,
+        seen=events_seen(c, event),
+        availability=availability(c, event, offered),
+        primary=primary,
+        scores=columns,
+        gain=auucc_gain(pairs),
+        best_first=np.argsort(columns[primary].rank, kind="stable"),
+        block=length,
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+def sentence(table: Ranking, names: Sequence[str]) -> str:
+    """Return in words who reads best by the primary score, and who may be as good.
+
+    Nobody is certainly better than a series whose rank may be 1.
+    """
+    column, rows = table.scores[table.primary], table.best_first.tolist()
+    leading = [row for row in rows if column.rank[row] == column.rank[rows[0]]]
+    near = [row for row in rows if row not in leading and column.rank_lower[row] == 1.0]
+    score = WORDS.get(table.primary, table.primary)
+    of_events = "1 common event" if table.events == 1 else f"{table.events} common events"
+    best = listed([names[row] for row in leading])
+    reads = "reads" if len(leading) == 1 else "read equally and"
+    told = f"On {of_events} {best} {reads} best by the mean {score}"
+    if table.events < MIN_EVENTS:
+        return f"{told}; with fewer than {MIN_EVENTS} that may be chance."
+    if not near:
+        return f"{told}, and certainly so." if len(leading) < len(rows) else f"{told}."
+    return f"{told}; {listed([names[row] for row in [*leading, *near]])} cannot be told apart."
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as people list them; of many only the first."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _by_event(pairs: Columns, name: str) -> Float:
+    """Return a score as a table (events x series)."""
+    return np.ascontiguousarray(pairs.once(averaged(name).rows).reshape(pairs.starts.size, -1).T)
+
+
+def events_together(pairs: Columns) -> int:
+    """Return how many successive events are drawn together: as the most dependent series asks.
+
+    A lag-1 correlation within chance of 0 counts as none.
+    """
+    n = int(pairs.counts.min())
+    lag = float(np.nan_to_num(pairs.once(z_lag1)).max())
+    return block_length(n, lag if lag > 2.0 / np.sqrt(n) else 0.0)
+
+
+def ranked(table: Float, *, seed: int, replicates: int = REPLICATES, block: int = 1) -> Ranked:
+    """Return means and ranks of the columns of ``table`` (events x series), with intervals.
+
+    Means have BCa ends; ranks those of :func:`rank_bounds`.
+    """
+    n, series = table.shape
+    mean = table.mean(axis=0)
+    if n < MIN_EVENTS:
+        absent = [np.full(series, np.nan) for _ in range(4)]
+        return Ranked(mean, absent[0], absent[1], ranks(mean), absent[2], absent[3])
+    blocks = block_means(table, block)
+    replicas = resampled_means(blocks, -(-n // block), replicates, seed)
+    ends = np.array(
+        [
+            bca_ends(replicas[:, i], float(mean[i]), acceleration(blocks[::block, i]))
+            for i in range(series)
+        ]
+    )
+    return Ranked(mean, ends[:, 0], ends[:, 1], ranks(mean), *rank_bounds(mean, replicas))
+
+
+def rank_bounds(mean: Float, replicas: Float) -> tuple[Float, Float]:
+    """Return the 95 % interval of each series' rank from resampled means (replicates x series).
+
+    A series stands behind as many as are certainly better and before as many as are certainly
+    worse; certain are differences beyond the studentised bootstrap's simultaneous interval and
+    beyond rounding. The plain percentiles of resampled ranks would not hold the rank of near ties.
+    Each of five equal sensors kept all five ranks in 92, 95 and 96 % of 400 simulations with 20,
+    60 and 1000 events (CRPS, normal errors, 1000 replicates).
+    """
+    lower, upper = np.empty(mean.size), np.empty(mean.size)
+    size = ROUNDING * np.abs(replicas).max(axis=0)
+    for i in range(mean.size):
+        gap = mean - mean[i]
+        off = replicas - replicas[:, [i]] - gap
+        spread = off.std(axis=0)
+        rounding = np.maximum(size, size[i])
+        clear = spread > rounding
+        t = np.divide(np.abs(off), spread, out=np.zeros_like(off), where=clear)
+        margin = np.maximum(np.quantile(t.max(axis=1), LEVEL) * spread, rounding)
+        lower[i] = 1.0 + np.sum(gap < -margin)
+        upper[i] = mean.size - np.sum(gap > margin)
+    return lower, upper
+
+
+def correlation(x: Float, y: Float) -> Correlation:
+    """Return how two scores of the same sensors go together (A-21, Fig. 4)."""
+    if x.size < 3 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+        return Correlation(*(float("nan"),) * 5)
+    pearson, spearman = _pearson(x, y), _pearson(ranks(x), ranks(y))
+    t = spearman * np.sqrt((x.size - 2) / max(1.0 - spearman**2, 1e-300))
+    slope = pearson * float(y.std() / x.std())
+    return Correlation(
+        pearson,
+        spearman,
+        float(2.0 * scipy.special.stdtr(x.size - 2, -abs(t))),
+        slope,
+        float(y.mean()) - slope * float(x.mean()),
+    )
+
+
+def _pearson(x: Float, y: Float) -> float:
+    a, b = x - x.mean(), y - y.mean()
+    return float((a @ b) / np.sqrt((a @ a) * (b @ b)))
+
+
+def worst_score(c: Columns, names: Sequence[str]) -> tuple[Float, Int]:
+    """Return how far the worst score of each series lies above its claim, and which it is (A-23).
+
+    (mean - expected)/|expected| of each named score: 0 where the sensor keeps its claim, 1 for a
+    CRPS of twice what its claim predicts. Scores without an expected mean are refused (KeyError).
+    """
+    above = []
+    for name in names:
+        expected = SCORES[name].expected
+        if expected is None:
+            raise KeyError(name)
+        claim = c.mean(c.once(expected))
+        above.append((c.mean(c.once(SCORES[name].rows)) - claim) / np.abs(claim))
+    table = np.stack(above)
+    return table.max(axis=0), np.argmax(table, axis=0)

@@ -1,0 +1,110 @@
+"""What a report remarks of one series besides its figures: each a sentence, with its numbers.
+
+Rules of this file: pure functions of one series' pairs; a remark that cannot be made for want of
+pairs is left out; chance is handed in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from monitor.core.analysis.conditional import BinnedZms, ence_null, zms_by
+from monitor.core.analysis.ranking import worst_score
+from monitor.core.analysis.sensitivity import confidence_curve, decimate
+from monitor.core.columns import Columns
+from monitor.core.scores.calibration import beta_gm, n_effective
+
+SKEWED: Final = 0.4  # from this skewness of u on RCE is not reliable (B-20)
+_SCORES: Final = {"crps": "CRPS", "quadratic": "quadratic score", "interval": "interval score"}
+COARSE: Final = 1e-3  # of u: from this spacing of doubles on z is not what was measured
+_HALF: Final = np.array([0.0, 0.5])
+
+
+def remarks(c: Columns, random: np.random.Generator) -> list[str]:
+    """Return the remarks on one series, in the order of the papers (A-23, B-07, B-18 to B-23)."""
+    made = [*_worst(c), *_ence(c, random), *_bins(c), *_decimated(c), *_skewed(c), *_confidence(c)]
+    return [*made, *_coarse(c)]
+
+
+def _worst(c: Columns) -> Iterator[str]:
+    above, which = worst_score(c, list(_SCORES))
+    if np.isfinite(above[0]) and above[0] > 0.0:
+        name = list(_SCORES.values())[int(which[0])]
+        yield f"Its worst score is the {name}: {above[0]:.0%} above what its own claim predicts."
+
+
+def _ence(c: Columns, random: np.random.Generator) -> Iterator[str]:
+    null = ence_null(c, random)
+    if math.isfinite(null.observed):
+        yield (
+            f"ENCE is {null.observed:.3g}; normal errors of the stated u would give "
+            f"{null.mean:.3g} ({null.lower:.3g} to {null.upper:.3g}) with as many pairs and bins, "
+            f"p = {null.p_value:.2g}."
+        )
+
+
+def _bins(c: Columns) -> Iterator[str]:
+    stretch = math.sqrt(c.value.size / float(n_effective(c)[0]))
+    for what, covariate in (("u", c.u), ("reference", c.reference)):
+        found = zms_by(c, covariate, stretch=stretch)
+        if len(found.verdicts) > 1:
+            yield f"ZMS in {len(found.verdicts)} bins of {what}: {_outside(found)}."
+
+
+def _outside(found: BinnedZms) -> str:
+    wrong = found.verdicts.count("invalid")
+    if not wrong:
+        return "none is off 1 beyond chance (Holm's correction)"
+    worst = int(np.nanargmax(np.abs(np.log(np.maximum(found.zms, 1e-12)))))
+    return (
+        f"{wrong} {'is' if wrong == 1 else 'are'} off 1 beyond chance (Holm's correction), the "
+        f"farthest {found.zms[worst]:.3g} "
+        f"between {found.low[worst]:.4g} and {found.high[worst]:.4g}"
+    )
+
+
+def _decimated(c: Columns) -> Iterator[str]:
+    found = decimate(c, _HALF, by="u")
+    if found.verdicts[0] not in ("valid", "invalid"):
+        return
+    if found.flip_share is None:
+        yield f"ZMS is {found.verdicts[0]} whichever of its largest u are left out, up to half."
+    else:
+        yield (
+            f"ZMS is {found.verdicts[0]}, but would not be without the {found.flip_share:.1%} of "
+            "pairs with the largest u."
+        )
+
+
+def _skewed(c: Columns) -> Iterator[str]:
+    skewness = float(beta_gm(c)[0])
+    if skewness >= SKEWED:
+        yield (
+            f"Its u is so skewed (beta_GM {skewness:.2f}, from {SKEWED:g} on) that RCE and its "
+            "interval are not reliable; go by ZMS."
+        )
+
+
+def _confidence(c: Columns) -> Iterator[str]:
+    if np.ptp(c.u) == 0.0:
+        return
+    curve = confidence_curve(c, _HALF)
+    if curve.kept[1] < c.value.size:
+        yield (
+            f"The half with the smaller u has a mean absolute error of {curve.mae[1]:.3g} against "
+            f"{curve.mae[0]:.3g} of all; {curve.ideal[1]:.3g} if u told the errors apart perfectly."
+        )
+
+
+def _coarse(c: Columns) -> Iterator[str]:
+    spacing = np.spacing(np.maximum(np.abs(c.value), np.abs(c.reference))) / c.u
+    share = float(np.mean(spacing > COARSE))
+    if share:
+        yield (
+            f"{share:.0%} of its pairs have values so large beside u that the spacing of the "
+            f"numbers alone moves z, by up to {float(spacing.max()):.2g}."
+        )

@@ -1,0 +1,168 @@
+"""Two sensors, or two parts of one series, side by side: as a document and in words.
+
+Rules of this file: plain values and sentences only, what they say is worked out in the core; raw
+curves of different values are refused with the reason and with what is compared instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from monitor.core.analysis.comparison import (
+    REPLICATES,
+    Contest,
+    Difference,
+    Duel,
+)
+from monitor.core.analysis.ranking import (
+    MIN_EVENTS,
+    PROFILES,
+    WORDS,
+    Profile,
+    score_of,
+)
+from monitor.core.scores.curves import Curve
+from monitor.core.scores.proper_scores import Density
+
+SEED: Final = 1
+MISS: Final = 0.1
+CLEAR: Final = 0.05
+NOT_SHARED: Final = (
+    "Their values differ, so their raw curves are not compared: the one that reads nearer would "
+    "win whatever its uncertainty is worth. Compared is what each uncertainty gains over a "
+    "constant one."
+)
+NO_SHARED_EVENTS: Final = (
+    "The two parts have no event in common, so their raw curves are not compared; compared is what "
+    "the uncertainty gains over a constant one in each part."
+)
+NO_BAND: Final = "There are no events on which both have a usable interval: no curve can be drawn."
+
+
+class Sides(NamedTuple):
+    """What is compared: the names of both sides, their unit, and what counts."""
+
+    first: str
+    second: str
+    unit: str = ""
+    density: Density = "normal"
+    profile: Profile = "balanced"
+    miss: float = MISS
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores that are compared, the primary one first."""
+        wanted = [self.profile, *PROFILES]
+        return list(dict.fromkeys(score_of(each, self.density) for each in wanted))
+
+
+def document(duel: Duel | None, sides: Sides) -> dict[str, Any]:
+    """Return a comparison as plain values; without a common event it says so."""
+    head: dict[str, Any] = {
+        "first": sides.first,
+        "second": sides.second,
+        "unit": sides.unit,
+        "density": sides.density,
+        "profile": sides.profile,
+        "primary": sides.scores[0],
+        "miss": sides.miss,
+        "sentences": sentences(duel, sides),
+    }
+    if duel is None:
+        nothing: dict[str, Any] = {
+            "paired": False,
+            "events": [0, 0],
+            "block": 1,
+            "replicates": 0,
+            "seed": SEED,
+        }
+        rest: dict[str, Any] = {"scores": {}, "uncertainty": None, "gains": {}, "curves": None}
+        return head | nothing | rest
+    return head | {
+        "paired": duel.paired,
+        "events": list(duel.counts),
+        "block": duel.block,
+        "replicates": REPLICATES,
+        "seed": SEED,
+        "scores": {name: _plain(each._asdict()) for name, each in duel.scores.items()},
+        "uncertainty": _uncertainty(duel),
+        "gains": _plain(duel.gains),
+        "curves": _curves(duel),
+    }
+
+
+def sentences(duel: Duel | None, sides: Sides) -> list[str]:
+    """Return what a comparison says, the most important first."""
+    if duel is None:
+        nothing = (
+            f"{sides.first} and {sides.second} have nothing to be compared on: no event was seen "
+            "by both, and no part of a series may be empty."
+        )
+        return [nothing]
+    primary = sides.scores[0]
+    said = [_better(duel.scores[primary], primary, duel, sides)]
+    if min(duel.counts) < MIN_EVENTS:
+        said.append(f"Fewer than {MIN_EVENTS} events: a difference may well be missed.")
+    return said + _of_uncertainty(duel, sides)
+
+
+def _better(found: Difference, name: str, duel: Duel, sides: Sides) -> str:
+    first, second = duel.counts
+    on = f"On {first} common events" if duel.paired else f"On {first} and {second} events"
+    unit = f" {sides.unit}" if sides.unit and not name.startswith("quadratic") else ""
+    numbers = f"{found.first:.3g} against {found.second:.3g}{unit}, p = {found.p:.2g}"
+    by = f"by the mean {WORDS[name]}"
+    if not found.p < CLEAR:
+        return f"{on} {sides.first} and {sides.second} cannot be told apart {by} ({numbers})."
+    better = sides.first if found.difference < 0.0 else sides.second
+    return f"{on} {better} reads better {by} ({numbers})."
+
+
+def _of_uncertainty(duel: Duel, sides: Sides) -> list[str]:
+    found = duel.uncertainty
+    if found is None:
+        return [NO_BAND]
+    shared = found.measure == "auucc"
+    first, second = (each if shared else round(each, 9) + 0.0 for each in found[1:3])
+    numbers = f"{first:.3g} against {second:.3g}, p = {found.p:.2g}"
+    what = "areas under the curves" if shared else "gains"
+    said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
+    if not found.p < CLEAR:
+        said.append(f"No uncertainty is the more useful for certain ({what} {numbers}).")
+    else:
+        better = sides.first if (found.difference < 0.0) is shared else sides.second
+        said.append(f"The uncertainty of {better} is the more useful ({what} {numbers}).")
+    if found.crossovers is not None and found.crossovers.size:
+        levels = ", ".join(f"{each:.3g}" for each in found.crossovers.tolist()[:5])
+        said.append(f"Which one is narrower changes at the miss rates {levels}.")
+    return said
+
+
+def _uncertainty(duel: Duel) -> dict[str, Any] | None:
+    found: Contest | None = duel.uncertainty
+    if found is None:
+        return None
+    crossed = None if found.crossovers is None else found.crossovers.tolist()
+    numbers = {key: getattr(found, key) for key in ("first", "second", "difference", "p")}
+    first, second = duel.gain_at
+    widths = {"gain_at_first": first, "gain_at_second": second, "width_gain": duel.width_gain}
+    told = {"measure": found.measure, "events": found.events, "crossovers": crossed}
+    return told | _plain(numbers | widths)
+
+
+def _curves(duel: Duel) -> dict[str, Any] | None:
+    one, other = duel.curves
+    if one is None or other is None:
+        return None
+    return {"sd": duel.sd, "first": _points(one), "second": _points(other)}
+
+
+def _points(curve: Curve) -> list[dict[str, float]]:
+    rows = zip(*(axis.tolist() for axis in curve), strict=True)
+    return [dict(zip(Curve._fields, row, strict=True)) for row in rows]
+
+
+def _plain(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {key: float(each) if math.isfinite(each) else None for key, each in numbers.items()}

@@ -1,0 +1,341 @@
+"""The alarm: evidence of many series that they are not as right as they say.
+
+Rules of this file: the state is one record a series and its last z, of which a replay uses up to
+512: a ring of them, or what somebody else can give back (the windows), beside the last few; a
+batch is cut into rectangles (ranks x series) whose bets are computed at once, then climbed rank by
+rank.
+Every number of a series depends on its own z in event order alone: not on how they were cut into
+batches, nor on the neighbours. Sums are added in a fixed order for that.
+
+E-detector (Shin, Ramdas, Rinaldo, arXiv 2203.03532): each bet's evidence is M <- (M + 1) e, the
+Shiryaev-Roberts sum; S is their weighted sum. S - t is a supermartingale for an honest sensor, so
+the mean number of pairs to a false alarm at S >= A is at least A. The state holds weight * M.
+
+Beside S each series has one discounted total, D <- (D (1 - 1/H) + 1) e, where e is the mean of
+the bets weighted by the evidence before the pair: S <- (S + 1) e. As e is a mixture chosen from the
+past its mean is <= 1 for an honest sensor, so E D <= H at every time, however long the sensor has
+run: D / H is what a fleet compares (core/fleet). While an alert fires S stands still, D goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.detector import e_values
+from monitor.core.detector.e_process import Slab, climb, replay
+from monitor.core.detector.lifecycle import (
+    FIRING,
+    OK,
+    PENDING,
+    STATES,
+    Transition,
+)
+from monitor.core.model import (
+    Bool,
+    Float,
+    Int,
+    Records,
+)
+from monitor.core.windows.mmap_arrays import reserved
+
+RING: Final = 512
+FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
+SLAB_PAIRS: Final = 1 << 15
+HORIZON: Final = 1000.0
+
+# (series, how many) -> the last z of a series before the batch that is being taken.
+Earlier = Callable[[int, int], Float]
+
+STATE: Final = np.dtype(
+    [
+        ("evidence", np.float64, e_values.BETS),  # weight * M of each bet
+        ("discounted", np.float64),  # D: what a fleet is judged by
+        ("d1", np.float64),  # sums of squared differences of clipped z at lag 1 and 2
+        ("d2", np.float64),
+        ("n", np.float64),  # how many differences
+        ("far", np.float64),  # the same at lag FAR
+        ("n_far", np.float64),
+        ("z1", np.float64),  # last z, and the one before
+        ("z2", np.float64),
+        ("seen", np.int64),  # pairs since the epoch began
+        ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
+        ("reverse", np.float64),  # evidence that the fault is gone
+        ("moments", np.float64, 3),  # of the fault
+        ("held", np.int16),  # last z a replay may use
+        ("refining", np.int8),  # pairs that still sharpen the fault's moments
+        ("state", np.int8),
+        ("family", np.int8),  # that led when the alert fired
+    ],
+    align=True,
+)
+
+
+class Replays(NamedTuple):
+    """What replays may look back on: so many ``pairs``, FAR at least and 512 at most.
+
+    ``earlier`` gives back the z before a batch; without it they are kept here. ``is_single``: all z
+    are rounded to 24 bits.
+    """
+
+    pairs: int = RING
+    is_single: bool = False
+    earlier: Earlier | None = None
+
+
+_REPLAYS: Final = Replays()
+
+
+class Detector:
+    """Alert state of ``patience.size`` series.
+
+    ``patience`` is A of each series: pairs an honest sensor goes, on average, between two false
+    alarms. ``coverage`` marks series that state intervals only: their z are codes made by
+    :func:`monitor.core.detector.e_values.coverage_code`. Both may be changed in place between batches.
+    ``horizon`` is H, in pairs: what is older hardly counts in the discounted evidence.
+    """
+
+    def __init__(
+        self,
+        patience: Float,
+        coverage: Bool | None = None,
+        horizon: float = HORIZON,
+        replays: Replays = _REPLAYS,
+    ) -> None:
+        self.patience = patience
+        self._horizon: Final = horizon
+        self._kept: Final = 1.0 - 1.0 / horizon
+        self._replays: Final = replays
+        self._length: Final = replays.pairs if replays.earlier is None else e_values.FAR
+        self.path = np.zeros(patience.size, np.int8)
+        if coverage is not None:
+            self.path[coverage] = e_values.COVERAGE
+        self._state = reserved(patience.size, STATE)
+        # The same memory without field names: rows copied whole are twelve times quicker.
+        self._rows = self._state.view(np.dtype((np.void, STATE.itemsize)))
+        number = np.dtype(np.float32 if replays.is_single else np.float64)
+        ring = reserved(patience.size * self._length, number)
+        self._ring = ring.reshape(patience.size, self._length)
+
+    def alone(self, series: int = 1) -> Detector:
+        """Return a detector of so many series that keeps all z itself, and decides as this does."""
+        replays = self._replays._replace(earlier=None)
+        return Detector(np.ones(series), horizon=self._horizon, replays=replays)
+
+    def advance(self, series: Int, starts: Int, z: Float) -> list[Transition]:
+        """Take the next pairs of ``series`` (unique) and return what changed, by position.
+
+        ``z[starts[i]:starts[i + 1]]`` are the new pairs of ``series[i]`` in event order, all
+        finite. Series without a pair in the batch must not be named.
+        """
+        if self._replays.is_single:
+            z = z.astype(np.float32).astype(np.float64)
+        counts = np.diff(starts, append=z.size)
+        order = np.argsort(-counts, kind="stable")
+        series, starts, counts = series[order], starts[order], counts[order]
+        found: list[Transition] = []
+        for few, first, last in _rectangles(counts):
+            ranks = np.arange(first, last)[:, None]
+            found += self._advance(series[few], starts[few] + ranks, z, first)
+        return sorted(found, key=lambda transition: transition.position)
+
+    def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[Transition]:
+        """Take a rectangle of pairs; before it the batch had ``first`` of each series."""
+        records = self._state.take(series)
+        far = np.arange(min(positions.shape[0], e_values.FAR))[:, None] - e_values.FAR
+        slab = Slab(
+            records,
+            positions,
+            z[positions],
+            self._ring[series, (records["seen"] + far) % self._length].astype(np.float64),
+            self.patience[series],
+            self.path[series].astype(int),
+            self._kept,
+        )
+        rank = 0
+        while rank < slab.ranks:
+            rank = climb(slab, rank)
+            self._settle(slab, series, rank, z, first)
+            rank += 1
+        slab.store(records)
+        self._rows[series] = records.view(self._rows.dtype)
+        last = slab.z[-self._length :]
+        slots = (records["seen"] - np.arange(last.shape[0], 0, -1)[:, None]) % self._length
+        self._ring[series, slots] = last
+        return [slab.transition(series, *change) for change in slab.changes]
+
+    def _settle(self, slab: Slab, series: Int, rank: int, z: Float, first: int) -> None:
+        """Change states at ``rank``, after its bets: firing alerts are tested, others judged."""
+        firing = slab.state == FIRING
+        if firing.any():
+            slab.test_reverse(rank, np.flatnonzero(firing))
+        candidates = np.flatnonzero(~firing & (slab.total >= slab.patience))
+        if candidates.size:
+            histories = []
+            for column in candidates.tolist():
+                wanted = min(int(rank + 1 - slab.origin[column]), self._replays.pairs)
+                stop = int(slab.positions[rank, column]) + 1
+                # A ring knows what came before the rectangle, others what came before the batch.
+                known = rank + 1 + (0 if self._replays.earlier is None else first)
+                fresh = z[stop - min(wanted, known) : stop]
+                lacking = wanted - fresh.size
+                earlier = self._earlier(int(series[column]), lacking)
+                histories.append(np.concatenate([earlier, fresh]))
+            replay(slab, rank, candidates, histories)
+        slab.judge(rank, ~firing)
+
+    def _earlier(self, row: int, count: int) -> Float:
+        """Return the last z of one series before the batch, or as far as the ring knows them."""
+        if not count:
+            return np.zeros(0)
+        if self._replays.earlier is None:
+            return self._last(row, int(self._state["seen"][row]), count)
+        earlier = self._replays.earlier(row, count)
+        return earlier.astype(np.float32).astype(np.float64) if self._replays.is_single else earlier
+
+    def _last(self, row: int, seen: int, count: int) -> Float:
+        slots = (seen - np.arange(count, 0, -1)) % self._length
+        return self._ring[row, slots].astype(np.float64)
+
+    def reset(self, series: Int) -> list[Transition]:
+        """Begin a new epoch: no evidence, no history; what is known of autocorrelation stays."""
+        ended = [
+            Transition(int(row), -1, STATES[state], STATES[OK], e_values.FAMILIES[family], 0.0)
+            for row, state, family in zip(
+                series, self._state["state"][series], self.leading(series), strict=True
+            )
+            if state != OK
+        ]
+        kept = self._state[series]
+        fresh = np.zeros(series.size, STATE)
+        for name in e_values.LEARNT:
+            fresh[name] = kept[name]
+        self._state[series] = fresh
+        return ended
+
+    def records(self, series: Int) -> Records:
+        """Return a copy of the states (dtype STATE) without the rings, for the journal."""
+        return self._state.take(series)
+
+    def restore(self, series: Int, records: Records, starts: Int, z: Float) -> None:
+        """Set states saved by :meth:`records`; ``z`` are the last pairs before each, ragged.
+
+        Of each series :meth:`remembered` z are needed; more are ignored.
+        """
+        stops = np.append(starts[1:], z.size)
+        self._state[series] = records
+        for row, record, start, stop in zip(series, records, starts, stops, strict=True):
+            needed = self.remembered(record)
+            if stop - start < needed:
+                message = (
+                    f"series {row}: {needed} pairs are needed to restore, {stop - start} given"
+                )
+                raise ValueError(message)
+            slots = (int(record["seen"]) - np.arange(needed, 0, -1)) % self._length
+            self._ring[row, slots] = z[stop - needed : stop]
+
+    def remembered(self, record: np.void) -> int:
+        """Return how many of a series' last z are kept here: a replay's, and those at lag FAR."""
+        held = int(record["held"]) if self._replays.earlier is None else 0
+        return max(min(held, self._replays.pairs), min(int(record["seen"]), e_values.FAR))
+
+    def dump(self, series: int) -> bytes:
+        """Return one series' whole state: its record, then the z that are kept here."""
+        return self.dumps(np.array([series]))[0]
+
+    def dumps(self, series: Int) -> list[bytes]:
+        """Return what :meth:`dump` does of each series."""
+        records = self._state.take(series)  # whole: an index would leave the padding as it may be
+        seen = records["seen"].astype(np.int64)
+        counts = np.minimum(seen, e_values.FAR)
+        if self._replays.earlier is None:
+            held = np.minimum(records["held"].astype(np.int64), self._replays.pairs)
+            counts = np.maximum(counts, held)
+        most = int(counts.max(initial=0))
+        slots = (seen[:, None] - np.arange(most, 0, -1)) % self._length
+        z = self._ring[series[:, None], slots].astype(np.float64)
+        return [
+            bytes(record.tobytes() + row[most - count :].tobytes())
+            for record, row, count in zip(records, z, counts.tolist(), strict=True)
+        ]
+
+    def load(self, series: int, state: bytes) -> None:
+        """Set one series' state to what :meth:`dump` returned, bit for bit."""
+        record = np.frombuffer(state, STATE, 1)
+        z = np.frombuffer(state, np.float64, offset=STATE.itemsize)
+        self.restore(np.array([series]), record, np.zeros(1, np.int64), z)
+
+    def forget(self, series: Int) -> None:
+        """Let go of series: as if none of their pairs had come."""
+        self._state[series] = np.zeros(1, STATE)
+        self.path[series] = e_values.Z
+
+    def evidence(self, series: Int) -> Float:
+        """Return S of each series: it fires at its patience."""
+        return e_values.total_of(self._families(series))
+
+    def discounted(self, series: Int) -> Float:
+        """Return D of each series: its mean is at most the horizon while the sensor is honest."""
+        discounted: Float = self._state["discounted"][series]
+        return discounted
+
+    def families(self, series: Int) -> Float:
+        """Return the evidence of each series by family, [k, 4], in the order of FAMILIES."""
+        return self._families(series).T
+
+    def leading(self, series: Int) -> Int:
+        """Return the index in FAMILIES of the largest family of each series."""
+        leading: Int = np.argmax(self._families(series), axis=0)
+        return leading
+
+    def rho(self, series: Int) -> Float:
+        """Return the lag-1 autocorrelation of z learnt so far, 0 <= rho <= 0.95."""
+        records = self._state[series]
+        return e_values.whitening(*(records[name] for name in e_values.LEARNT)).rho
+
+    def since_alarm(self, series: Int) -> Int:
+        """Return how many pairs came after the one that raised the alert, -1 if none fires."""
+        records = self._state[series]
+        since: Int = np.where(records["alarm"] > 0, records["seen"] - records["alarm"], -1)
+        return since
+
+    def states(self, series: Int) -> Int:
+        """Return the alert state of each series, an index in STATES."""
+        states: Int = self._state["state"][series].astype(np.int64)
+        return states
+
+    def _families(self, series: Int) -> Float:
+        return e_values.families_of(self._state["evidence"][series].T)
+
+
+def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
+    """Yield (series, first rank, last rank) that tile series sorted by falling ``counts``."""
+    first = 0
+    deepest = int(counts[0]) if counts.size else 0
+    while first < deepest:
+        k = int(np.searchsorted(-counts, -first, side="left"))
+        if k < FEW <= deepest - first:
+            yield from (
+                (slice(column, column + 1), start, min(start + SLAB_PAIRS, int(counts[column])))
+                for column in range(k)
+                for start in range(first, int(counts[column]), SLAB_PAIRS)
+            )
+            return
+        last = min(int(counts[k - 1]), first + max(1, SLAB_PAIRS // k))
+        yield slice(0, k), first, last
+        first = last
+
+
+__all__ = [
+    "FIRING",
+    "OK",
+    "PENDING",
+    "RING",
+    "STATE",
+    "STATES",
+    "Detector",
+    "Replays",
+    "Transition",
+]

@@ -1,0 +1,288 @@
+"""The detector, fed in event order: new pairs step it, a changed past is replayed.
+
+Rules of this file: the evidence of a series is a function of its pairs in event order and of its
+epochs, whatever way they came. A replay starts from a checkpoint before the change if there is
+one, else from the first pair in the journal; only series whose past changes have checkpoints. It
+runs in a detector of its own: the other one may lean on windows, which hold the present.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.detector.detector import STATE, Detector
+from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
+from monitor.core.detector.lifecycle import STATES, Transition
+from monitor.core.model import (
+    Bool,
+    Event,
+    Float,
+    Int,
+    Records,
+)
+from monitor.core.windows.windows import History, Windows, grouped
+
+FIRING: Final = "firing"
+# A checkpoint is taken when so many pairs came since the last one.
+CHECKPOINT_PAIRS: Final = 64
+_ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
+_FRESH: Final = np.zeros(1, STATE).tobytes()
+
+
+class Change(NamedTuple):
+    """An alert's state changed, at the event time of one pair."""
+
+    series: int
+    time: float
+    before: str
+    after: str
+    family: str
+
+
+class Checkpoint(NamedTuple):
+    """The detector's state after the pair (time, id)."""
+
+    time: float
+    id: int
+    state: bytes
+
+
+class Watch:
+    """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs."""
+
+    def __init__(
+        self,
+        detector: Detector,
+        windows: Windows,
+        history: History,
+        complete: Callable[[Int, Int, Records], Columns],
+        events_of: Callable[[int], list[Event]],
+    ) -> None:
+        self._detector: Final = detector
+        self._alone: Final = detector.alone()
+        self._windows: Final = windows
+        self._history: Final = history
+        self._complete: Final = complete
+        self._events_of: Final = events_of
+        self._checkpoints: dict[int, list[Checkpoint]] = {}
+        self._roots: dict[int, Checkpoint] = {}
+        self._known: Bool = np.zeros(detector.path.size, dtype=np.bool_)
+        self.disturbed: dict[int, float] = {}
+        self.taken_back: set[int] = set()
+
+    def disturb(self, row: int, since: float) -> None:
+        """Note that the past of a series changed from an event time on."""
+        self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
+
+    def resume(self, row: int, path: int, state: bytes, root: Checkpoint | None = None) -> None:
+        """Go on with evidence that was saved: ``state`` as the detector dumped it.
+
+        ``root`` is the state before the first pair that the history still has.
+        """
+        self._known[row] = True
+        self._detector.path[row] = path
+        self._detector.load(row, state)
+        if root is not None:
+            self._roots[row] = root
+
+    def root(self, row: int) -> Checkpoint | None:
+        """Return the state that a full replay of a series starts from, None for a fresh one."""
+        return self._roots.get(row)
+
+    def move_roots(self, pairs: Mapping[int, int]) -> None:
+        """Let replays of series start after the first so many pairs, which may be forgotten then.
+
+        ``pairs`` says how many of the history of each, one at least. The series must be settled.
+        """
+        histories = [self._history(row)[:count] for row, count in pairs.items()]
+        last = [history[-1] for history in histories]
+        rows = np.array([*pairs], dtype=np.int64)
+        moved = self._detector.alone(rows.size)
+        moved.patience[:] = self._detector.patience[rows]
+        moved.path[:] = self._detector.path[rows]
+        together: list[int] = []
+        for at, row in enumerate(pairs):
+            root = self._roots.get(row)
+            if self._begins_anew(row, float(last[at]["time"])):
+                moved.load(at, self._state_after(row, histories[at]))
+            else:
+                together.append(at)
+                if root is not None:
+                    moved.load(at, root.state)
+        if together:
+            standing = np.concatenate([histories[at] for at in together])
+            _, counts, bet_on, _ = self._taken(standing)
+            moved.advance(np.array(together), np.cumsum(counts) - counts, bet_on)
+        for at, row in enumerate(pairs):
+            self._roots[row] = Checkpoint(
+                float(last[at]["time"]), int(last[at]["id"]), moved.dump(at)
+            )
+
+    def earlier(self, row: int, count: int) -> Float:
+        """Return the last ``count`` z of a series, from the pairs in its window."""
+        return self._bet_on(np.array([row]), _ONE, self._windows.rows(row)[-count:])
+
+    def forget(self, row: int) -> None:
+        """Let go of a series: what comes under its row is another's."""
+        self._known[row] = False
+        self.disturbed.pop(row, None)
+        self.taken_back.discard(row)
+        self._checkpoints.pop(row, None)
+        self._roots.pop(row, None)
+        self._detector.forget(np.array([row]))
+
+    def step(self, portions: Iterable[Records]) -> list[Change]:
+        """Take pairs newer than all before of their series, ordered (series, time, id).
+
+        They may come in several portions of whole series; the evidence steps through all at once.
+        """
+        taken = [self._taken(pairs) for pairs in portions if pairs.size]
+        if not taken:
+            return []
+        columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
+        series, counts, bet_on, times = columns
+        found = self._detector.advance(series, np.cumsum(counts) - counts, bet_on)
+        return [_change(each.series, each, times) for each in found]
+
+    def settle(self, rows: Iterable[int]) -> list[Change]:
+        """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
+
+        ``taken_back`` gets those that fired before and, as the past is now, never did.
+        """
+        changes = []
+        for row in rows:
+            since = self.disturbed.pop(row, None)
+            if since is None:
+                continue
+            one = np.array([row])
+            before = STATES[int(self._detector.states(one)[0])]
+            seen = self._replay(row, since)
+            after = STATES[int(self._detector.states(one)[0])]
+            if before == FIRING != after and all(FIRING not in each for each in seen):
+                self.taken_back.add(row)
+            if before != after and seen:
+                changes.append(seen[-1]._replace(before=before))
+        return changes
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _learn_form(self, series: Int, u: Float) -> None:
+        """Choose, at a series' first pair, whether its intervals or its z are bet on.
+
+        ``u`` is what each series' first pair here states, NaN for an interval only.
+        """
+        is_new = ~self._known[series]
+        self._known[series] = True
+        self._detector.path[series[is_new]] = np.where(np.isnan(u[is_new]), COVERAGE, Z)
+
+    def _taken(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
+        """Return the series of pairs and how many each has, what is bet on, and the times."""
+        series, starts, _ = grouped(pairs)
+        self._learn_form(series, pairs["u"][starts])
+        bet_on = self._bet_on(series, starts, self._windows.as_kept(pairs))
+        return series, np.diff(starts, append=pairs.size), bet_on, pairs["time"].copy()
+
+    def _bet_on(self, series: Int, starts: Int, rows: Records) -> Float:
+        """Return what is bet on: z, or where the reference fell of a series with intervals only."""
+        complete = self._complete(series, starts, rows)
+        covers = self._detector.path[series] == COVERAGE
+        if not covers.any():
+            return complete.z
+        codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
+        return np.where(np.repeat(covers, complete.counts), codes, complete.z)
+
+    def _replay(self, row: int, since: float) -> list[Change]:
+        seen = self._replay_since(row, since)
+        self._detector.load(row, self._alone.dump(0))
+        return seen
+
+    def _replay_since(self, row: int, since: float) -> list[Change]:
+        kept = self._checkpoints.setdefault(row, [])
+        while kept and not kept[-1].time < since:
+            kept.pop()
+        if kept:
+            rows = self._windows.after(row, kept[-1].time, kept[-1].id)
+            if rows is not None:
+                self._take_up(row, kept[-1].state)
+                return self._run(row, rows)
+        kept.clear()
+        return self._replay_all(row)
+
+    def _take_up(self, row: int, state: bytes) -> None:
+        """Let the detector of replays be in a state of a series."""
+        self._alone.patience[0] = self._detector.patience[row]
+        self._alone.path[0] = self._detector.path[row]
+        self._alone.load(0, state)
+
+    def _replay_all(self, row: int) -> list[Change]:
+        history = self._history(row)
+        self._start(row, history)
+        return self._run_epochs(row, history)
+
+    def _start(self, row: int, history: Records) -> None:
+        """Set the state of one series to what it was before the first pair of its history."""
+        root = self._roots.get(row)
+        if root is not None:
+            self._take_up(row, root.state)
+            return
+        self._known[row] = False
+        self._learn_form(np.array([row])[: history.size], history["u"][:1])
+        self._take_up(row, _FRESH)
+
+    def _begins_anew(self, row: int, until: float) -> bool:
+        """Whether a series has an epoch that its root does not know and that began by a time."""
+        root = self._roots.get(row)
+        began = -np.inf if root is None else root.time
+        return any(began < each.time <= until for each in self._events_of(row))
+
+    def _state_after(self, row: int, history: Records) -> bytes:
+        """Return the state of one series after the first pairs of its history."""
+        kept = self._checkpoints.pop(row, None)
+        self._start(row, history)
+        self._run_epochs(row, history, float(history["time"][-1]))
+        self._checkpoints.pop(row, None)
+        if kept:
+            self._checkpoints[row] = kept
+        return self._alone.dump(0)
+
+    def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:
+        """Step one series through its history, anew at each epoch that the start does not know."""
+        root = self._roots.get(row)
+        began = -np.inf if root is None else root.time
+        events = self._events_of(row)
+        cuts = np.array([each.time for each in events if began < each.time <= until])
+        places = np.searchsorted(history["time"], cuts).tolist()
+        seen: list[Change] = []
+        for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
+            if first or (at and root is not None):
+                self._alone.reset(_ONE)
+            seen += self._run(row, self._windows.as_kept(history[first:last]))
+        return seen
+
+    def _run(self, row: int, rows: Records) -> list[Change]:
+        """Step one series through ``rows``, leaving checkpoints behind."""
+        seen: list[Change] = []
+        for first in range(0, rows.size, CHECKPOINT_PAIRS):
+            piece = rows[first : first + CHECKPOINT_PAIRS]
+            z = self._bet_on(np.array([row]), _ONE, piece)
+            found = self._alone.advance(_ONE, _ONE, z)
+            seen += [_change(row, transition, piece["time"]) for transition in found]
+            if piece.size == CHECKPOINT_PAIRS:
+                self._keep(row, piece[-1])
+        return seen
+
+    def _keep(self, row: int, last: np.void) -> None:
+        kept = self._checkpoints.setdefault(row, [])
+        state = self._alone.dump(0)
+        kept.append(Checkpoint(float(last["time"]), int(last["id"]), state))
+        del kept[:-2]
+
+
+def _change(row: int, transition: Transition, times: Float) -> Change:
+    time = float(times[transition.position])
+    return Change(row, time, transition.before, transition.after, transition.family)

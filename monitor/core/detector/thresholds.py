@@ -1,0 +1,227 @@
+"""Limits on published statistics, for those who want them: the literal alerts of the papers.
+
+Rules of this file: a threshold compares one statistic of a series' window with a limit: as it is,
+or over what the sensor's own claim predicts, over the same statistic of its first pairs, or over
+the median of its like. It knows neither how many pairs there are nor what chance does; its false
+alarms and delays stand in docs/detection.md. Time is that of the pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Bool, Float, Int
+from monitor.core.snapshot.snapshot import SeriesName
+
+Against = Literal["absolute", "expected", "baseline", "fleet_median"]
+# (threshold, sensor, quantity, since when beyond or None, whether it fires)
+Crossings = list[tuple[str, str, str, float | None, bool]]
+# (series, statistic, how many of its first pairs, its value over them, time of the last of them)
+Bases = list[tuple[int, str, int, float, float]]
+LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
+
+# What a statistic is divided by, or which one is the ratio already, against "expected".
+EXPECTED: Final[Mapping[str, str]] = {
+    "score_crps_mean": "score_crps_expected_ratio",
+    "score_quadratic_mean": "score_quadratic_expected_ratio",
+    "score_interval_mean": "score_interval_expected_ratio",
+    "calibration_zms": "calibration_zms",
+    "calibration_coverage_ratio": "calibration_coverage_stated",
+}
+_RATIOS: Final = frozenset(("calibration_coverage_ratio",))
+
+
+class Threshold(NamedTuple):
+    """One limit: an alert of this ``name`` while a statistic is ``above`` or ``below`` it.
+
+    It begins once the statistic has been beyond for ``for_seconds`` of the pairs' time, and ends
+    when it is back within by the share ``hysteresis`` of the limit. Against ``absolute`` the limit
+    is in the statistic's unit, else a ratio. ``sensors`` and ``quantities`` are patterns.
+    """
+
+    name: str
+    statistic: str
+    against: Against = "absolute"
+    above: float = float("inf")
+    below: float = -float("inf")
+    for_seconds: float = 0.0
+    hysteresis: float = 0.1
+    pairs_min: int = 20
+    baseline_pairs: int = 100
+    sensors: tuple[str, ...] = ("*",)
+    quantities: tuple[str, ...] = ("*",)
+
+    def applies(self, name: SeriesName) -> bool:
+        """Whether a series is meant."""
+        return any(fnmatchcase(name.sensor, each) for each in self.sensors) and any(
+            fnmatchcase(name.quantity, each) for each in self.quantities
+        )
+
+
+class Judged(NamedTuple):
+    """What thresholds look at, one entry a series in each column.
+
+    ``shown`` marks series whose statistics are of now; ``baseline(row, statistic, pairs)`` gives
+    a statistic of a series' first pairs and the time of the last of them, NaN while there are
+    fewer.
+    """
+
+    names: Sequence[SeriesName]
+    statistics: Mapping[str, Float]
+    pairs: Int
+    last_pair: Float
+    shown: Bool
+    baseline: Callable[[int, str, int], tuple[float, float]]
+
+
+@dataclass
+class _State:
+    """Which series are meant, since when each is beyond (NaN: it is not), and which fire."""
+
+    meant: Bool
+    since: Float
+    active: Bool
+
+    def crossed(self) -> Int:
+        """Return which series are beyond, or fire."""
+        return np.flatnonzero(self.active | ~np.isnan(self.since))
+
+
+class Thresholds:
+    """State: since when each series has been beyond each threshold."""
+
+    def __init__(self, thresholds: Sequence[Threshold]) -> None:
+        self._thresholds: Final = tuple(thresholds)
+        self._states: Final = {
+            each.name: _State(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
+            for each in self._thresholds
+        }
+        self._baselines: dict[tuple[int, str, int], tuple[float, float]] = {}
+        self._names: Sequence[SeriesName] = ()
+        self._recalled: dict[tuple[str, str, str], tuple[float, bool]] = {}
+        self.changed = 0
+
+    def crossings(self) -> Crossings:
+        """Return which series are beyond which threshold, for :meth:`recall`."""
+        found: Crossings = []
+        for name, state in self._states.items():
+            for row in state.crossed().tolist():
+                since, who = float(state.since[row]), self._names[row]
+                at = None if np.isnan(since) else since
+                found.append((name, who.sensor, who.quantity, at, bool(state.active[row])))
+        for (name, sensor, quantity), (since, active) in self._recalled.items():
+            if name in self._states:
+                at = None if np.isnan(since) else since
+                found.append((name, sensor, quantity, at, active))
+        return found
+
+    def recall(self, crossings: Crossings) -> None:
+        """Go on from what was known; series that are not known yet take theirs when they are."""
+        self._recalled = {
+            (name, sensor, quantity): (np.nan if since is None else since, active)
+            for name, sensor, quantity, since, active in crossings
+        }
+
+    def bases(self) -> Bases:
+        """Return what was found of first pairs, for :meth:`recall_bases`."""
+        return [(*key, *found) for key, found in self._baselines.items()]
+
+    def recall_bases(self, bases: Bases) -> None:
+        """Know what was found of first pairs, which may be gone by now."""
+        for row, statistic, pairs, value, until in bases:
+            self._baselines[row, statistic, pairs] = value, until
+
+    def forget(self, row: int, since: float = -math.inf) -> None:
+        """Look up the first pairs of a series again: from ``since`` on its past is another now."""
+        for key in [key for key in self._baselines if key[0] == row]:
+            if self._baselines[key][1] >= since:
+                del self._baselines[key]
+
+    def judge(self, seen: Judged) -> dict[str, Bool]:
+        """Return for each threshold which series are beyond it for long enough."""
+        self._names = seen.names
+        return {each.name: self._judge(each, seen) for each in self._thresholds}
+
+    def _judge(self, threshold: Threshold, seen: Judged) -> Bool:
+        state = self._states[threshold.name]
+        self._grow(state, threshold, seen.names)
+        judged = state.meant & seen.shown & (seen.pairs >= threshold.pairs_min)
+        values = self._values(threshold, seen, judged)
+        with np.errstate(invalid="ignore"):
+            beyond = judged & ((values > threshold.above) | (values < threshold.below))
+            back = threshold.hysteresis
+            within = (values <= threshold.above - back * abs(threshold.above)) | np.isinf(
+                threshold.above
+            )
+            within &= (values >= threshold.below + back * abs(threshold.below)) | np.isinf(
+                threshold.below
+            )
+        since = np.where(beyond, np.fmin(state.since, seen.last_pair), np.nan)
+        lasting = beyond & (seen.last_pair - since >= threshold.for_seconds)
+        active = judged & np.isfinite(values) & (lasting | (state.active & ~within))
+        same = np.array_equal(since, state.since, equal_nan=True)
+        self.changed += not (same and np.array_equal(active, state.active))
+        state.since, state.active = since, active
+        return active.copy()
+
+    def _grow(self, state: _State, threshold: Threshold, names: Sequence[SeriesName]) -> None:
+        new = names[state.meant.size :]
+        if not new:
+            return
+        known = [(threshold.name, name.sensor, name.quantity) for name in new]
+        before = [self._recalled.pop(each, (np.nan, False)) for each in known]
+        meant = np.array([threshold.applies(name) for name in new])
+        state.meant = np.concatenate([state.meant, meant])
+        state.since = np.concatenate([state.since, np.array([since for since, _ in before])])
+        state.active = np.concatenate([state.active, np.array([active for _, active in before])])
+
+    def _values(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
+        values = seen.statistics.get(threshold.statistic)
+        if values is None:
+            return np.full(judged.size, np.nan)
+        if threshold.against == "expected":
+            return _over_expected(threshold.statistic, values, seen.statistics)
+        if threshold.against == "baseline":
+            return values / self._of_first_pairs(threshold, seen, judged)
+        if threshold.against == "fleet_median":
+            return values / _of_their_like(values, seen.names, judged)
+        return values
+
+    def _of_first_pairs(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
+        """Return the statistic over each series' first pairs, looked up once."""
+        base = np.full(judged.size, np.nan)
+        ready = judged & (
+            seen.pairs >= min(threshold.baseline_pairs, int(seen.pairs.max(initial=0)))
+        )
+        for row in np.flatnonzero(ready).tolist():
+            key = (row, threshold.statistic, threshold.baseline_pairs)
+            found = self._baselines.get(key)
+            if found is None:
+                found = seen.baseline(*key)
+                if np.isfinite(found[0]):
+                    self._baselines[key] = found
+            base[row] = found[0] or np.nan
+        return base
+
+
+def _over_expected(statistic: str, values: Float, statistics: Mapping[str, Float]) -> Float:
+    expected = statistics[EXPECTED[statistic]]
+    return values / expected if statistic in _RATIOS else expected
+
+
+def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> Float:
+    """Return the median over the judged series of the same quantity and group, of five or more."""
+    like: dict[tuple[str, str], list[int]] = {}
+    for row in np.flatnonzero(judged & np.isfinite(values)).tolist():
+        like.setdefault((names[row].quantity, names[row].group), []).append(row)
+    median = np.full(values.size, np.nan)
+    for rows in like.values():
+        if len(rows) >= LIKE_MIN:
+            median[rows] = np.median(values[rows])
+    return median

@@ -1,0 +1,68 @@
+"""Pairs of a network's series as columns: each by the settings of its own series.
+
+Rules of this file: reads windows, detector and settings; changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from monitor.core.columns import Columns, columns
+from monitor.core.detector.detector import Detector
+from monitor.core.detector.e_values import COVERAGE
+from monitor.core.model import Int, Records
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.scores.proper_scores import Density
+from monitor.core.windows.windows import WINDOW, Windows
+
+
+class Frames:
+    """Lays pairs of series end to end, as the statistics want them."""
+
+    def __init__(self, windows: Windows, detector: Detector, rules: Sequence[SeriesRules]) -> None:
+        self._windows: Final = windows
+        self._detector: Final = detector
+        self._rules: Final = rules
+
+    def window_rows(self, series: Int) -> tuple[Int, Records]:
+        """Return the windows of ``series`` end to end: (start of each, rows); none is empty."""
+        sizes = np.array([self._rules[row].window_pairs for row in series])
+        ages = np.array([self._rules[row].window_seconds for row in series])
+        return self._windows.gather(series, sizes, ages)
+
+    def windows(self, series: Int) -> Columns:
+        """Return the windows of ``series``; each must hold a pair."""
+        return self.columns(series, *self.window_rows(series))
+
+    def columns(self, series: Int, starts: Int, rows: Records) -> Columns:
+        """Return rows (``WINDOW``) of ``series``, of which each has at least one, as columns."""
+        counts = np.diff(starts, append=rows.size)
+        levels = np.repeat([self._rules[row].level for row in series], counts)
+        names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref", "crps")
+        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
+        return columns(starts, level=levels, **parts)
+
+    def present(self, series: Int) -> Int:
+        """Return those of ``series`` that hold a pair."""
+        return series[self._windows.counts(series) > 0]
+
+    def last(self, series: Int, most: int) -> tuple[Int, Int, Records]:
+        """Return which of ``series`` have pairs, and the last ``most`` of each end to end."""
+        present = self.present(series)
+        if not present.size:
+            return present, present, np.zeros(0, WINDOW)
+        sizes, ages = np.full(present.size, most), np.full(present.size, np.inf)
+        return present, *self._windows.gather(present, sizes, ages)
+
+    def densities(self, series: Int) -> list[Density]:
+        """Return the density that each series' scores use."""
+        found: list[Density] = []
+        for row in series:
+            density = self._rules[row].density
+            if density == "auto":
+                density = "tophat" if self._detector.path[row] == COVERAGE else "normal"
+            found.append(density)
+        return found

@@ -1,0 +1,295 @@
+"""Which references several sensors share, and which of those look wrong.
+
+Rules of this file: what is found is a function of the windows and of the references held, so that
+a restart changes nothing; a reference is looked at again when the window of one of its series
+changed. A pair whose reference is no longer held counts where its series has had but one. A
+reference that is told of under several subjects is one where its messages say so (reference_id).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.fleet.suspect_references import (
+    MEETING,
+    PAIRS,
+    SENSORS_MIN,
+    Suspect,
+    met,
+    suspect,
+)
+from monitor.core.model import Bool, Int, Records
+from monitor.core.pairing.buffers import Bucket, Scope
+from monitor.core.steps import Steps, finish, portions
+
+_BUCKETS_AT_ONCE: Final = 8192
+_TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
+
+Buckets = Mapping[tuple[str, str, str], Bucket]
+# (series, last pairs of each) -> (those that have any, starts, rows)
+Gather = Callable[[Int, int], tuple[Int, Int, Records]]
+Complete = Callable[[Int, Int, Records], Columns]
+# (subject, series) -> whether it is shared; the subject is "" where a reference has a name
+IsShared = Callable[[str, Collection[int]], bool]
+
+
+class Station(NamedTuple):
+    """A reference that at least five series share.
+
+    ``rows`` are they; ``measured`` names the measurements of it that are held; ``alone`` marks the
+    series that have no other reference. ``by_id``: a measurement may come under several subjects.
+    """
+
+    reference: str
+    quantity: str
+    rows: Int
+    measured: Int
+    alone: Bool
+    by_id: bool = False
+
+
+class Told(NamedTuple):
+    """What is to be known of a series: its (sensor, quantity) and settings."""
+
+    name: tuple[str, str]
+    unit: str
+    patience: float
+
+
+class Gathered(NamedTuple):
+    """The last pairs (``MEETING``) of the series of one reference, those that are its own.
+
+    Pairs are in event order, series by series; ``first`` is told of the first of them by name.
+    """
+
+    pairs: Records
+    first: Told
+
+
+def _of_many(subject: str, series: Collection[int]) -> bool:
+    del subject
+    return len(series) >= SENSORS_MIN
+
+
+def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
+    """Return the references that several series share, at least five if nothing else is said."""
+    return finish(_sharing(buckets, is_shared))
+
+
+def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
+    named: dict[tuple[str, str], list[Bucket]] = {}
+    with_ids: list[tuple[str, Bucket]] = []
+    for part in portions([*buckets.items()], _BUCKETS_AT_ONCE):
+        for (quantity, subject, _), bucket in part:
+            if is_shared(subject, bucket.scope.series):
+                named.setdefault((quantity, subject), []).append(bucket)
+            if bucket.named:
+                with_ids.append((quantity, bucket))
+        yield
+    by_id = _by_id(with_ids, is_shared)
+    if not (named or by_id):
+        return []
+    scopes: dict[int, Scope] = {}
+    for those in portions([*buckets.values()], _BUCKETS_AT_ONCE):
+        scopes.update((id(each.scope), each.scope) for each in those if each.scope.times)
+        yield
+    referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
+    yield
+    of_subjects = [
+        each
+        for (quantity, subject), those in named.items()
+        for each in _stations(quantity, subject, those, referred)
+    ]
+    return of_subjects + [
+        _station_by_id(quantity, name, those, referred) for (quantity, name), those in by_id.items()
+    ]
+
+
+def _by_id(
+    buckets: Iterable[tuple[str, Bucket]], is_shared: IsShared
+) -> dict[tuple[str, str], list[Bucket]]:
+    """Return by (quantity, reference_id); each of ``buckets`` has references that have one."""
+    found: dict[tuple[str, str], list[Bucket]] = {}
+    for quantity, bucket in buckets:
+        for name in sorted({each.reference_id for each in bucket.references} - {""}):
+            found.setdefault((quantity, name), []).append(bucket)
+    return {
+        key: those
+        for key, those in found.items()
+        if is_shared("", {row for each in those for row in each.scope.series})
+    }
+
+
+def _station_by_id(
+    quantity: str, name: str, buckets: list[Bucket], referred: dict[int, int]
+) -> Station:
+    rows: dict[int, bool] = {}
+    measured: list[int] = []
+    for bucket in buckets:
+        theirs = [each.reference_id == name for each in bucket.references]
+        measured += (one for one, its in zip(bucket.digests, theirs, strict=True) if its)
+        for row in bucket.scope.series:
+            rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
+    order = sorted(rows)
+    return Station(
+        name,
+        quantity,
+        np.array(order, dtype=np.int64),
+        np.array(measured, dtype=np.uint64),
+        np.array([rows[row] for row in order]),
+        by_id=True,
+    )
+
+
+def _stations(
+    quantity: str, subject: str, buckets: list[Bucket], referred: dict[int, int]
+) -> list[Station]:
+    """Return one station, or one a subject where references of all subjects concern the series."""
+    rows = np.array(sorted(buckets[0].scope.series), dtype=np.int64)
+    by_subject: dict[str, list[int]] = {subject: []} if subject else {}
+    for bucket in buckets:
+        for reference, name in zip(bucket.references, bucket.digests, strict=True):
+            if not reference.reference_id:
+                by_subject.setdefault(subject or reference.subject, []).append(name)
+    named = any(bucket.named for bucket in buckets)
+    by_subject = {name: its for name, its in by_subject.items() if its or not named}
+    own = int(bool(buckets[0].scope.times))
+    alone = np.array([referred.get(row, 0) <= own and not named for row in rows.tolist()])
+    return [
+        Station(
+            name,
+            quantity,
+            rows,
+            np.array(measured, dtype=np.uint64),
+            alone & (len(by_subject) == 1),
+        )
+        for name, measured in by_subject.items()
+    ]
+
+
+class Stations:
+    """State: the references that look wrong now."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Suspect] = {}
+
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Return the references that look wrong."""
+        return tuple(self._found.values())
+
+    def steps(
+        self,
+        changed: Int,
+        buckets: Buckets,
+        gather: Gather,
+        complete: Complete,
+        told: Callable[[int], Told],
+    ) -> Steps[None]:
+        """Look again at the references of ``changed`` series, of which ``told`` tells."""
+        if not changed.size:
+            return
+        stations = yield from _sharing(buckets, _of_many)
+        known = {(each.quantity, each.reference) for each in stations}
+        self._found = {key: each for key, each in self._found.items() if key in known}
+        for station in stations:
+            if not np.isin(station.rows, changed).any():
+                continue
+            found = _examine(station, gather, complete, told)
+            self._found.pop((station.quantity, station.reference), None)
+            if found is not None:
+                self._found[station.quantity, station.reference] = found
+            yield
+
+
+def tail(series: int) -> int:
+    """Return how many of its last pairs each of so many series tells of their reference."""
+    return max(_TAIL_MIN, 2 * PAIRS // series)
+
+
+def gathered(
+    station: Station,
+    gather: Gather,
+    complete: Complete,
+    told: Callable[[int], Told],
+) -> Gathered | None:
+    """Return what the series of one reference tell of it, None if they have no pairs of it."""
+    present, starts, rows = gather(station.rows, tail(station.rows.size))
+    counts = np.diff(starts, append=rows.size)
+    series = np.repeat(present, counts)
+    back = np.repeat(starts + counts, counts) - np.arange(rows.size) - 1
+    theirs = np.isin(series, station.rows[station.alone])
+    theirs |= np.isin(rows["reference_id"], station.measured)
+    series, rows, back = series[theirs], rows[theirs], back[theirs]
+    if not series.size:
+        return None
+    present, begins = np.unique(series, return_index=True)
+    columns = complete(present, begins, rows)
+    pairs = np.zeros(series.size, dtype=MEETING)
+    pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
+    for name in ("time", "reference", "error", "u_eff", "u_ref"):
+        pairs[name] = getattr(columns, name)
+    return Gathered(pairs, min(map(told, present.tolist())))
+
+
+def examined(
+    pairs: Records, patience: float, *, by_id: bool
+) -> tuple[Estimate, float, int, int] | None:
+    """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
+
+    ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
+    comes at one instant is read in that order.
+    """
+    if np.unique(pairs["series"]).size < SENSORS_MIN:
+        return None
+    found = suspect(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
+    if found is None:
+        return None
+    (value, lower, upper), since, sensors, agree = found
+    return Estimate(-value, -upper, -lower), since, sensors, agree
+
+
+def _examine(
+    station: Station,
+    gather: Gather,
+    complete: Complete,
+    told: Callable[[int], Told],
+) -> Suspect | None:
+    known = gathered(station, gather, complete, told)
+    if known is None:
+        return None
+    pairs = known.pairs
+    present = np.unique(pairs["series"])
+    names = [told(row).name for row in present.tolist()]
+    ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
+    pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
+    pairs = pairs[np.argsort(pairs["series"], kind="stable")]
+    found = examined(pairs, known.first.patience, by_id=station.by_id)
+    if found is None:
+        return None
+    rows = tuple(station.rows.tolist())
+    return Suspect(station.reference, station.quantity, known.first.unit, *found, rows)
+
+
+def _rounds(pairs: Records) -> Int:
+    """Return which measurement each pair is of, where its name differs from subject to subject.
+
+    One measurement has one value and uncertainty, and a series meets it once: the k-th pair of a
+    series with a value belongs to the k-th measurement of that value.
+    """
+    series = pairs["series"]
+    stated = np.stack([pairs["reference"], pairs["u_ref"]])
+    value = np.unique(stated, axis=1, return_inverse=True)[1].ravel()
+    order = np.lexsort((pairs["time"], series, value))
+    first = np.ones(order.size, np.bool_)
+    first[1:] = (np.diff(value[order]) != 0) | (np.diff(series[order]) != 0)
+    begins = np.flatnonzero(first)
+    turn = np.empty(order.size, dtype=np.int64)
+    turn[order] = np.arange(order.size) - np.repeat(begins, np.diff(begins, append=order.size))
+    return np.asarray(np.unique(np.stack([value, turn]), axis=1, return_inverse=True)[1].ravel())

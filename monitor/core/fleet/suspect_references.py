@@ -1,0 +1,204 @@
+"""References judged by the sensors that meet them: several that disagree the same way accuse it.
+
+Rules of this file: pure functions of the pairs that are held of one reference (a station, a
+bench); a round is one measurement of it, and each sensor has at most one pair in a round. What the
+pairs of a round share, the reference's own error, is taken out of all but the first as far as the
+reference states it. A few sensors cannot accuse a reference: those that lean most in the suspected
+direction are left out, the others must accuse it alone, and most must be off that way.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.detector.detector import Detector
+from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
+from monitor.core.detector.lifecycle import FIRING
+from monitor.core.diagnosis.remedies import LEVEL, Estimate
+from monitor.core.diagnosis.segments import change_point
+from monitor.core.diagnosis.sentences import day, direction, numbers
+from monitor.core.model import Float, Int, Records
+
+SENSORS_MIN: Final = 5
+PAIRS: Final = 1024  # the last pairs of a reference that are looked at
+LEFT_OUT: Final = 0.1  # of the sensors, and one more
+_NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
+_MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
+_OFFSET: Final = FAMILIES.index("offset")
+
+
+class Suspect(NamedTuple):
+    """A reference that looks wrong; ``estimate`` is by how much it reads high, in ``unit``.
+
+    Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
+    ``rows`` are all series that it is a reference of.
+    """
+
+    reference: str
+    quantity: str
+    unit: str
+    estimate: Estimate
+    since: float
+    sensors: int
+    agree: int
+    rows: tuple[int, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        value, lower, upper = self.estimate
+        size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
+        amount, between = numbers(size)
+        way = direction(value, self.unit)
+        told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
+        those = f"{self.agree} of {self.sensors} sensors that met it"
+        return f"{told}, since {day(self.since)}: {those} disagree in the same direction"
+
+
+# A pair of a reference as it is judged: ``series`` is any number in the order of the series,
+# ``back`` counts from the newest pair of the series' window, ``measured`` names the measurement.
+MEETING: Final = np.dtype(
+    [
+        ("series", np.int64),
+        ("back", np.int64),
+        ("measured", np.uint64),
+        *((name, np.float64) for name in ("time", "reference", "error", "u_eff", "u_ref")),
+    ]
+)
+
+
+class Met(NamedTuple):
+    """Pairs of one reference in order of (round, time): series, round and what was measured."""
+
+    series: Int
+    round: Int
+    time: Float
+    error: Float
+    u: Float  # of the sensor and the pairing
+    u_shared: Float  # of the reference, the same within a round
+
+    def where(self, kept: Int) -> Met:
+        """Return some of the pairs."""
+        return Met(
+            self.series[kept],
+            self.round[kept],
+            self.time[kept],
+            self.error[kept],
+            self.u[kept],
+            self.u_shared[kept],
+        )
+
+
+def met(pairs: Records, rounds: Int) -> Met:
+    """Return the last pairs (``MEETING``) of one reference; ``rounds`` names what each is of."""
+    series, time = pairs["series"], pairs["time"]
+    kept = np.argsort(time, kind="stable")
+    _, first = np.unique(np.stack([rounds[kept], series[kept]]), axis=1, return_index=True)
+    kept = kept[np.sort(first)]
+    names, number = np.unique(rounds[kept], return_inverse=True)
+    begun, shared = np.full(names.size, np.inf), np.full(names.size, np.inf)
+    np.minimum.at(begun, number, time[kept])
+    np.minimum.at(shared, number, pairs["u_ref"][kept])
+    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-PAIRS:]
+    kept, number = kept[order], number[order]
+    own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
+    return Met(series[kept], rounds[kept], time[kept], pairs["error"][kept], own, shared[number])
+
+
+def innovations(pairs: Met) -> Float:
+    """Return z of each pair given those before it in its round: N(0, 1) if all is as stated.
+
+    The reference's error is a common part of a round's errors, of variance u_shared^2; what the
+    round's earlier pairs tell of it is subtracted, and what is left of its variance is added. An
+    error beyond 4 u counts as 4 u there: one sensor that is far off must not tell of the others.
+    """
+    weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
+    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
+    counts = np.diff(begins, append=pairs.round.size)
+    told = weight * _clipped(pairs)
+    weights, sums = np.cumsum(weight) - weight, np.cumsum(told) - told
+    weights -= np.repeat(weights[begins], counts)
+    sums -= np.repeat(sums[begins], counts)
+    variance = pairs.u_shared**2
+    left = variance / (1.0 + variance * weights)
+    z: Float = (pairs.error - left * sums) / np.sqrt(pairs.u**2 + left)
+    return z
+
+
+def round_means(pairs: Met) -> Float:
+    """Return z of each round's weighted mean error, of variance u_shared^2 + 1 / sum(1 / u^2)."""
+    weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
+    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
+    total = np.add.reduceat(weight, begins)
+    mean = np.add.reduceat(weight * _clipped(pairs), begins) / total
+    z: Float = mean / np.sqrt(pairs.u_shared[begins] ** 2 + 1.0 / total)
+    return z
+
+
+def _clipped(pairs: Met) -> Float:
+    most = CLIP * np.hypot(pairs.u, pairs.u_shared)
+    return np.clip(pairs.error, -most, most)
+
+
+def accuses(pairs: Met, patience: float) -> bool:
+    """Whether the detector fires for an offset at the last of ``pairs``.
+
+    It reads them pair by pair, which finds a large offset within a round, or round by round, which
+    finds a small one sooner where many sensors share a reference that is uncertain itself.
+    """
+    return any(_fires(z, patience) for z in (innovations(pairs), round_means(pairs)))
+
+
+def _fires(z: Float, patience: float) -> bool:
+    detector, one = Detector(np.full(1, patience)), np.zeros(1, np.int64)
+    changes = detector.advance(one, one, z)
+    fired = [change.family for change in changes if change.after == "firing"]
+    return bool(detector.states(one)[0] == FIRING) and fired[-1] == FAMILIES[_OFFSET]
+
+
+def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | None:
+    """Return (sensors' common error, since when, sensors, how many share its sign), or None.
+
+    Fewer than five sensors accuse nobody.
+    """
+    if np.unique(pairs.series).size < SENSORS_MIN or not accuses(pairs, patience):
+        return None
+    z = innovations(pairs)
+    since = pairs.time[change_point(z, _rho(z))]
+    late = pairs.where(np.flatnonzero(pairs.time >= since))
+    names, number = np.unique(late.series, return_inverse=True)
+    if names.size < SENSORS_MIN:
+        return None
+    counts = np.bincount(number)
+    leaning = np.bincount(number, _clipped(late) / late.u) / counts
+    way = 1.0 if float(counts @ leaning) >= 0.0 else -1.0
+    few = 1 + int(np.ceil(LEFT_OUT * names.size))
+    out = names[np.argsort(-way * leaning, kind="stable")[:few]]
+    means = np.bincount(number, late.error) / counts
+    middle = _middle(means)
+    most = middle.lower > 0.0 if way > 0.0 else middle.upper < 0.0
+    if not most or not accuses(pairs.where(np.flatnonzero(~np.isin(pairs.series, out))), patience):
+        return None
+    agree = int((way * means > 0.0).sum())
+    return middle, float(since), int(names.size), agree
+
+
+def _middle(means: Float) -> Estimate:
+    """Return the median of the sensors' mean errors; the interval is by their median deviation."""
+    centre = float(np.median(means))
+    spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
+    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
+    half /= float(np.sqrt(means.size))
+    return Estimate(centre, centre - half, centre + half)
+
+
+def _rho(z: Float) -> float:
+    """Return the lag-1 autocorrelation of z as the detector learns it."""
+    q = np.clip(z, -4.0, 4.0)
+    one, two = np.diff(q)[1:], q[2:] - q[:-2]
+    far = q[12:] - q[:-12]
+    parts = (one @ one, two @ two, one.size, far @ far, far.size)
+    return float(whitening(*(np.array([float(part)]) for part in parts)).rho[0])

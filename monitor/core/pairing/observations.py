@@ -1,0 +1,193 @@
+"""Observations of a batch: plain readings as columns, all else one by one.
+
+Rules of this file: a plain reading states a time, a value and u, and nothing besides. Most readings
+do, and as columns they cost a fraction of an object each; who asks for one gets a ``Reading``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, overload
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import (
+    Float,
+    Int,
+    Observation,
+    Reading,
+)
+
+Name = tuple[str, str]  # sensor, quantity
+
+
+def is_plain(reading: Reading) -> bool:
+    """Return whether a reading states a value and u alone."""
+    return (
+        type(reading) is Reading
+        and not (reading.key or reading.sequence or reading.assumed)
+        and reading.u == reading.u
+        and all(map(math.isnan, (reading.lower, reading.upper, reading.p)))
+    )
+
+
+def columns_of(readings: Sequence[Reading]) -> tuple[Float, Float, Float]:
+    """Return the times, values and u of plain readings."""
+    times = np.array([each.time for each in readings], dtype=np.float64)
+    values = np.array([each.value for each in readings], dtype=np.float64)
+    return times, values, np.array([each.u for each in readings], dtype=np.float64)
+
+
+class PlainReadings:
+    """Readings that state a value and u alone: columns of equal length.
+
+    ``which`` says for each whose it is: a place in ``names``, which only ever grows. ``times`` are
+    s since 1970 UTC, ``values`` and ``us`` in the unit of their series.
+    """
+
+    __slots__ = ("names", "times", "us", "values", "which")
+
+    def __init__(
+        self, names: Sequence[Name], which: Int, times: Float, values: Float, us: Float
+    ) -> None:
+        self.names: Final = names
+        self.which: Final = which
+        self.times: Final = times
+        self.values: Final = values
+        self.us: Final = us
+
+    def __len__(self) -> int:
+        return self.which.size
+
+    def reading(self, at: int) -> Reading:
+        """Return the reading at a place."""
+        numbers = (float(column[at]) for column in (self.times, self.values, self.us))
+        return Reading(*self.names[self.which[at]], *numbers)
+
+    def part(self, places: Sequence[int] | Int) -> PlainReadings:
+        """Return the readings at some places."""
+        at = np.asarray(places, dtype=np.int64)
+        return PlainReadings(
+            self.names, self.which[at], self.times[at], self.values[at], self.us[at]
+        )
+
+
+NOTHING: Final = PlainReadings(
+    (), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
+)
+
+
+def in_order(plain: PlainReadings, places: Int) -> tuple[Int, Int]:
+    """Return some places by name and time, without those of readings that repeat another's bits.
+
+    Beside them the latter; of equal readings the first one stays.
+    """
+    places = places[np.lexsort((plain.times[places], plain.which[places]))]
+    columns = (plain.which, plain.times, plain.values, plain.us)
+    is_repeat = np.zeros(places.size, dtype=np.bool_)
+    is_repeat[1:] = True
+    for column in columns:
+        bits = column[places].view(np.int64)
+        is_repeat[1:] &= bits[1:] == bits[:-1]
+    return places[~is_repeat], places[is_repeat]
+
+
+class Observed(Sequence[Observation]):
+    """What a batch says: ``plain`` first, then ``others``; a place counts over both."""
+
+    __slots__ = ("others", "plain")
+
+    def __init__(self, plain: PlainReadings, others: Sequence[Observation]) -> None:
+        self.plain: Final = plain
+        self.others: Final = others
+
+    def __len__(self) -> int:
+        return len(self.plain) + len(self.others)
+
+    @overload
+    def __getitem__(self, place: int) -> Observation: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Observation]: ...
+
+    def __getitem__(self, place: int | slice) -> Observation | list[Observation]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        first = len(self.plain)
+        return self.plain.reading(at) if at < first else self.others[at - first]
+
+    def __iter__(self) -> Iterator[Observation]:
+        yield from map(self.plain.reading, range(len(self.plain)))
+        yield from self.others
+
+    def part(self, places: Sequence[int]) -> Observed:
+        """Return the observations at some places, given in ascending order."""
+        first = len(self.plain)
+        columns = [at for at in places if at < first]
+        others = [self.others[at - first] for at in places[len(columns) :]]
+        return Observed(self.plain.part(columns), others)
+
+
+def observed(observations: Sequence[Observation]) -> Observed:
+    """Return observations as a batch; those that are one already as they are."""
+    return observations if isinstance(observations, Observed) else Observed(NOTHING, observations)
+
+
+class PackedReadings(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
+    """Plain readings as they are kept: the rows of their series, times, values and u, as bytes.
+
+    Where series and u are often those of the reading before, ``rows`` and ``us`` have one number
+    for all such in a row, and ``runs`` says for how many.
+    """
+
+    rows: bytes
+    times: bytes
+    values: bytes
+    us: bytes
+    runs: bytes = b""
+
+    def __len__(self) -> int:
+        return len(self.times) // 8
+
+    def columns(self) -> tuple[Int, Float, Float, Float]:
+        """Return rows, times, values and u, a number a reading."""
+        rows = np.frombuffer(self.rows, np.int64)
+        times, values, us = map(np.frombuffer, (self.times, self.values, self.us))
+        if self.runs:
+            lengths = np.frombuffer(self.runs, np.int64)
+            rows, us = np.repeat(rows, lengths), np.repeat(us, lengths)
+        return rows, times, values, us
+
+
+Durable = Observation | PackedReadings
+
+
+def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
+    """Return plain readings of the series ``rows``, but those whose row is below 0."""
+    if rows.size and rows.min() < 0:
+        kept = np.flatnonzero(rows >= 0)
+        rows, plain = rows[kept], plain.part(kept)
+    if not rows.size:
+        return None
+    us, lengths = plain.us, np.zeros(0, dtype=np.int64)
+    firsts = np.flatnonzero((rows[1:] != rows[:-1]) | (us[1:] != us[:-1])) + 1
+    if firsts.size < rows.size // 2:
+        firsts = np.concatenate(([0], firsts))
+        lengths = np.diff(firsts, append=rows.size)
+        rows, us = rows[firsts], us[firsts]
+    columns = (rows, plain.times, plain.values, us, lengths)
+    return PackedReadings(*(each.tobytes() for each in columns))
+
+
+def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
+    """Return what was kept of a batch; ``names`` says who each row is."""
+    plain, others = NOTHING, []
+    for each in kept:
+        if isinstance(each, PackedReadings):
+            plain = PlainReadings(names, *each.columns())
+        else:
+            others.append(each)
+    return Observed(plain, others)

@@ -1,0 +1,361 @@
+"""Intervals of calibration statistics that cost no resampling, and what they say.
+
+Rules of this file: deterministic, vectorised over series, closed in sums over the window; below
+``MIN_PAIRS`` pairs there is no interval (NaN). They approximate the BCa bootstrap for independent
+pairs: where pairs are autocorrelated use ``monitor.core.analysis.resampling.block_zms``.
+
+Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Davison and Hinkley,
+Biometrika 75 (1988) (saddlepoint of a resampled mean); Pernot (arXiv 2402.10043v2) eq. 13-15.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.columns import Columns, ratio
+from monitor.core.model import Float, Int
+from monitor.core.scores.calibration import (
+    mean_square_error,
+    mean_variance,
+    n_effective,
+    rce,
+    z_square,
+    zms,
+)
+
+LEVEL: Final = 0.95
+# Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
+MIN_PAIRS: Final = 20
+APPROXIMATE: Final = 500
+# |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
+UNDECIDED: Final = 0.05
+# The saddlepoint's root search: a point suffices where it is NEAR in units of normal quantiles (the
+# line, and the cubic through two, is then right to 1e-4 of the interval's width); else at most
+# STEPS with a bracket until FOUND.
+NEAR: Final = 0.05
+FOUND: Final = 1e-3
+STEPS: Final = 24
+LARGEST_TILT: Final = 16.0
+TINY: Final = 1e-300
+# Least share of the normal's cumulant function that the first four cumulants may leave.
+LEAST_SHARE: Final = 0.05
+
+
+class Interval(NamedTuple):
+    """An interval of one statistic for each series, by a named method.
+
+    ``zeta`` is the signed distance of the estimate from its target in units of the arm that points
+    to the target (B-15): |zeta| <= 1 exactly when the interval holds the target.
+    """
+
+    method: str
+    level: float
+    estimate: Float
+    lower: Float
+    upper: Float
+    zeta: Float
+    replicates: int | None = None
+    seed: int | None = None
+    bias: Float | None = None
+
+
+def zeta_of(estimate: Float, lower: Float, upper: Float, target: float) -> Float:
+    """Return zeta (B eq. 14): (estimate - target) over the arm of the interval towards it."""
+    arm = np.where(estimate <= target, upper - estimate, estimate - lower)
+    return np.where(
+        estimate == target, 0.0 * arm, (estimate - target) / np.where(arm > 0, arm, np.nan)
+    )
+
+
+def verdict(zeta: float) -> str:
+    """Return ``valid``, ``invalid``, or ``undecided`` (no interval, or |zeta| too near to 1)."""
+    if np.isnan(zeta) or abs(abs(zeta) - 1.0) <= UNDECIDED:
+        return "undecided"
+    return "valid" if abs(zeta) < 1.0 else "invalid"
+
+
+def _interval(
+    c: Columns, method: str, estimate: Float, ends: tuple[Float, Float], target: float
+) -> Interval:
+    """Return an interval with its zeta, absent below ``MIN_PAIRS`` pairs."""
+    enough = c.counts >= MIN_PAIRS
+    lower, upper = (np.where(enough, end, np.nan) for end in ends)
+    return Interval(method, LEVEL, estimate, lower, upper, zeta_of(estimate, lower, upper, target))
+
+
+def _central(c: Columns, rows: Float) -> tuple[Float, Float, Float]:
+    """Return rows less their mean, the sum of their squares, and BCa's acceleration of the mean."""
+    off = rows - c.spread(c.mean(rows))
+    square = off * off
+    second = c.sum(square)
+    return off, second, ratio(c.sum(square * off), 6.0 * second * np.sqrt(second))
+
+
+def _stretch(z0: Float, acceleration: Float, tail: float) -> Float:
+    """Return BCa's w/(1 - a w) with w = z0 + z(tail): the normal quantile of an end, less z0."""
+    w = z0 + float(scipy.special.ndtri(tail))
+    return w / (1.0 - acceleration * w)
+
+
+def _tails() -> tuple[float, float]:
+    return 0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)
+
+
+def zms_moments(c: Columns) -> tuple[Float, Float, Float]:
+    """Return ZMS, its standard error and its acceleration, from the moments of z^2."""
+    _, second, a = _central(c, c.once(z_square))
+    return c.once(zms), np.sqrt(second) / c.counts, a
+
+
+def abc_ends(estimate: Float, spread: Float, a: Float) -> tuple[Float, Float]:
+    """Return the ends of the ABC interval of a mean with standard error ``spread``, acceleration a.
+
+    For a mean the ABC bias and curvature terms vanish and z0 equals the acceleration.
+    """
+    lower, upper = (
+        estimate
+        + spread * _stretch(a, a, tail) / (1.0 - a * (a + float(scipy.special.ndtri(tail))))
+        for tail in _tails()
+    )
+    return lower, upper
+
+
+def abc_p_value(estimate: Float, spread: Float, a: Float, target: float) -> Float:
+    """Return the two-sided p-value of ``target``: one less the level whose ABC end it is.
+
+    An end lies w/(1 - a w)^2 standard errors off, w = a + z(tail); this is solved for the tail.
+    A target that no level reaches gets the p-value of the last that one does.
+    """
+    off = ratio(target - estimate, spread)
+    reached = np.maximum(4.0 * a * off, -1.0)
+    off = np.where(reached > 4.0 * a * off, -0.25 / np.where(a == 0.0, 1.0, a), off)
+    w = 2.0 * off / (1.0 + 0.5 * reached + np.sqrt(1.0 + reached))
+    return np.asarray(2.0 * scipy.special.ndtr(-np.abs(w - a)))
+
+
+def abc_zms(c: Columns) -> Interval:
+    """Return the ABC interval of ZMS, from the second and third moment of z^2."""
+    moments = zms_moments(c)
+    return _interval(c, "abc", moments[0], abc_ends(*moments), 1.0)
+
+
+def abc_rce(c: Columns) -> Interval:
+    """Return the ABC interval of RCE = 1 - sqrt(A/B), A = <E^2>, B = <u_eff^2>.
+
+    With alpha = E^2/A - 1 and beta = u^2/B - 1 a step e towards one pair multiplies sqrt(A/B) by
+    sqrt((1 + e alpha)/(1 + e beta)): first derivative (alpha - beta)/2, second derivative
+    (beta^2 - alpha^2)/2 + (alpha - beta)^2/4.
+    """
+    above, below = c.once(mean_square_error), c.once(mean_variance)
+    alpha = c.error_square / c.spread(np.where(above > 0.0, above, np.nan)) - 1.0
+    beta = c.variance / c.spread(below) - 1.0
+    slope = 0.5 * (alpha - beta)
+    square = slope * slope
+    n, second = c.counts, c.sum(square)
+    a = -ratio(c.sum(square * slope), 6.0 * second * np.sqrt(second))
+    spread = np.sqrt(second) / n
+    curve = c.sum(0.5 * (beta * beta - alpha * alpha) + square)
+    # The least favourable direction lowers sqrt(A/B), which raises RCE.
+    along_a = -ratio(c.sum(slope * alpha), n * n * spread)
+    along_b = -ratio(c.sum(slope * beta), n * n * spread)
+    bent = 0.5 * (along_b**2 - along_a**2) + 0.25 * (along_a - along_b) ** 2
+    gamma = ratio(-curve, 2.0 * n * n * spread) + ratio(0.5 * bent, spread)
+    z0 = scipy.special.ndtri(2.0 * scipy.special.ndtr(a) * scipy.special.ndtr(-gamma))
+    ends = []
+    for tail in _tails():
+        step = _stretch(z0, a, tail) / (1.0 - a * (z0 + float(scipy.special.ndtri(tail))))
+        moved = ratio(1.0 + step * along_a, 1.0 + step * along_b)
+        ends.append(1.0 - np.sqrt(above / below) * np.sqrt(np.maximum(moved, 0.0)))
+    return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
+
+
+class _Rows(NamedTuple):
+    """One number a pair of some series, laid end to end."""
+
+    rows: Float
+    starts: Int
+    counts: Int
+
+    def of(self, which: Int) -> _Rows:
+        """Return the rows of the series numbered ``which``."""
+        counts = self.counts[which]
+        starts = np.cumsum(counts) - counts
+        places = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
+        return _Rows(self.rows[places], starts, counts)
+
+
+class _Point(NamedTuple):
+    """A point of the resampled mean's quantile function, for both ends (2 x series).
+
+    ``place`` is the normal quantile, ``mean`` the mean there, ``slope`` that of the mean along
+    ``place``, ``variance`` that of the tilted rows.
+    """
+
+    place: Float
+    mean: Float
+    slope: Float
+    variance: Float
+
+
+def _tilted(scaled: _Rows, tilt: Float) -> _Point:
+    """Return the points that exponential tilts of the rows reach (2 x series).
+
+    ``scaled`` has mean 0 and sum of squares 1, so that no exponent exceeds |tilt|. With K the
+    cumulant function, r^2/2 = n (t K' - K) and v = t sqrt(n K''), r* = r + ln(v/r)/r is the normal
+    quantile of the probability below the mean (Lugannani, Rice; Barndorff-Nielsen).
+    """
+    rows, starts, n = scaled
+    sums = np.empty((3, *tilt.shape))
+    for end, one in enumerate(tilt):
+        weights = np.repeat(one, n)
+        weights *= rows
+        np.exp(weights, out=weights)
+        for power in range(3):
+            np.add.reduceat(weights, starts, out=sums[power, end])
+            if power < 2:
+                weights *= rows
+    total, mean, square = sums[0] / n, sums[1] / sums[0], sums[2] / sums[0]
+    variance = np.maximum(square - mean * mean, TINY)
+    r = np.sign(tilt) * np.sqrt(2.0 * n * np.maximum(tilt * mean - np.log(total), TINY))
+    place = r + np.log(tilt * np.sqrt(n * variance) / r) / r
+    return _Point(place, mean, r / (n * tilt), variance)
+
+
+def _first_tilt(a: Float, fourth: Float, target: Float) -> Float:
+    """Return about the tilts at ``target``, from the cumulants up to the ``fourth`` (6 a: third).
+
+    Two steps of Newton's method on r* of those cumulants alone, from the tilt of the ABC end.
+    """
+    off = target - a
+    start = off * (1.0 + a * off)
+    tilt = 2.0 * start / (1.0 + np.sqrt(np.maximum(1.0 + 12.0 * a * start, 0.0)))
+    for _ in range(2):
+        bend = fourth * tilt * tilt
+        share = np.maximum(1.0 + 4.0 * a * tilt + 0.25 * bend, LEAST_SHARE)
+        spread = np.maximum(1.0 + 6.0 * a * tilt + 0.5 * bend, LEAST_SHARE)
+        r = tilt * np.sqrt(share)
+        place = r + 0.5 * np.log(spread / share) / r
+        tilt = np.clip(tilt + (target - place) * r / (tilt * spread), *_bracket(target))
+    return tilt
+
+
+def _saddlepoint_ends(scaled: _Rows, a: Float, fourth: Float) -> Float:
+    """Return the means of the rows (2 x series) whose normal quantiles are BCa's.
+
+    The line through the point at a good first tilt, where that is near; else the cubic through it
+    and the next of Newton's method; series where that is not near either (a few pairs rule their
+    mean) are searched with a bracket. Each series goes its own way, whatever the others do.
+    """
+    w = a + scipy.special.ndtri(np.array(_tails()))[:, None]
+    target = a + w / (1.0 - a * w)
+    tilt = _first_tilt(a, fourth, target)
+    one = _tilted(scaled, tilt)
+    off = target - one.place
+    ends = one.mean + off * one.slope
+    far = _far(off)
+    if far.size:
+        rest = scaled.of(far)
+        one, target = _Point(*(axis[:, far] for axis in one)), target[:, far]
+        tilt = np.clip(_newton(tilt[:, far], one, target), *_bracket(target))
+        two = _tilted(rest, tilt)
+        ends[:, far] = _hermite(one, two, target)
+        again = _far(target - two.place)
+        if again.size:
+            two, target = _Point(*(axis[:, again] for axis in two)), target[:, again]
+            tilt = _newton(tilt[:, again], two, target)
+            ends[:, far[again]] = _searched_ends(rest.of(again), target, tilt)
+    return ends
+
+
+def _far(off: Float) -> Int:
+    """Return the series one of whose ends is not near."""
+    return np.flatnonzero((np.abs(off) > NEAR).any(axis=0))
+
+
+def _newton(tilt: Float, at: _Point, target: Float) -> Float:
+    """Return the next tilt of Newton's method."""
+    return tilt + (target - at.place) * at.slope / at.variance
+
+
+def _bracket(target: Float) -> tuple[Float, Float]:
+    """Return bounds of the tilt; its sign is that of the target."""
+    up = target > 0.0
+    return np.where(up, 1e-3, -LARGEST_TILT), np.where(up, LARGEST_TILT, -1e-3)
+
+
+def _searched_ends(scaled: _Rows, target: Float, tilt: Float) -> Float:
+    """Return the same ends by Newton's method within a bracket that narrows at every step.
+
+    An end that is found stays as it is, so that no series' number hangs on its neighbours.
+    """
+    below, above = _bracket(target)
+    tilt = np.clip(tilt, below, above)
+    ends, found = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
+    for _ in range(STEPS):
+        at = _tilted(scaled, tilt)
+        off = target - at.place
+        ends = np.where(found, ends, at.mean + off * at.slope)
+        found |= np.abs(off) < FOUND
+        if found.all():
+            break
+        below, above = np.where(off > 0.0, tilt, below), np.where(off > 0.0, above, tilt)
+        newton = _newton(tilt, at, target)
+        inside = (newton > below) & (newton < above)
+        tilt = np.where(inside, newton, 0.5 * (below + above))
+    # Where one pair rules the mean the equation may have no root: then the mean at the bracket.
+    return np.where(found, ends, at.mean)
+
+
+def _hermite(one: _Point, two: _Point, at: Float) -> Float:
+    """Return the cubic through two points at the places ``at``; the line where they meet."""
+    gap = two.place - one.place
+    line = two.mean + (at - two.place) * two.slope
+    apart = np.abs(gap) > 1e-7
+    h = np.where(apart, gap, 1.0)
+    t = (at - one.place) / h
+    chord = (two.mean - one.mean) / h
+    bend = (1.0 - t) * (one.slope - chord) + t * (chord - two.slope)
+    cubic = (1.0 - t) * one.mean + t * two.mean + t * (1.0 - t) * h * bend
+    return np.where(apart, cubic, line)
+
+
+def saddlepoint_zms(c: Columns) -> Interval:
+    """Return the saddlepoint form of the BCa interval of ZMS.
+
+    BCa's z0 and acceleration are both a = skewness/(6 sqrt(n)) here, as in ABC; the quantiles of
+    the resampled mean come from its saddlepoint approximation instead of replicates.
+    """
+    off, second, a = _central(c, c.once(z_square))
+    flat = np.isnan(a)
+    size = np.sqrt(second)
+    # A series without spread has no interval; zeros keep its arithmetic quiet.
+    scaled = c.times(off, np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, size)))
+    square = scaled * scaled
+    fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
+    rows = _Rows(scaled, c.starts, c.counts)
+    ends = np.full((2, flat.size), np.nan)
+    which = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
+    if which.size:  # the others have no interval to search for
+        some = rows if which.size == flat.size else rows.of(which)
+        ends[:, which] = _saddlepoint_ends(some, a[which], fourth[which])
+    lower, upper = c.once(zms) + size * ends
+    return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
+
+
+def effective_zms(c: Columns) -> Interval:
+    """Return the saddlepoint interval of ZMS with its arms stretched for autocorrelated pairs.
+
+    By sqrt(n/n_effective), with the lag-1 correlation of z: cautious, for that of z^2 is less.
+    """
+    plain = saddlepoint_zms(c)
+    stretch = np.sqrt(c.counts / c.once(n_effective))
+    ends = [plain.estimate + (end - plain.estimate) * stretch for end in (plain.lower, plain.upper)]
+    return _interval(c, "effective", plain.estimate, (ends[0], ends[1]), 1.0)
+
+
+# The live interval of ZMS: nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors
+# (docs/performance.md has the figures and their command).
+zms_interval: Final = saddlepoint_zms

@@ -1,0 +1,262 @@
+"""One series in full, and one occasion in full: for who wants more than a line of the snapshot.
+
+Rules of this file: immutable values, made on request only; at most ``PAIRS_MAX`` pairs each, the
+last ones.
+
+What is shown to somebody who looks closely: one series in full, a contest, an occasion.
+
+Rules of this file: it reads the parts of a network and changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.analysis.ranking import Profile
+from monitor.core.columns import Columns
+from monitor.core.detector.detector import Detector
+from monitor.core.detector.e_values import COVERAGE
+from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.model import (
+    Event,
+    Float,
+    Int,
+    Records,
+    Reference,
+    pair_records,
+)
+from monitor.core.pairing.buffers import Row
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Registry, SeriesKey
+from monitor.core.scores.proper_scores import Density
+from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.windows.epochs import Epochs
+from monitor.core.windows.windows import Windows
+
+PAIRS_MAX: Final = 5_000
+CONTENDERS_MAX: Final = 200
+# The last z of each series that the snapshot carries, for a line of the fleet.
+RECENT: Final = 20
+
+Made = tuple[Reference, Row]
+
+
+class Origin(NamedTuple):
+    """Where a pair's reference came from; empty and NaN once the reference is let go."""
+
+    key: str = ""
+    identity: str = ""
+    subject: str = ""
+    time: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Detail:
+    """The window of one series with what its plots need.
+
+    ``pairs`` is None while there is none; ``origins`` has one entry a pair. ``total`` pairs are in
+    the window, of which the last are here. ``events`` are all that is known of the sensor, in time
+    order. ``level`` is the coverage probability given to a sensor that states u only.
+    """
+
+    time: float
+    name: SeriesName
+    pairs: Columns | None
+    origins: tuple[Origin, ...]
+    total: int
+    events: tuple[Event, ...]
+    judgement: Judgement | None
+    density: Density
+    level: float
+    patience: float
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Pairs of all series whose references share a key or an identity.
+
+    One entry a pair in ``names`` and ``origins``; ``pairs`` (one series a pair) is None where
+    nothing is held of that name any more. ``densities`` are those of the pairs' scores.
+    """
+
+    time: float
+    key: str
+    names: tuple[SeriesName, ...]
+    origins: tuple[Origin, ...]
+    pairs: Columns | None
+    densities: tuple[Density, ...] = ()
+
+
+class Contest(NamedTuple):
+    """Which series are to be ranked: of one quantity, a group (None: all) or some sensors."""
+
+    quantity: str
+    group: str | None = None
+    sensors: tuple[str, ...] = ()
+
+    def invites(self, name: SeriesName) -> bool:
+        """Return whether a series is meant."""
+        return (
+            name.quantity == self.quantity
+            and self.group in (None, name.group)
+            and (not self.sensors or name.sensor in self.sensors)
+        )
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """The windows of series that are to be ranked; ``event`` says whose reference a pair has.
+
+    One entry a series in ``names``, one a pair in ``event``. ``left_out`` were too many: of those
+    invited the ones with most pairs are here. ``pairs`` is None where nobody has any.
+    ``profile`` is what most of their settings say counts.
+    """
+
+    time: float
+    contest: Contest
+    names: tuple[SeriesName, ...]
+    pairs: Columns | None
+    event: Int
+    density: Density
+    left_out: int
+    profile: Profile = "balanced"
+
+    def turned(self) -> Contenders:
+        """Return two contenders in the other order."""
+        if self.pairs is None:
+            return replace(self, names=self.names[::-1])
+        first = int(self.pairs.counts[0])
+        event = np.concatenate([self.event[first:], self.event[:first]])
+        pairs = self.pairs.take(np.array([1, 0]))
+        return replace(self, names=self.names[::-1], pairs=pairs, event=event)
+
+
+def usual(profiles: Sequence[Profile]) -> Profile:
+    """Return the profile that most have; the first of equals, balanced for none."""
+    return max(profiles, key=profiles.count, default="balanced")
+
+
+def origin(reference: Reference) -> Origin:
+    """Return where a pair with ``reference`` came from."""
+    return Origin(reference.key, reference.identity, reference.subject, reference.time)
+
+
+def origins(ids: Int, made: Iterable[Made]) -> tuple[Origin, ...]:
+    """Return the origin of each of ``ids`` (identities of pairs) as far as ``made`` knows."""
+    known = {row[1]: origin(reference) for reference, row in made}
+    nothing = Origin()
+    return tuple(known.get(identity, nothing) for identity in ids.tolist())
+
+
+def last(rows: Records) -> Records:
+    """Return the rows that a detail has room for."""
+    kept: Records = rows[-PAIRS_MAX:]
+    return kept
+
+
+def recent_z(windows: Columns) -> Float:
+    """Return the last ``RECENT`` z of each series (series x RECENT), NaN before the first."""
+    ends = windows.starts + windows.counts
+    rows = ends[:, None] - np.arange(RECENT, 0, -1)
+    known = rows >= windows.starts[:, None]
+    return np.where(known, windows.z[np.maximum(rows, 0)], np.nan)
+
+
+class Seen(NamedTuple):
+    """The parts of a network that are looked into."""
+
+    registry: Registry
+    rules: Sequence[SeriesRules]
+    names: Callable[[], Sequence[SeriesName]]
+    epochs: Epochs
+    pairing: Pairing
+    windows: Windows
+    frames: Frames
+    detector: Detector
+    judgement: Callable[[int], Judgement | None]
+
+
+class Views:
+    """Looks into a network on request."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen: Final = seen
+
+    def detail(self, key: SeriesKey, now: float) -> Detail | None:
+        """Return one series in full as it is at ``now``, None if there is no such series."""
+        row = self._seen.registry.get(*key)
+        if row is None:
+            return None
+        one, rules = np.array([row]), self._seen.rules[row]
+        pairs, total = None, 0
+        found: tuple[Origin, ...] = ()
+        if self._seen.windows.counts(one)[0]:
+            starts, rows = self._seen.frames.window_rows(one)
+            total, rows = rows.size, last(rows)
+            pairs = self._seen.frames.columns(one, starts, rows)
+            found = origins(rows["id"], self._seen.pairing.made_in(row))
+        return Detail(
+            time=now,
+            name=self._seen.names()[row],
+            pairs=pairs,
+            origins=found,
+            total=total,
+            events=tuple(self._seen.epochs.of(key)),
+            judgement=self._seen.judgement(row),
+            density=self._seen.frames.densities(one)[0],
+            level=rules.level,
+            patience=rules.patience,
+        )
+
+    def contenders(self, contest: Contest, now: float) -> Contenders:
+        """Return the windows of the series that a contest invites, if they have any pair."""
+        invited = [row for row, name in enumerate(self._seen.names()) if contest.invites(name)]
+        every = np.array(invited, dtype=np.int64)
+        every = every[self._seen.windows.counts(every) > 0]
+        most = every[np.argsort(-self._seen.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
+        series, pairs, event = np.sort(most), None, np.zeros(0, dtype=np.int64)
+        if series.size:
+            starts, rows = self._seen.frames.window_rows(series)
+            pairs, event = (
+                self._seen.frames.columns(series, starts, rows),
+                rows["reference_id"].view(np.int64),
+            )
+        bare = self._seen.detector.path[series] == COVERAGE
+        return Contenders(
+            time=now,
+            contest=contest,
+            names=tuple(self._seen.names()[row] for row in series.tolist()),
+            pairs=pairs,
+            event=event,
+            density="tophat" if bare.size and bare.all() else "normal",
+            left_out=every.size - series.size,
+            profile=usual([self._seen.rules[row].profile for row in series.tolist()]),
+        )
+
+    def occasion(self, name: str, now: float) -> Occasion:
+        """Return the pairs of all series whose references have a key or an identity in common."""
+        made = [
+            (reference, row) for reference, row in self._seen.pairing.made_of(name) if not row[-1]
+        ]
+        made.sort(key=lambda each: (self._seen.registry.keys[each[1][0]], each[1][2]))
+        del made[PAIRS_MAX:]
+        rows = pair_records([row for _, row in made])
+        pairs = None
+        if rows.size:
+            pairs = self._seen.frames.columns(
+                rows["series"], np.arange(rows.size), self._seen.windows.as_kept(rows)
+            )
+        return Occasion(
+            time=now,
+            key=name,
+            names=tuple(self._seen.names()[row[0]] for _, row in made),
+            origins=tuple(origin(reference) for reference, _ in made),
+            pairs=pairs,
+            densities=tuple(self._seen.frames.densities(rows["series"])),
+        )

@@ -1,0 +1,95 @@
+"""What a state means, in one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.model import Float
+
+U_REF_RATIO_MAX: Final = 1.0 / 3.0
+BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
+
+
+class Circumstances(NamedTuple):
+    """What is known besides a series' own pairs; 0 and "" where there is nothing to say.
+
+    ``uncompared_seconds`` since its last pair, if that is too long; share of its messages
+    ``rejected``, if too many; ``suspicion`` is what is said of its reference; ``beyond`` are the
+    settings' thresholds that it is beyond.
+    """
+
+    uncompared_seconds: float = 0.0
+    rejected: float = 0.0
+    suspicion: str = ""
+    beyond: tuple[str, ...] = ()
+
+
+NOTHING: Final = Circumstances()
+
+
+def sentence(
+    state: str,
+    judgement: Judgement | None,
+    pairs: int,
+    numbers: Mapping[str, float],
+    about: Circumstances = NOTHING,
+) -> str:
+    """Return what is known of one series; ``numbers`` are its published statistics."""
+    told = _of_series(state, judgement, pairs, numbers, about)
+    if about.rejected:
+        told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
+    if about.beyond:
+        told = f"{told}; beyond the threshold {', '.join(about.beyond)}"
+    return f"{told} ({about.suspicion})" if about.suspicion else told
+
+
+def _of_series(
+    state: str,
+    judgement: Judgement | None,
+    pairs: int,
+    numbers: Mapping[str, float],
+    about: Circumstances,
+) -> str:
+    if about.uncompared_seconds:
+        told = (
+            f"no reference for {duration(about.uncompared_seconds)}: not known whether it is right"
+        )
+        return told if judgement is None else f"{told}; before, it {judgement.sentence}"
+    if state == "stale":
+        return "no readings any more"
+    told = _told(state, judgement, pairs)
+    blurred = numbers.get(BLURRED, 0.0)
+    if blurred > U_REF_RATIO_MAX:
+        return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
+    return told
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in the largest unit of which it has two, such as "3 days"."""
+    for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def _told(state: str, judgement: Judgement | None, pairs: int) -> str:
+    if state == "unknown" or (judgement is None and state != "ok"):
+        return f"not clear yet ({pairs} pairs)"
+    if state == "firing" and judgement is not None:
+        return judgement.sentence
+    if state == "pending" and judgement is not None:
+        return _pending(judgement, pairs)
+    return "as right as it says"
+
+
+def _pending(judgement: Judgement, pairs: int) -> str:
+    if not judgement.clear:
+        return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
+    return f"something may be wrong, not sure yet: {judgement.sentence}"
+
+
+def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
+    """Return one series' numbers out of the columns."""
+    return {name: float(values[row]) for name, values in statistics.items()}

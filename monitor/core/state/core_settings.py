@@ -1,0 +1,44 @@
+"""The settings of a network, as the core wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from monitor.core.detector.detector import RING
+from monitor.core.fleet.call_out import FleetRules
+from monitor.core.pairing.join_index import Concern
+from monitor.core.registry import Limits
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.detector.thresholds import Threshold
+from monitor.core.windows.windows import Precision
+
+
+class Plan(NamedTuple):
+    """The settings of a network: rules for each series, and the limits.
+
+    ``concerns_of(sensor)`` names the references that concern a sensor besides its own. A journal
+    may know more series (``known_series``) than the limits now let in. A replay of the evidence
+    looks back on ``replay_pairs``, those in the windows where they hold so many and
+    ``replay_in_windows``. ``rows_spare`` more series may come while others are let go of.
+    """
+
+    rules_of: Callable[[str, str], SeriesRules]
+    concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: ()
+    match_on: frozenset[str] = frozenset(("subject", "key"))
+    limits: Limits = Limits()
+    window_pairs_max: int = 500
+    window_precision: Precision = "double"
+    replay_pairs: int = RING
+    replay_in_windows: bool = True
+    rows_spare: int = 0
+    max_wait_seconds: float = 72 * 3600.0
+    max_pending: int = 500_000
+    known_series: int = 0
+    fleet: FleetRules = FleetRules()
+    thresholds: tuple[Threshold, ...] = ()
+
+    @property
+    def capacity(self) -> int:
+        """How many rows there may be."""
+        return max(self.limits.maximum, self.known_series) + self.rows_spare

@@ -1,0 +1,187 @@
+"""How a window keeps its pairs: a ring of rows a series, as exact as the settings want it.
+
+Rules of this file: what is read is what :meth:`Rings.as_kept` says of what was written, and keeping
+it again changes nothing. What hardly anybody states (interval, distribution) takes memory only once
+somebody does: it is kept as the bits in which it differs from NaN, so that untouched memory is NaN.
+A pair's identity follows, in most modes of pairing, from its sensor and its reference: it is kept
+as the bits in which it differs from that. Memory is reserved for all and taken by the system where
+it is touched: more series copy nothing.
+
+In single precision a row keeps the error instead of the reference and the distances of the
+interval's ends from the value, each rounded to 24 bits: the error is exact to 6e-8 of itself, not
+of the value, and so are all scores.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from monitor.core.model import Float, Int, Records
+from monitor.core.windows.mmap_arrays import reserved
+
+Precision = Literal["double", "single"]
+
+# What a window keeps of a pair; u_ref here includes the uncertainty of the pairing.
+WINDOW: Final = np.dtype(
+    [
+        ("id", np.uint64),
+        ("time", np.float64),
+        ("value", np.float64),
+        ("u", np.float64),
+        ("lower", np.float64),
+        ("upper", np.float64),
+        ("p", np.float64),
+        ("reference", np.float64),
+        ("u_ref", np.float64),
+        ("reference_id", np.uint64),
+        ("crps", np.float64),
+    ]
+)
+_AS_IN_PAIR: Final = tuple(name for name in WINDOW.names or () if name != "u_ref")
+_AS_STATED: Final = ("time", "reference_id", "value", "reference", "u")
+_RARE: Final = ("lower", "upper", "p", "crps")
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX: Final = np.uint64(0xBF58476D1CE4E5B9)
+
+
+Names = npt.NDArray[np.uint64]
+
+
+def combined(names: Names, references: Names) -> Names:
+    """Return :func:`monitor.core.pairing.buffers.combine` of digests of sensors and of references."""
+    mixed = names * _SPREAD + references
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _MIX
+    mixed ^= mixed >> np.uint64(27)
+    return mixed
+
+
+def window_rows(pairs: Records) -> Records:
+    """Return ``pairs`` (``PAIR``) as rows of a window."""
+    rows = np.empty(pairs.size, dtype=WINDOW)
+    for name in _AS_IN_PAIR:
+        rows[name] = pairs[name]
+    rows["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
+    return rows
+
+
+class Rings:
+    """Memory for ``length`` pairs in each of ``capacity`` slots.
+
+    Each call names the slots it is about and, as ``names``, the digests of their sensors
+    (:func:`monitor.core.pairing.buffers.digest`; any number will do, at the price of memory).
+    """
+
+    def __init__(self, capacity: int, length: int, precision: Precision) -> None:
+        self._is_single: Final = precision == "single"
+        number = np.float32 if self._is_single else np.float64
+        self._bits: Final[Any] = np.uint32 if self._is_single else np.uint64
+        self._number: Final[Any] = number
+        self._nan: Final = np.full(1, np.nan, number).view(self._bits)[0]
+        self._row: Final = np.dtype(
+            [
+                ("time", np.float64),
+                ("reference_id", np.uint64),
+                ("value", number),
+                ("reference", number),  # in single precision the error
+                ("u", number),
+                ("u_ref", number),
+            ]
+        )
+        self._whole: Final = np.dtype((np.void, self._row.itemsize))
+        self._length: Final = length
+        self._pairs: Final = capacity * length
+        self._rows = reserved(self._pairs, self._row)
+        # The same memory without field names: rows copied whole are many times quicker.
+        self._bare = self._rows.view(self._whole)
+        self._rare: npt.NDArray[Any] | None = None
+        self._ids: npt.NDArray[np.uint64] | None = None
+
+    @property
+    def pair_bytes(self) -> int:
+        """Memory of a pair, of those that state u only."""
+        return self._row.itemsize
+
+    def write(self, slots: Int, places: Int, names: Names, rows: Records) -> None:
+        """Put ``rows`` (``WINDOW``) at ``places`` of the rings of ``slots``."""
+        self._write(slots * self._length + places, names, rows, rows["u_ref"])
+
+    def write_pairs(self, slots: Int, places: Int, names: Names, pairs: Records) -> None:
+        """Put ``pairs`` (``PAIR``) at ``places`` of the rings of ``slots``."""
+        u_ref = np.hypot(pairs["u_ref"], pairs["u_pair"])
+        self._write(slots * self._length + places, names, pairs, u_ref)
+
+    def _write(self, at: Int, names: Names, rows: Records, u_ref: Float) -> None:
+        row, rare = self._packed(rows, u_ref)
+        self._bare[at] = row.view(self._whole)
+        if self._rare is None and rare.any():
+            cells = reserved(self._pairs * len(_RARE), np.dtype(self._bits))
+            self._rare = cells.reshape(self._pairs, len(_RARE))
+        if self._rare is not None:
+            self._rare[at] = rare
+        differs = rows["id"] ^ combined(names, rows["reference_id"])
+        if self._ids is None and differs.any():
+            self._ids = reserved(self._pairs, np.dtype(np.uint64))
+        if self._ids is not None:
+            self._ids[at] = differs
+
+    def read(self, slots: Int, places: Int, names: Names) -> Records:
+        """Return the rows (``WINDOW``) at ``places`` of the rings of ``slots``."""
+        at = slots * self._length + places
+        rare = None if self._rare is None else self._rare[at]
+        rows = self._unpacked(self._bare[at].view(self._row), rare)
+        rows["id"] = combined(names, rows["reference_id"])
+        if self._ids is not None:
+            rows["id"] ^= self._ids[at]
+        return rows
+
+    def times(self, slots: Int, places: Int) -> Float:
+        """Return the event times at ``places`` of the rings of ``slots``."""
+        times: Float = self._rows["time"][slots * self._length + places]
+        return times
+
+    def as_kept(self, rows: Records) -> Records:
+        """Return ``rows`` (``WINDOW``) as they would be read once they are written."""
+        if not self._is_single:
+            return rows
+        kept = self._unpacked(*self._packed(rows, rows["u_ref"]))
+        kept["id"] = rows["id"]
+        return kept
+
+    def _packed(self, rows: Records, u_ref: Float) -> tuple[Records, npt.NDArray[Any]]:
+        packed = np.empty(rows.size, dtype=self._row)
+        for name in _AS_STATED:
+            packed[name] = rows[name]
+        packed["u_ref"] = u_ref
+        rare = np.empty((rows.size, len(_RARE)), dtype=self._number)
+        for at, name in enumerate(_RARE):
+            rare[:, at] = rows[name]
+        if self._is_single:
+            packed["reference"] = rows["value"] - rows["reference"]
+            rare[:, 0] = rows["value"] - rows["lower"]
+            rare[:, 1] = rows["upper"] - rows["value"]
+            rare += self._number(0.0)  # a negative zero would be another one when kept again
+            for name in ("value", "reference"):
+                packed[name] += self._number(0.0)
+        return packed, rare.view(self._bits) ^ self._nan
+
+    def _unpacked(self, packed: Records, bits: npt.NDArray[Any] | None) -> Records:
+        rows = np.empty(packed.size, dtype=WINDOW)
+        for name in self._row.names or ():
+            rows[name] = packed[name]
+        if self._is_single:
+            rows["reference"] = rows["value"] - rows["reference"]
+        if bits is None:
+            for name in _RARE:
+                rows[name] = np.nan
+            return rows
+        rare = (bits ^ self._nan).view(self._number)
+        for at, name in enumerate(_RARE):
+            rows[name] = rare[:, at]
+        if self._is_single:
+            rows["lower"] = rows["value"] - rows["lower"]
+            rows["upper"] += rows["value"]
+        return rows

@@ -1,0 +1,315 @@
+"""The last pairs of every series: the ground from which all that is shown is recomputed.
+
+Rules of this file: a window is a function of the set of a series' pairs, in the order (time, id);
+no running sums; a series has a ring from its first pair on, the first that nobody has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import (
+    PAIR,
+    Bool,
+    Float,
+    Int,
+    Records,
+    by_series,
+    in_event_order,
+    some_rows,
+)
+from monitor.core.windows.rings import (
+    WINDOW,
+    Precision,
+    Rings,
+    window_rows,
+)
+
+__all__ = [
+    "WINDOW",
+    "History",
+    "Precision",
+    "Windows",
+    "grouped",
+    "in_event_order",
+    "no_history",
+    "spare_of",
+    "window_rows",
+]
+
+# Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
+# fortieth of it, sixteen at most.
+_SPARE_MAX: Final = 16
+
+History = Callable[[int], Records]
+
+
+class Applied(NamedTuple):
+    """What changes came to: the series that changed, and the pairs of those that only grew.
+
+    ``since`` is for each series the earliest event time whose past is no longer what it was: inf if
+    only newer pairs were added. ``newer`` are the pairs (``PAIR``) of such series, ordered (series,
+    time, id).
+    """
+
+    series: Int
+    since: Float
+    newer: Records
+
+
+class Changes(NamedTuple):
+    """Changes of pairs by (series, time, id): each series once, its first row, the rows."""
+
+    series: Int
+    starts: Int
+    rows: Records
+
+
+def spare_of(size: int) -> int:
+    """Return how many pairs a ring keeps beyond a window of ``size``."""
+    return min(_SPARE_MAX, size // 40)
+
+
+def _nothing(newer: Records) -> None:
+    del newer
+
+
+class Windows:
+    """Rings of the last ``size`` pairs of up to ``capacity`` series.
+
+    ``history(series)`` returns all standing pairs of one series in event order; it is asked only
+    when a removed pair uncovers one that has left the ring. ``precision`` is that of the rings.
+    ``names`` are the digests of the series' sensors, 0 where nobody said.
+    """
+
+    def __init__(
+        self, capacity: int, size: int, history: History, precision: Precision = "double"
+    ) -> None:
+        self.capacity = capacity
+        self.size = size
+        self.length: Final = size + spare_of(size)
+        self._rings: Final = Rings(capacity, self.length, precision)
+        self._slot: Int = np.full(capacity, -1, dtype=np.int64)
+        self._free: Final[list[int]] = []
+        self._slots_used = 0
+        self.names: Final = np.zeros(capacity, dtype=np.uint64)
+        self._next: Int = np.zeros(capacity, dtype=np.int64)
+        self._count: Int = np.zeros(capacity, dtype=np.int64)
+        self._truncated: Bool = np.zeros(capacity, dtype=np.bool_)
+        self._epoch = np.full(capacity, -np.inf)
+        self._history = history
+
+    def apply(self, pairs: Records, before: Callable[[Records], None] = _nothing) -> Applied:
+        """Take changes of pairs (``PAIR``, in the order they were made).
+
+        ``before`` is given the pairs of the series that only grow, before their windows have them.
+        """
+        changes = _sorted(pairs)
+        return self._take(pairs, changes, self._only_newer(changes), before)
+
+    def recall(self, pairs: Records) -> Applied:
+        """Take all pairs that stand (``PAIR``) of series without any, in event order."""
+        changes = grouped(pairs)
+        first = pairs["time"][changes.starts]
+        return self._take(pairs, changes, first >= self._epoch[changes.series], _nothing)
+
+    def _take(
+        self,
+        pairs: Records,
+        changes: Changes,
+        only_newer: Bool,
+        before: Callable[[Records], None],
+    ) -> Applied:
+        """Take the changes of some series by appending pairs, of the others by merging them."""
+        series, starts, ordered = changes
+        if not only_newer.all():
+            fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
+            changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
+        before(changes.rows)
+        self._take_slots(series)
+        self._append(changes)
+        since = np.full(series.size, np.inf)
+        for at in np.flatnonzero(~only_newer):
+            since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
+        return Applied(series, since, changes.rows)
+
+    def as_kept(self, pairs: Records) -> Records:
+        """Return ``pairs`` (``PAIR``) as rows of a window, as exact as the rings keep them."""
+        return self._rings.as_kept(window_rows(pairs))
+
+    def forget(self, series: int) -> None:
+        """Let go of one series: its ring is another's from now on."""
+        if self._slot[series] >= 0:
+            self._free.append(int(self._slot[series]))
+        self._slot[series] = -1
+        self._next[series] = self._count[series] = 0
+        self._truncated[series] = False
+
+    def reload(self, series: int) -> None:
+        """Fill the window of one series from its history."""
+        history = self._history(series)
+        history = history[history["time"] >= self._epoch[series]]
+        if history.size:
+            self._take_slots(np.array([series]))
+            self._write(series, window_rows(history))
+
+    def begin_epoch(self, series: int, time: float) -> None:
+        """Cut the window of a series: only pairs from ``time`` on belong to it."""
+        self._epoch[series] = time
+        if self._count[series]:
+            rows = self.rows(series)
+            self._write(series, rows[rows["time"] >= time])
+
+    def epoch(self, series: int) -> float:
+        """Return the time from which on pairs count, -inf if there was no event."""
+        return float(self._epoch[series])
+
+    def after(self, series: int, time: float, identity: int) -> Records | None:
+        """Return the rows of one series after (time, id), None if the ring may lack some."""
+        rows = self.rows(series)
+        later = (rows["time"] > time) | ((rows["time"] == time) & (rows["id"] > identity))
+        if self._truncated[series] and later.all():
+            return None
+        return rows[later]
+
+    def newest(self, series: Int) -> Float:
+        """Event time of the newest pair in the window of each of ``series``, NaN if it is empty."""
+        times = self._rings.times(self._slot[series], (self._next[series] - 1) % self.length)
+        return np.where(self._count[series] > 0, times, np.nan)
+
+    def counts(self, series: Int) -> Int:
+        """Pairs in the window of each of ``series``."""
+        return np.minimum(self._count[series], self.size)
+
+    def rows(self, series: int) -> Records:
+        """All rows the ring of one series holds, in event order."""
+        count = int(self._count[series])
+        places = (self._next[series] - count + np.arange(count)) % self.length
+        one = np.array([series])
+        return self._rings.read(self._slot[one], places, self.names[one])
+
+    def gather(self, series: Int, sizes: Int, ages: Float) -> tuple[Int, Records]:
+        """Lay the windows of ``series`` end to end: (start of each, rows).
+
+        ``sizes`` are windows in pairs, ``ages`` in seconds before the newest pair (inf for none).
+        Every one of ``series`` must hold a pair.
+        """
+        counts = np.minimum(self._count[series], sizes)
+        starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        within = np.arange(int(counts.sum())) - np.repeat(starts, counts)
+        first = self._next[series] - counts
+        places = (np.repeat(first, counts) + within) % self.length
+        slots, names = self._slot[series], self.names[series]
+        rows = self._rings.read(np.repeat(slots, counts), places, np.repeat(names, counts))
+        if np.isfinite(ages).any():
+            newest = rows["time"][starts + counts - 1]
+            young = rows["time"] >= np.repeat(newest - ages, counts)
+            counts = np.add.reduceat(young.astype(np.int64), starts)
+            rows = rows[young]
+            starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        return starts, rows
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _only_newer(self, changes: Changes) -> Bool:
+        """Whether all changes of each series are new pairs after the newest one it holds."""
+        series, starts, ordered = changes
+        if not series.size:
+            return np.zeros(0, dtype=np.bool_)
+        newest = self.newest(series)
+        newest[np.isnan(newest)] = -np.inf
+        times = ordered["time"]
+        disturbing = ordered["removed"] | (times < self._epoch[ordered["series"]])
+        identities = np.sort(ordered["id"])
+        twice = identities[1:][identities[1:] == identities[:-1]]
+        if twice.size:
+            disturbing |= np.isin(ordered["id"], twice)
+        return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
+
+    def _take_slots(self, series: Int) -> None:
+        """Give those of ``series`` that have no ring yet one: one let go of, or the next."""
+        fresh = series[self._slot[series] < 0]
+        if not fresh.size:
+            return
+        again = [self._free.pop() for _ in range(min(fresh.size, len(self._free)))]
+        more = fresh.size - len(again)
+        new = np.arange(self._slots_used, self._slots_used + more)
+        self._slots_used += more
+        self._slot[fresh] = np.concatenate([np.array(again, dtype=np.int64), new])
+
+    def _append(self, changes: Changes) -> None:
+        """Add pairs that are newer than all that their series hold."""
+        series, starts, pairs = changes
+        counts = np.append(starts[1:], pairs.size) - starts
+        kept = np.minimum(counts, self.length)
+        first = self._next[series] + counts - kept
+        rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
+        if kept.size and (kept < counts).any():
+            last = np.repeat(starts + counts - kept, kept) + rank
+            pairs = some_rows(pairs, last)
+        places = (np.repeat(first, kept) + rank) % self.length
+        slots, names = self._slot[series], self.names[series]
+        self._rings.write_pairs(np.repeat(slots, kept), places, np.repeat(names, kept), pairs)
+        self._next[series] = (self._next[series] + counts) % self.length
+        self._truncated[series] |= self._count[series] + counts > self.length
+        self._count[series] = np.minimum(self._count[series] + counts, self.length)
+
+    def _merge(self, series: int, changes: Records) -> float:
+        """Apply changes that touch older pairs: late, revised, removed; return since when."""
+        held = self.rows(series)
+        replaced = np.isin(held["id"], changes["id"])
+        since = min(changes["time"].min(), held["time"][replaced].min(initial=np.inf))
+        if self._truncated[series] and changes["removed"].any():
+            since = -np.inf if not np.isin(changes["id"], held["id"]).all() else since
+        held = held[~replaced]
+        standing = in_event_order(changes)
+        standing = standing[standing["time"] >= self._epoch[series]]
+        if self._truncated[series] and held.size:
+            time, identity = held["time"][0], held["id"][0]
+            same_time = (standing["time"] == time) & (standing["id"] > identity)
+            standing = standing[(standing["time"] > time) | same_time]
+        rows = np.concatenate([held, window_rows(standing)])
+        rows = rows[np.lexsort((rows["id"], rows["time"]))]
+        if self._truncated[series] and rows.size < self.size:
+            history = self._history(series)
+            history = history[history["time"] >= self._epoch[series]]
+            self._truncated[series] = history.size > self.length
+            rows = window_rows(history)
+        self._write(series, rows)
+        return float(since)
+
+    def _write(self, series: int, rows: Records) -> None:
+        self._truncated[series] |= rows.size > self.length
+        rows = rows[-self.length :]
+        places = np.arange(rows.size)
+        if rows.size:
+            one = np.array([series])
+            self._rings.write(self._slot[one], places, self.names[one], rows)
+        self._count[series] = rows.size
+        self._next[series] = rows.size % self.length
+
+
+def _sorted(pairs: Records) -> Changes:
+    """Order changes by (series, time, id): by their series alone where their times ascend."""
+    order, twisted = by_series(pairs)
+    if twisted.size:
+        order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
+    return grouped(some_rows(pairs, order))
+
+
+def grouped(ordered: Records) -> Changes:
+    """Return rows that are in the order (series, time, id) with the first of each series."""
+    names = ordered["series"]
+    first = np.ones(names.size, dtype=np.bool_)
+    np.not_equal(names[1:], names[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return Changes(names[starts], starts, ordered)
+
+
+def no_history(series: int) -> Records:
+    """Stand in for a journal where every pair is in memory."""
+    del series
+    return np.zeros(0, dtype=PAIR)

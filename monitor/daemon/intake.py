@@ -1,0 +1,292 @@
+"""From messages to durable pairs: decode, observe, commit, apply. The same for every source.
+
+Rules of this file: a message counts once: committed if any of its observations is new, else
+duplicate if any came before, else rejected for its first reason; bad records of a message that is
+otherwise good count apart; what is rejected is kept as a dead letter in the same transaction;
+memory takes pairs only after the journal has them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from statistics import median
+from typing import Final, NamedTuple, Protocol
+
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Reading,
+    Reference,
+)
+from monitor.core.pairing.observations import Durable, Observed
+from monitor.core.state.network import Network, Outcome
+from monitor.daemon.checkpoints import Remembering
+from monitor.decode import (
+    REASONS,
+    Decoded,
+    Rejected,
+    Router,
+)
+from monitor.decode.sparkplug_births import Births
+from monitor.journal import Batch, DeadLetter, Journal
+from monitor.mqtt.inbox import Arrivals
+
+_DEAD_LETTER_BYTES: Final = 1024
+_DEAD_LETTERS_A_MESSAGE: Final = 8
+BIRTHS: Final = "sparkplug_births"  # name of the journal's note
+_DELAYS_A_BATCH: Final = 8
+_DELAYS_KEPT: Final = 101
+_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # refused as the sensor wishes
+_MEASURED: Final = frozenset((Reading, Reference))
+_REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
+
+
+class Incoming(Protocol):
+    """What the intake needs to know of a message."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def payload(self) -> bytes:
+        """What it says."""
+
+
+class Counts:
+    """How many messages came and what became of them, over the life of the journal."""
+
+    def __init__(self, totals: dict[str, int]) -> None:
+        self.received = totals.get("received", 0)
+        self.committed = totals.get("committed", 0)
+        self.duplicate = totals.get("duplicate", 0)
+        self.rejected = {reason: totals.get(f"rejected.{reason}", 0) for reason in REASONS}
+        self.records_rejected = {
+            reason: totals.get(f"records_rejected.{reason}", 0) for reason in REASONS
+        }
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters as the journal keeps them."""
+        rejected = {f"rejected.{reason}": n for reason, n in self.rejected.items() if n}
+        records = {
+            f"records_rejected.{reason}": n for reason, n in self.records_rejected.items() if n
+        }
+        return {
+            "received": self.received,
+            "committed": self.committed,
+            "duplicate": self.duplicate,
+            **rejected,
+            **records,
+        }
+
+    def check(self) -> None:
+        """Raise AssertionError if a message was lost or counted twice."""
+        accounted = self.committed + self.duplicate + sum(self.rejected.values())
+        if self.received != accounted:
+            raise AssertionError(
+                f"{self.received} messages received but {accounted} accounted for: "
+                f"{self.totals()}; please report this"
+            )
+
+
+class Delays:
+    """How long after their event messages come, by the topic filter of their source, in s.
+
+    Below zero the sender's clock is ahead of this machine's.
+    """
+
+    def __init__(self) -> None:
+        self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
+
+    def add(self, topics: str, seconds: float) -> None:
+        """Take one message's delay."""
+        self._last[topics].append(seconds)
+
+    def medians(self) -> Mapping[str, float]:
+        """Return the median delay of the last messages of each source."""
+        return {topics: median(last) for topics, last in self._last.items()}
+
+
+class Intake:
+    """Takes batches of messages into journal and network.
+
+    ``births`` is what ``router`` knows of Sparkplug's births; it is noted in the journal.
+    """
+
+    def __init__(
+        self, router: Router, network: Network, journal: Journal, births: Births | None = None
+    ) -> None:
+        self._router: Final = router
+        self._births: Final = births if births is not None else Births()
+        self._births_noted = self._births.changed
+        self._remembering: Final = Remembering(network)
+        self.delays: Final = Delays()
+        self._network: Final = network
+        self._journal: Final = journal
+        self.counts: Final = Counts(journal.totals())
+        self.commits = 0
+        self.commit_seconds = 0.0
+
+    def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
+        """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
+        topics, payloads = _columns(messages)
+        decoded = self._router.decode_all(topics, payloads, received)
+        outcome = self._network.observe(decoded.observations, received)
+        for at, reason in outcome.refused:
+            decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
+        counted = self._count(len(messages), decoded, outcome)
+        self._note_refusals(topics, decoded)
+        self._note_delays(topics, decoded, received)
+        kept = _sort(decoded.observations, outcome)
+        return Batch(
+            received=received,
+            observations=kept.measured,
+            pairs=outcome.pairs,
+            series=outcome.series,
+            dead_letters=[
+                _dead(topics[at], payloads[at], received, refused) for at, refused in counted
+            ],
+            totals=self.counts.totals(),
+            events=kept.events,
+            collocations=kept.collocations,
+            notes=self._notes(received),
+        )
+
+    def commit(self, batch: Batch) -> None:
+        """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
+        began = time.perf_counter()
+        self._journal.commit(batch)
+        self.commit_seconds += time.perf_counter() - began
+        self.commits += 1
+        self._network.apply(batch.pairs)
+
+    def _notes(self, received: float) -> Mapping[str, bytes]:
+        """Return what is to be remembered besides: births and summaries, if there is news."""
+        notes = self._remembering.notes(received)
+        if self._births.changed == self._births_noted:
+            return notes
+        self._births_noted = self._births.changed
+        return {**notes, BIRTHS: self._births.dump()}
+
+    def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
+        """Take the delays of a few messages, spread over the batch."""
+        plain, others = decoded.observations.plain, decoded.observations.others
+        step = max(1, len(decoded.sources) // _DELAYS_A_BATCH)
+        for at in range(0, len(decoded.sources), step):
+            time = math.nan
+            if at < len(plain):
+                time = float(plain.times[at])
+            elif isinstance(other := others[at - len(plain)], Reading | Reference):
+                time = other.time
+            if isfinite(time):
+                wanted = self._router.filter_of(topics[decoded.sources[at]])
+                self.delays.add(wanted, received - time)
+
+    def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
+        """Let the network know whose readings could not be used."""
+        faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
+        for at in faulty:
+            self._network.refusals.refuse(self._router.sensor_of(topics[at]))
+
+    def _count(
+        self, messages: int, decoded: Decoded, outcome: Outcome
+    ) -> list[tuple[int, Rejected]]:
+        """Count each message once; return which refusals to keep as dead letters."""
+        if decoded.refused or outcome.duplicates:
+            return self._count_each(messages, decoded, outcome)
+        self.counts.received += messages
+        self.counts.committed += messages
+        self.counts.check()
+        return []
+
+    def _count_each(
+        self, messages: int, decoded: Decoded, outcome: Outcome
+    ) -> list[tuple[int, Rejected]]:
+        """Count messages of which some are not committed."""
+        fates = _fates(messages, decoded, outcome)
+        counts = self.counts
+        counts.received += messages
+        counts.committed += fates.count(_COMMITTED)
+        counts.duplicate += fates.count(_DUPLICATE)
+        kept: list[tuple[int, Rejected]] = []
+        letters: dict[int, int] = {}
+        for at, refused in decoded.refused:
+            if fates[at] == _REJECTED:
+                counts.rejected[refused.reason] += 1
+                fates[at] = _COUNTED
+            elif fates[at] != _COUNTED:
+                counts.records_rejected[refused.reason] += 1
+            letters[at] = letters.get(at, 0) + 1
+            if letters[at] <= _DEAD_LETTERS_A_MESSAGE:
+                kept.append((at, refused))
+        counts.check()
+        return kept
+
+
+def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
+    """Return what becomes of each message: the best of what becomes of its observations."""
+    fates = bytearray([_COMMITTED]) * messages
+    for at, _ in decoded.refused:
+        fates[at] = _REJECTED
+    for at in outcome.duplicates:
+        fates[decoded.sources[at]] = _DUPLICATE
+    gone = outcome.gone
+    for at, source in enumerate(decoded.sources):
+        if at not in gone:
+            fates[source] = _COMMITTED
+    return fates
+
+
+def recover(network: Network, journal: Journal, now: float) -> None:
+    """Rebuild ``network`` from ``journal``: series, pairs and what waits for its other side."""
+    network.restore_series(journal.series())
+    remembering = Remembering(network)
+    remembering.recall(journal, early=True)
+    network.restore(now, [*journal.events(), *journal.collocations()])
+    for received, observations in journal.observations():
+        network.restore(received, observations)
+    network.recall(journal.pairs())
+    network.expire(now)
+    remembering.recall(journal)
+
+
+class _Sorted(NamedTuple):
+    """Observations by what the journal does with them."""
+
+    measured: Sequence[Durable]
+    events: Sequence[Event] = ()
+    collocations: Sequence[Collocation] = ()
+
+
+def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
+    """Return those that were accepted, sorted."""
+    others = batch.others
+    if outcome.duplicates or outcome.refused:
+        first = len(batch.plain)
+        gone = outcome.gone
+        others = [each for at, each in enumerate(others, first) if at not in gone]
+    measured: list[Durable] = [] if outcome.packed is None else [outcome.packed]
+    if _MEASURED.issuperset(map(type, others)):
+        return _Sorted([*measured, *others])
+    measured += [each for each in others if isinstance(each, Reading | Reference)]
+    return _Sorted(
+        measured,
+        [each for each in others if isinstance(each, Event)],
+        [each for each in others if isinstance(each, Collocation)],
+    )
+
+
+def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
+    """Return the topics and the payloads of messages, as they are where they came as columns."""
+    if isinstance(messages, Arrivals):
+        return messages.topics, messages.payloads
+    return [message.topic for message in messages], [message.payload for message in messages]
+
+
+def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
+    kept = bytes(payload[:_DEAD_LETTER_BYTES])
+    return DeadLetter(received, topic, refused.reason, refused.detail, kept)

@@ -1,0 +1,146 @@
+"""The daemon: start, work, stop. One thread owns socket, journal and memory.
+
+Rules of this file: nothing is acknowledged before it is durable; HTTP and sinks only ever read
+published pages; publishing takes turns with reading; every wait is bounded, so that a signal ends
+the work within seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from monitor.daemon.assembly import Parts
+from monitor.daemon.publisher import Connection, Publisher
+from monitor.daemon.signals import Orders
+from monitor.daemon.systemd import Supervisor
+from monitor.journal import Batch, JournalFullError
+from monitor.mqtt.source import Message
+
+_log: Final = logging.getLogger("monitor")
+
+_RECEIVE_SECONDS: Final = 0.25
+_PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
+_HOUSEKEEPING_SECONDS: Final = 60.0
+_FULL_RETRY_SECONDS: Final = 1.0
+
+
+class Source(Connection, Protocol):
+    """Where messages come from; ``acknowledge`` says they are durable."""
+
+    def receive(self, timeout: float) -> Sequence[Message]:
+        """Return what came within ``timeout`` seconds."""
+
+    def acknowledge(self, messages: Sequence[Message]) -> int:
+        """Tell the source that ``messages`` are durable."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class Daemon:
+    """Takes messages from a source until it is told to stop.
+
+    ``renew`` is asked when the orders say so: true ends this one, another takes its place.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        source: Source,
+        publisher: Publisher,
+        *,
+        supervisor: Supervisor | None = None,
+        orders: Orders | None = None,
+        renew: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._parts: Final = parts
+        self._source: Final = source
+        self._publisher: Final = publisher
+        self._supervisor: Final = supervisor or Supervisor()
+        self.orders: Final = orders or Orders()
+        self._renew: Final = renew
+        self._clock: Final = clock
+        self._monotonic: Final = monotonic
+        self._publish_due = -float("inf")
+        self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
+        self._is_renewed = False
+
+    @property
+    def stopping(self) -> bool:
+        """Whether :meth:`run` is coming to its end."""
+        return self.orders.end or self._is_renewed
+
+    def stop(self) -> None:
+        """Let :meth:`run` come to its end; may be called from anywhere."""
+        self.orders.end = True
+
+    def run(self) -> None:
+        """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
+        try:
+            while not self.stopping:
+                self._work()
+            self._publish()
+        finally:
+            self._source.close()
+            self._publisher.close()
+            self._parts.journal.close()
+        _log.info("stopped: all that was acknowledged is in the journal")
+
+    def _work(self) -> None:
+        messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
+        if messages:
+            batch = self._parts.intake.prepare(messages, self._clock())
+            if self._commit(batch):
+                self._source.acknowledge(messages)
+        if self.orders.renew:
+            self.orders.renew = False
+            self._is_renewed = self._publisher.reload_successful = self._renew()
+        now = self._monotonic()
+        if now >= self._publish_due and not self._publisher.is_busy:
+            self._publisher.begin(self._clock(), self._source)
+            self._publish_due = now + self._parts.settings.publish.interval_seconds
+        self._publisher.work(_PUBLISH_SECONDS)
+        self._supervisor.alive(self._source.status)
+        self._publisher.answer(self._clock())
+        if now >= self._housekeeping_due and not self._publisher.is_busy:
+            self._housekeep()
+            self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
+
+    def _commit(self, batch: Batch) -> bool:
+        """Make ``batch`` durable, waiting for space if there is none; False if told to stop."""
+        while not self.stopping:
+            try:
+                self._parts.intake.commit(batch)
+            except JournalFullError as error:
+                _log.error("%s", error)
+                self._publish(str(error))
+                self._supervisor.alive(str(error))
+                time.sleep(_FULL_RETRY_SECONDS)
+            else:
+                return True
+        return False
+
+    def _publish(self, trouble: str = "") -> None:
+        self._publisher.publish(self._clock(), self._source, trouble)
+
+    def _housekeep(self) -> None:
+        now = self._clock()
+        settings = self._parts.settings
+        self._parts.network.expire(now)
+        if settings.series.forget_after_days is not None:
+            gone = self._parts.network.let_go(now, settings.series.forget_after_days)
+            if gone:
+                _log.info("let go of %d series that are silent; they stay in the journal", gone)
+        try:
+            self._parts.journal.forget(
+                observations_before=now - settings.pairing.max_wait_hours * 3600.0,
+                pairs_before=now - settings.journal.retention_days * 86_400.0,
+            )
+            self._parts.journal.compact()
+        except JournalFullError as error:
+            _log.error("%s", error)

@@ -1,0 +1,209 @@
+"""From the network to what others see: a page for HTTP, transitions of alerts for the sinks.
+
+Rules of this file: once every publish interval, on the data's thread, in steps of a few
+milliseconds between which messages are taken; what is handed out is immutable, and says the time at
+which its publication began; nothing here waits for a sink.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.ledger import View
+from monitor.alerts.outlet import Outlet
+from monitor.config import settings_hash, shown_settings
+from monitor.core.steps import Steps
+from monitor.daemon.assembly import Parts
+from monitor.explain.doctor import report, text
+from monitor.http.on_demand import Answerer, Wishes
+from monitor.http.published import Page
+from monitor.http.telemetry import Figures
+from monitor.journal import DeadLetter
+
+DEAD_LETTERS_SHOWN: Final = 100
+DOCTOR_SECONDS: Final = 2.0
+# Series judged anew at a time, but for the first: a restart must not change what was told.
+JUDGED_MOST: Final = 128
+
+
+class Connection(Protocol):
+    """What publishing tells of the source."""
+
+    connected: bool
+    status: str
+    sessions_lost: int
+    reconnects: int
+    stale_acknowledgements: int
+    last_message: dict[str, float]
+    tls_not_after: float | None
+
+
+class Show(Protocol):
+    """Where pages go; ``wishes`` are what those who read them look at."""
+
+    wishes: Wishes
+
+    def publish(self, page: Page) -> None:
+        """Show a page from now on."""
+
+
+class Publisher:
+    """Evaluates the network and shows what it finds; ``outlets`` begin to work with it."""
+
+    def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
+        self._parts: Final = parts
+        self._show: Final = show
+        self._dispatch: Final = Dispatch(parts.journal, outlets)
+        self._hash: Final = settings_hash(parts.settings)
+        self._settings: Final = shown_settings(parts.settings)
+        self._answerer: Final = Answerer(parts.network, show.wishes)
+        self.reload_successful = True
+        self._page: Page | None = None
+        self._connection: Connection | None = None
+        self._work: Steps[None] | None = None
+        self._worked_seconds = 0.0
+        self._publish_seconds = 0.0
+        self._letters: tuple[DeadLetter, ...] = ()
+        self._letters_read = -1
+        self._doctor: dict[str, Any] = {}
+        self._doctor_due = -float("inf")
+        self._noted = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a publication is under way."""
+        return self._work is not None
+
+    def begin(self, now: float, connection: Connection, trouble: str = "") -> None:
+        """Begin to publish what is known; ``trouble`` says what keeps the daemon from working.
+
+        :meth:`work` goes on with it. What is shown at the end says ``now`` as its time.
+        """
+        self._connection = connection
+        self._work = self._steps(now, connection, trouble)
+        self._worked_seconds = 0.0
+
+    def work(self, seconds: float = math.inf) -> None:
+        """Go on with the publication under way, if any, for about so long: one step at least."""
+        began = time.perf_counter()
+        while self._work is not None:
+            is_done = next(self._work, True)
+            worked = time.perf_counter() - began
+            if is_done:
+                self._work = None
+                self._publish_seconds = self._worked_seconds + worked
+            elif worked >= seconds:
+                self._worked_seconds += worked
+                return
+
+    def publish(self, now: float, connection: Connection, trouble: str = "") -> None:
+        """Publish what is known at ``now`` at once, after what is under way."""
+        self.work()
+        self.begin(now, connection, trouble)
+        self.work()
+
+    def answer(self, now: float) -> None:
+        """Show at once what somebody has just begun to look at."""
+        noted = self._show.wishes.noted
+        if self._page is None or noted == self._noted:
+            return
+        self._noted = noted
+        if self._answerer.is_behind() or self._is_doctor_behind():
+            answers = self._answerer.answers(now)
+            self._page = replace(self._page, **answers._asdict(), doctor=self._examined())
+            self._show.publish(self._page)
+
+    def close(self) -> None:
+        """Let the sinks deliver what they can at once; the rest is told after the next start."""
+        self._dispatch.close()
+
+    def _steps(self, now: float, connection: Connection, trouble: str) -> Steps[None]:
+        parts = self._parts
+        most = None if self._page is None else JUDGED_MOST
+        snapshot = yield from parts.network.steps(now, most)
+        self._dispatch.tell(
+            View(
+                snapshot,
+                parts.network.judgement,
+                parts.network.take_transitions(),
+                frozenset(parts.network.watch.taken_back),
+            )
+        )
+        yield
+        answers = self._answerer.answers(now)
+        yield
+        self._page = Page(
+            snapshot=snapshot,
+            figures=self._measure(connection, trouble),
+            not_ready=trouble or ("" if connection.connected else connection.status),
+            dead_letters=self._refused(trouble),
+            doctor=self._examined(),
+            details=answers.details,
+            occasions=answers.occasions,
+            contenders=answers.contenders,
+            settings=self._settings,
+            settings_hash=self._hash,
+            history=self._dispatch.history,
+        )
+        self._show.publish(self._page)
+
+    def _refused(self, trouble: str) -> tuple[DeadLetter, ...]:
+        """Return the newest dead letters; read anew where another message was refused."""
+        counts = self._parts.intake.counts
+        refused = sum(counts.rejected.values()) + sum(counts.records_rejected.values())
+        if refused != self._letters_read:
+            self._letters = tuple(self._parts.journal.dead_letters(DEAD_LETTERS_SHOWN))
+            # A message that the journal has no room for is counted and not in it yet.
+            self._letters_read = -1 if trouble else refused
+        return self._letters
+
+    def _is_doctor_behind(self) -> bool:
+        return self._show.wishes.doctor() and not self._doctor
+
+    def _examined(self) -> dict[str, Any]:
+        """Return the doctor's report, if somebody reads it; made anew every few seconds only."""
+        now = time.perf_counter()
+        if not self._show.wishes.doctor():
+            self._doctor = {}
+        elif not self._doctor or now >= self._doctor_due:
+            found = report(self._parts, self._connection)
+            self._doctor = {**found.document(), "text": text(found)}
+            self._doctor_due = now + DOCTOR_SECONDS
+        return self._doctor
+
+    def _measure(self, connection: Connection, trouble: str) -> Figures:
+        parts, counts = self._parts, self._parts.intake.counts
+        pairing = parts.network.pairing
+        return Figures(
+            received=counts.received,
+            committed=counts.committed,
+            duplicate=counts.duplicate,
+            rejected=dict(counts.rejected),
+            records_rejected=dict(counts.records_rejected),
+            expired_unpaired=pairing.expired_unpaired,
+            corrections=pairing.corrections,
+            sessions_lost=connection.sessions_lost,
+            reconnects=connection.reconnects,
+            stale_acknowledgements=connection.stale_acknowledgements,
+            connected=connection.connected,
+            last_message=dict(connection.last_message),
+            delays=parts.intake.delays.medians(),
+            pending_readings=pairing.readings,
+            pending_references=len(pairing.references),
+            series=len(parts.network.registry),
+            series_forgotten=parts.network.silence.forgotten,
+            commit_seconds=parts.intake.commit_seconds,
+            commits=parts.intake.commits,
+            publish_seconds=self._publish_seconds,
+            journal_writable=not trouble,
+            reload_successful=self.reload_successful,
+            tls_not_after=connection.tls_not_after,
+            settings_hash=self._hash,
+            transitions=dict(self._dispatch.transitions),
+            sinks=self._dispatch.figures(),
+        )

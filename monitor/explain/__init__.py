@@ -1,0 +1,259 @@
+"""What becomes of one message: settings, messages and a clock in, an :class:`Explanation` out.
+
+Rules of this file: the daemon's own parts decide; what is explained is looked up again beside them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from monitor.config import Settings
+from monitor.core.model import (
+    NAN,
+    Observation,
+    Reading,
+    Reference,
+    time_of,
+)
+from monitor.decode import REASONS, Found, Rejected
+from monitor.explain.document import (
+    Earlier,
+    Explanation,
+    Instant,
+    Observed,
+    Outcome,
+    Refused,
+    Source,
+    Tried,
+)
+from monitor.explain.places import around, place_of
+from monitor.explain.reading import Record, name_of
+from monitor.explain.session import (
+    Fate,
+    Message,
+    Session,
+    Took,
+)
+from monitor.explain.topics import tried
+from monitor.explain.tracing import Trace, trace
+from monitor.explain.wording import utc
+from monitor.mqtt.topic_templates import Template
+
+__all__ = ["Explanation", "Message", "explain"]
+
+SHOWN_MAX: Final = 100
+_HINTS: Final = {
+    "unknown_alias": "give the birth of its device or node with --with TOPIC PAYLOAD",
+    "missing_uncertainty": "map u, U, percent, plus_minus, lower and upper, quantiles or samples; "
+    "or let assumed state it",
+}
+_STATUSES: Final = ("", "final", "void", "")  # a revision is four times its number and this
+
+
+def explain(
+    settings: Settings, message: Message, now: float, earlier: Sequence[Message] = ()
+) -> Explanation:
+    """Return what becomes of ``message`` at ``now`` (s since 1970 UTC), ``earlier`` having come."""
+    session = Session(settings, now)
+    before = [_earlier(each, session.take(each)) for each in earlier]
+    took = session.take(message)
+    verdicts = tried(settings.sources, message.topic)
+    look = _look(settings, message, now, session, verdicts)
+    observed, refused = _parted(took)
+    outcome, summary = _outcome(took)
+    return Explanation(
+        topic=message.topic,
+        payload_bytes=len(message.payload),
+        now=utc(now),
+        outcome=outcome,
+        summary=summary,
+        tried=verdicts,
+        source=look.source,
+        records=look.records(),
+        observed_count=len(observed),
+        observed=[look.observed(at, took, session) for at in observed[:SHOWN_MAX]],
+        refused_count=len(refused),
+        refused=[look.refused(at, took, message.payload) for at in refused[:SHOWN_MAX]],
+        not_read=look.not_read(),
+        earlier=before,
+    )
+
+
+def _parted(took: Took) -> tuple[list[int], list[int]]:
+    """Return the places of what was taken, and of what was refused."""
+    fates = [None if fate is None else fate.verdict for fate in took.fates]
+    taken = [at for at, verdict in enumerate(fates) if verdict in ("accepted", "duplicate")]
+    return taken, sorted(set(range(len(fates))).difference(taken))
+
+
+def _outcome(took: Took) -> tuple[Outcome, str]:
+    """Return what a message counts as, as in the intake, and why or what it held."""
+    verdicts = [fate.verdict for fate in took.fates if fate is not None]
+    if "accepted" in verdicts:
+        return "used", _counted(took, "accepted")
+    if "duplicate" in verdicts:
+        return "duplicate", "it came before"
+    if took.found:
+        error = _error(took, 0)
+        return "rejected", f"{error.reason}: {error.detail}"
+    if took.births:
+        return "nothing", "a birth: its metrics are known now, none of them is a reading"
+    return "nothing", "it is read, and none of it is asked for"
+
+
+def _counted(took: Took, verdict: str) -> str:
+    """Return how many of what kind were found, such as ``2 readings``."""
+    kinds = Counter(
+        name_of(each)[0]
+        for each, fate in zip(took.found, took.fates, strict=True)
+        if fate is not None and fate.verdict == verdict and not isinstance(each, Rejected)
+    )
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())
+
+
+def _error(took: Took, at: int) -> Rejected:
+    """Return why a part of a message was refused, by its decoder or by the network."""
+    found, fate = took.found[at], took.fates[at]
+    if isinstance(found, Rejected):
+        return found
+    reason = "" if fate is None else fate.verdict
+    return Rejected(reason, REASONS[reason])
+
+
+def _earlier(message: Message, took: Took) -> Earlier:
+    outcome, summary = _outcome(took)
+    refused = _parted(took)[1]
+    if outcome == "used" and refused:
+        error = _error(took, refused[0])
+        summary += f"; {len(refused)} refused, the first for {error.reason}: {error.detail}"
+    return Earlier(message.topic, outcome, summary)
+
+
+class _Look(NamedTuple):
+    """A message's records beside what was made of them."""
+
+    now: float
+    source: Source | None = None
+    traced: Trace | None = None
+    said: Sequence[Found] = ()
+
+    def records(self) -> int:
+        """Return how many records the payload has, as far as it could be read."""
+        return 0 if self.traced is None else len(self.traced.seen)
+
+    def observed(self, at: int, took: Took, session: Session) -> Observed:
+        """Return one observation that was taken."""
+        observation, fate = took.found[at], took.fates[at]
+        if isinstance(observation, Rejected) or fate is None:
+            raise ValueError("what was refused was not observed")
+        record, place = self._place(at)
+        kind, name, quantity = name_of(observation)
+        reading = self._record(record)
+        plain = Observed(
+            record=record,
+            kind=kind,
+            name=name,
+            quantity=quantity,
+            value=getattr(observation, "value", NAN),
+            unit="",
+            time=self._instant(observation, reading),
+            reads=[] if reading is None else list(reading.common(observation)),
+            key=getattr(observation, "key", ""),
+            identity=getattr(observation, "identity", ""),
+            revision=getattr(observation, "revision", 0) // 4,
+            status=_STATUSES[getattr(observation, "revision", 0) % 4],
+            series=session.series(observation),
+            fate="duplicate" if fate.verdict == "duplicate" else "accepted",
+            meaning=session.meaning(observation),
+            pairs=fate.pairs,
+            unpaired=_why(observation, fate, session),
+        )
+        return _measured(plain, observation, reading, place)
+
+    def refused(self, at: int, took: Took, payload: bytes) -> Refused:
+        """Return why one part of the message is not used."""
+        error = _error(took, at)
+        record, place = self._place(at)
+        reading = self._record(record)
+        each = None if reading is None else reading.series_of(place)
+        path = place_of(error, None if self.traced is None else self.traced.spec, each)
+        if path.startswith("series[") and self.source is not None:
+            native = self.source.decoder == "native"
+            path = "$" if native else f"{self.source.place}.map.{path}"
+        shown = around(error, path, payload, None if reading is None else reading.seen)
+        return Refused(
+            record=-1 if took.whole else record,
+            reason=error.reason,
+            meaning=REASONS[error.reason],
+            detail=error.detail,
+            place=path,
+            shown=shown.shown,
+            hint=shown.hint or ("" if path == "$" else _HINTS.get(error.reason, "")),
+        )
+
+    def not_read(self) -> list[str]:
+        """Return the paths of the first record that no setting asks for."""
+        readings = (self._record(at) for at in range(self.records()))
+        first = next((each for each in readings if each is not None), None)
+        return [] if first is None else first.not_read()
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """Return the record that something was found in, and its place among what it gave."""
+        if self.traced is None or at >= len(self.said):
+            return -1, -1
+        return self.traced.of(self.said[at])
+
+    def _record(self, at: int) -> Record | None:
+        if self.traced is None or at < 0 or self.traced.seen[at].record is None:
+            return None
+        return Record(self.traced.spec, self.traced.seen[at])
+
+    def _instant(self, observation: Observation, record: Record | None) -> Instant:
+        time = time_of(observation)
+        zone = "" if record is None else record.zone()
+        return Instant(utc(time), zone, self.now - time)
+
+
+def _measured(
+    observed: Observed, observation: Observation, record: Record | None, place: int
+) -> Observed:
+    """Return ``observed`` with what is known of its quantity."""
+    if record is None or not isinstance(observation, Reading | Reference):
+        return observed
+    each = record.series_of(place)
+    if each is None:
+        return observed
+    return msgspec.structs.replace(
+        observed,
+        unit=record.units(each)[1],
+        reads=[*observed.reads, *record.measured(each, observation)],
+        uncertainty=record.uncertainty(each, observation),
+    )
+
+
+def _why(observation: Observation, fate: Fate, session: Session) -> str:
+    if fate.verdict == "duplicate":
+        return "it came before"
+    return "" if fate.pairs else session.unpaired(observation)
+
+
+def _look(
+    settings: Settings, message: Message, now: float, session: Session, verdicts: Iterable[Tried]
+) -> _Look:
+    """Return the source of a message and its records, read once more."""
+    fitting = next((at for at, each in enumerate(verdicts) if each.fits), None)
+    if fitting is None:
+        return _Look(now)
+    given = settings.sources[fitting]
+    fields = Template.parse(given.topic).match(message.topic) or {}
+    source = Source(
+        f"sources[{fitting}]", given.topic, given.kind, given.decoder, given.unit, dict(fields)
+    )
+    if len(message.payload) > settings.mqtt.max_packet_bytes:
+        return _Look(now, source)
+    traced, said = trace(given, message.payload, fields, session.births, now)
+    return _Look(now, source, traced, [said] if isinstance(said, Rejected) else said)

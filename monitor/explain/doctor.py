@@ -1,0 +1,287 @@
+"""Why are there no pairs? What came, what was refused, what waits, and what to do about it.
+
+Rules of this file: a report is made of what the daemon holds and counts, on the data's thread; it
+is plain values, so that it can be served, printed, and read by a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from math import isnan
+from typing import Any, Final, Protocol
+
+from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
+from monitor.daemon.assembly import Parts
+from monitor.decode import REASONS
+from monitor.errors import (
+    CONNECTION,
+    NO_PAIRS,
+    NOTHING_COMES,
+    REFUSALS,
+)
+from monitor.mqtt.topic_templates import Template
+
+_SKEW_SECONDS: Final = 30.0
+_LETTERS_LOOKED_AT: Final = 100
+
+
+class Connection(Protocol):
+    """What is to be known of the source of messages."""
+
+    connected: bool
+    status: str
+    last_message: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One subscription; times in s, None while nothing came by it."""
+
+    filter: str
+    kind: str
+    last_message: float | None
+    delay_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Messages that were refused for one reason, and the last of them."""
+
+    reason: str
+    count: int
+    topic: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found; ``findings`` are sentences, the most telling first."""
+
+    findings: tuple[str, ...]
+    received: int
+    committed: int
+    readings_held: int
+    references_held: int
+    expired_unpaired: int
+    filters: tuple[Filter, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    quantities: tuple[Unpaired, ...] = field(default=())
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON; what is undefined is null."""
+        document = asdict(self)
+        document["quantities"] = [_document(each) for each in self.quantities]
+        return document
+
+
+def report(parts: Parts, connection: Connection | None) -> Report:
+    """Return what the daemon knows; without a connection none is running."""
+    filters = tuple(_filters(parts, connection))
+    refusals = tuple(_refusals(parts))
+    quantities = tuple(examine(parts.network.pairing))
+    counts, pairing = parts.intake.counts, parts.network.pairing
+    findings = [
+        *_of_connection(connection),
+        *(_of_filters(filters) if connection is not None and connection.connected else ()),
+        *map(_of_quantity, quantities),
+        *_of_delays(filters),
+        *_of_refusals(refusals),
+    ]
+    if not counts.received:
+        findings.append("no message has come since the journal began")
+    return Report(
+        tuple(findings),
+        counts.received,
+        counts.committed,
+        pairing.readings,
+        len(pairing.references),
+        pairing.expired_unpaired,
+        filters,
+        refusals,
+        quantities,
+    )
+
+
+def text(found: Report) -> str:
+    """Return a report to read."""
+    came = f"{counted(found.received, 'message')} came, {found.committed} are in the journal"
+    lines = [f"{came}; held are {_held(found.readings_held, found.references_held)}"]
+    if found.expired_unpaired:
+        lines.append(f"{counted(found.expired_unpaired, 'reading')} expired without a reference")
+    lines.append("")
+    lines += [f"* {finding}" for finding in found.findings]
+    return "\n".join(lines)
+
+
+# -- what was found ------------------------------------------------------------------------------
+
+
+def _filters(parts: Parts, connection: Connection | None) -> Iterable[Filter]:
+    last_message = {} if connection is None else connection.last_message
+    delays = parts.intake.delays.medians()
+    for source in parts.settings.sources:
+        topics = Template.parse(source.topic).filter
+        yield Filter(topics, source.kind, last_message.get(topics), delays.get(topics))
+
+
+def _refusals(parts: Parts) -> Iterable[Refusal]:
+    last = {
+        letter.reason: letter for letter in parts.journal.dead_letters(_LETTERS_LOOKED_AT)[::-1]
+    }
+    counts = parts.intake.counts
+    for reason in REASONS:
+        count = counts.rejected[reason] + counts.records_rejected[reason]
+        if count:
+            letter = last.get(reason)
+            told = ("", "") if letter is None else (letter.topic, letter.detail)
+            yield Refusal(reason, count, *told)
+
+
+def _document(each: Unpaired) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and isnan(value) else value
+        for name, value in each._asdict().items()
+    }
+
+
+# -- in words ------------------------------------------------------------------------------------
+
+
+def _of_connection(connection: Connection | None) -> Iterable[str]:
+    if connection is None:
+        yield "the daemon is not running; this is what its journal holds"
+    elif not connection.connected:
+        yield f"the broker is not connected: {connection.status}; see {CONNECTION}"
+
+
+def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
+    for each in filters:
+        if each.last_message is None and each.kind in ("reading", "reference"):
+            yield (
+                f"no {each.kind} has come by {each.filter} since the start, though the broker "
+                "granted it: does anybody publish there, and may this user read it (an access list "
+                f"may deny without a word)? See {NOTHING_COMES}"
+            )
+
+
+def _of_delays(filters: Iterable[Filter]) -> Iterable[str]:
+    for each in filters:
+        if each.delay_seconds is not None and each.delay_seconds < -_SKEW_SECONDS:
+            yield (
+                f"the clock of those who send by {each.filter} is ahead of this machine's by "
+                f"{duration(-each.delay_seconds)}"
+            )
+
+
+def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
+    for each in sorted(refusals, key=lambda refusal: -refusal.count):
+        last = f"; the last on {each.topic!r}: {each.detail}" if each.topic else ""
+        yield f"{each.count} refused, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
+
+
+def _page(refusal: Refusal) -> str:
+    page = REFUSALS.get(refusal.reason)
+    return f"; see {page}" if page else ""
+
+
+def _of_quantity(found: Unpaired) -> str:
+    looked = "of what is held, looked at were" if found.partly else "held are"
+    held = f"{found.quantity}: {looked} {_held(found.readings, found.references)}"
+    if found.cause == "paired":
+        return f"{held}; {counted(found.paired, 'pair')} made of these references"
+    return f"{held}, which make no pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
+
+
+def _of_missing_side(found: Unpaired) -> str:
+    missing = "reference" if found.cause == "no_references" else "reading"
+    hint = f"; there are some of {found.nearest[1]!r}" if found.nearest else ""
+    return f"no {missing} of this quantity came, or it has expired{hint}"
+
+
+def _of_subjects(found: Unpaired) -> str:
+    return (
+        f"no reference is about a sensor that reads it. Sensors: {_listed(found.on_readings)}; the "
+        f"references are about {_listed(found.on_references)}{_nearly(found)}. Say in `areas` whom "
+        "they concern, or leave `subject` out of pairing.match_on"
+    )
+
+
+def _of_keys(found: Unpaired) -> str:
+    return (
+        f"0 keys in common. Keys of readings: {_listed(found.on_readings)}; of references: "
+        f"{_listed(found.on_references)}{_nearly(found)}. A mapping's key_remove and key_case "
+        "bring both to one spelling"
+    )
+
+
+def _of_times(found: Unpaired) -> str:
+    side = "after" if found.gap_seconds > 0 else "before"
+    zone = half_hours(found.gap_seconds)
+    hint = f"; that is {abs(zone):g} h, is a time zone mistaken?" if zone else ""
+    return (
+        f"the nearest reading is {duration(abs(found.gap_seconds))} {side} its reference "
+        f"(median), the tolerance is {duration(found.tolerance_seconds)}{hint}"
+    )
+
+
+def _of_interval(_found: Unpaired) -> str:
+    return (
+        "the mode takes the mean over the reference's interval, so references need start and end, "
+        "and pairing.reading_seconds times the readings inside must cover pairing.completeness"
+    )
+
+
+def _of_side(found: Unpaired) -> str:
+    wanted = {
+        "asof": "a reading before the reference",
+        "interpolate": "a reading before and one after the reference",
+    }[found.mode]
+    return f"mode {found.mode} needs {wanted}, within {duration(found.tolerance_seconds)}"
+
+
+def _of_several(found: Unpaired) -> str:
+    return (
+        f"more than one reading is within {duration(found.tolerance_seconds)} of each reference, "
+        "and pairing.candidates is reject"
+    )
+
+
+_CAUSES: Final = {
+    "no_readings": _of_missing_side,
+    "no_references": _of_missing_side,
+    "subject": _of_subjects,
+    "key": _of_keys,
+    "tolerance": _of_times,
+    "interval": _of_interval,
+    "side": _of_side,
+    "several": _of_several,
+}
+
+
+def counted(count: int, what: str) -> str:
+    """Return ``1 reading``, ``2 readings``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _held(readings: int, references: int) -> str:
+    return f"{counted(readings, 'reading')} and {counted(references, 'reference')}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) if name else "none stated" for name in names) or "none"
+
+
+def _nearly(found: Unpaired) -> str:
+    if found.nearest is None:
+        return ""
+    one, other = found.nearest
+    return f" ({one!r} and {other!r} nearly agree)"
+
+
+def duration(seconds: float) -> str:
+    """Return a time to read: 45 s, 12 min, 3.5 h, 4 d."""
+    for size, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"

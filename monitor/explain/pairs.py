@@ -1,0 +1,239 @@
+"""Pairs in words, the rules they are made by, and why two observations are none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import columns
+from monitor.core.model import Reading, Records, Reference
+from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesKey
+from monitor.explain.document import Changed, Pair, Series
+from monitor.explain.wording import (
+    duration,
+    number,
+    plain,
+    utc,
+)
+
+_SUSPECT_RATIO: Final = 1.0 / 3.0
+_HOW: Final = {
+    "nearest": "each reference with the reading nearest in time, at most {tolerance} away",
+    "first": "each reference with the first reading at most {tolerance} away",
+    "reject": "each reference with its reading if there is just one at most {tolerance} away",
+    "all": "each reading with the reference nearest in time, at most {tolerance} away",
+    "asof": "each reference with the last reading at or before it, at most {tolerance} before",
+    "interpolate": "each reference with the line between the readings before and after it, each at "
+    "most {tolerance} away",
+    "mean_over_reference_interval": "each reference with the mean of the readings inside its "
+    "interval; each stands for {reading}, and they must cover {completeness:.0%} of it",
+}
+
+
+def series_of(
+    key: SeriesKey, rules: SeriesRules, match_on: Collection[str], concerns: Iterable[Concern]
+) -> Series:
+    """Return a series with its rules in a sentence."""
+    return Series(
+        sensor=key.sensor,
+        quantity=key.quantity,
+        group=rules.group,
+        unit=rules.unit,
+        mode=rules.pairing.mode,
+        tolerance_seconds=rules.pairing.tolerance_seconds,
+        window_pairs=rules.window_pairs,
+        sentence=rules_sentence(rules, match_on),
+        concerns=[_concern_in_words(concern) for concern in concerns],
+    )
+
+
+def _concern_in_words(concern: Concern) -> str:
+    away = f" ({number(concern.distance_km)} km away)" if concern.distance_km else ""
+    if math.isinf(concern.end):
+        return f"{concern.subject}{away}"
+    return f"{concern.subject}{away} from {utc(concern.start)} to {utc(concern.end)}"
+
+
+def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
+    """Return how a series is paired and how far back its window reaches."""
+    pairing = rules.pairing
+    how = _HOW.get(pairing.mode, "mode {mode}, at most {tolerance} apart").format(
+        mode=pairing.mode,
+        tolerance=duration(pairing.tolerance_seconds),
+        reading=duration(pairing.reading_seconds),
+        completeness=pairing.completeness,
+    )
+    lag = ""
+    if pairing.lag_seconds:
+        later = "later" if pairing.lag_seconds > 0 else "earlier"
+        lag = f"; readings see a thing {duration(pairing.lag_seconds)} {later} than references"
+    *most, last = ["quantity", *sorted(match_on, reverse=True)]
+    agree = f"{', '.join(most)} and {last}" if most else last
+    days = rules.window_seconds
+    age = "" if math.isinf(days) else f" of at most {duration(days)}"
+    same = "agree" if match_on else "agrees"
+    return f"{how}{lag}, where {agree} {same}; window: the last {rules.window_pairs} pairs{age}"
+
+
+def pair_of(row: Records, change: Changed, key: SeriesKey, rules: SeriesRules) -> Pair:
+    """Return one row of ``PAIR`` as an explanation shows it."""
+    parts = {name: np.array([row[name]]) for name in ("time", "value", "reference")}
+    parts |= {name: np.array([row[name]]) for name in ("u", "lower", "upper", "p")}
+    whole = columns(
+        np.zeros(1, dtype=np.int64),
+        **parts,
+        u_ref=np.hypot(row["u_ref"], row["u_pair"]).reshape(1),
+        level=rules.level,
+    )
+    z, u, u_ref = float(whole.z[0]), float(whole.u[0]), float(row["u_ref"])
+    return Pair(
+        change=change,
+        sensor=key.sensor,
+        quantity=key.quantity,
+        unit=rules.unit,
+        time=utc(float(row["time"])),
+        value=float(row["value"]),
+        reference=float(row["reference"]),
+        error=float(whole.error[0]),
+        u=u,
+        u_stated=not math.isnan(row["u"]),
+        u_ref=u_ref,
+        u_pair=float(row["u_pair"]),
+        u_eff=float(whole.u_eff[0]),
+        z=z,
+        inside=bool(whole.inside[0]),
+        sentence=_z_sentence(z),
+        warning=_warning(u, u_ref),
+    )
+
+
+def _z_sentence(z: float) -> str:
+    if math.isnan(z):
+        return "nothing is uncertain here, so that no z can be told"
+    size = f"{abs(z):.1f}" if abs(z) < 99.95 else f"{abs(z):.3g}"
+    return f"{size} u {'above' if z >= 0 else 'below'} the reference"
+
+
+def _warning(u: float, u_ref: float) -> str:
+    if not u_ref > u * _SUSPECT_RATIO:
+        return ""
+    return f"u_ref is {u_ref / u:.0%} of u; above a third the reference is hardly one"
+
+
+class Miss(NamedTuple):
+    """Why a reading and a reference are no pair; the one that got farthest says most."""
+
+    stage: int
+    seconds: float
+    why: str
+
+
+class Matching(NamedTuple):
+    """What a reading and a reference must agree in, and which references concern the sensor."""
+
+    match_on: Collection[str]
+    concerns: Collection[Concern]
+    rules: Rules
+
+
+def nearest_miss(misses: Iterable[Miss], nothing: str) -> str:
+    """Return why the likeliest of several candidates is no pair."""
+    found = list(misses)
+    if not found:
+        return nothing
+    return max(found, key=lambda miss: (miss.stage, -miss.seconds)).why
+
+
+def miss(reading: Reading, reference: Reference, matching: Matching) -> Miss:
+    """Return why ``reading`` and ``reference`` are no pair, in the order it is decided."""
+    rules = matching.rules
+    seconds = reading.time - rules.lag_seconds - reference.time
+    apart = abs(seconds)
+    if reading.quantity != reference.quantity:
+        what = f"another quantity: {reference.quantity!r} beside the reading's {reading.quantity!r}"
+        return Miss(0, apart, what)
+    concerns = [each for each in matching.concerns if each.subject == reference.subject]
+    if "subject" in matching.match_on and not concerns:
+        about = f"another subject: the reference is about {reference.subject!r}, the reading is of "
+        return Miss(1, apart, about + repr(reading.sensor))
+    if "key" in matching.match_on and reading.key != reference.key:
+        alike = _alike(reading.key, reference.key)
+        return Miss(2 + alike[0], apart, _key_sentence(reading, reference) + alike[1])
+    if concerns and not any(each.start <= reference.time <= each.end for each in concerns):
+        what = f"{reference.subject!r} did not stand beside {reading.sensor!r} at that time"
+        return Miss(4, apart, what)
+    return Miss(5, apart, _time_sentence(reading, reference, rules, seconds))
+
+
+def _key_sentence(reading: Reading, reference: Reference) -> str:
+    return (
+        f"another key: the reading has {plain(reading.key)!r}, "
+        f"the reference {plain(reference.key)!r}"
+    )
+
+
+def _alike(one: str, other: str) -> tuple[int, str]:
+    """Return whether two keys are the same thing spelled in two ways, and what would mend it."""
+    bare = ["".join(filter(str.isalnum, key)) for key in (one, other)]
+    if bare[0] and bare[0] == bare[1]:
+        return 1, "; they differ in spaces or signs alone: key_remove in the mapping takes them out"
+    if bare[0] and bare[0].lower() == bare[1].lower():
+        return 1, "; they differ in case alone: key_case in the mapping makes them one"
+    return (1 if get_close_matches(one, [other]) else 0), ""
+
+
+def _time_sentence(reading: Reading, reference: Reference, rules: Rules, seconds: float) -> str:
+    if rules.mode == "mean_over_reference_interval":
+        return _interval_sentence(reading, reference, rules)
+    if rules.mode == "asof" and seconds > 0:
+        return f"the reading is {duration(seconds)} after the reference; asof takes those before it"
+    over = abs(seconds) - rules.tolerance_seconds
+    if over > 0:
+        return (
+            f"out of tolerance by {duration(over)}: reading and reference are "
+            f"{duration(seconds)} apart, at most {duration(rules.tolerance_seconds)} is allowed"
+        )
+    if rules.mode == "interpolate":
+        side = "after" if seconds < 0 else "before"
+        return f"no reading {side} the reference yet, to draw the line to"
+    if rules.mode == "reject":
+        return "several readings are within tolerance, and candidates: reject takes none of them"
+    return "another reading or reference is nearer in time"
+
+
+def _interval_sentence(reading: Reading, reference: Reference, rules: Rules) -> str:
+    if not reference.start < reference.end:
+        return "the reference states no interval (start and end) to take the mean over"
+    length = reference.end - reference.start
+    time = reading.time - rules.lag_seconds
+    if not reference.start <= time < reference.end:
+        outside = max(reference.start - time, time - reference.end)
+        return f"the reading is {duration(outside)} outside the reference's interval"
+    needed = math.ceil(rules.completeness * length / rules.reading_seconds - 1e-9)
+    return (
+        f"too few readings yet: {needed} of {duration(rules.reading_seconds)} each are needed to "
+        f"cover {number(100 * rules.completeness)} % of the reference's {duration(length)}"
+    )
+
+
+def net_changes(
+    rows: Records, standing: dict[tuple[int, int], Records]
+) -> list[tuple[Changed, Records]]:
+    """Return what changes of pairs come to, and remember in ``standing`` what stands now."""
+    last = {(int(row["series"]), int(row["id"])): row for row in rows}
+    found: list[tuple[Changed, Records]] = []
+    for name, row in last.items():
+        before = standing.pop(name, None)
+        if not row["removed"]:
+            standing[name] = row
+            found.append(("made" if before is None else "changed", row))
+        elif before is not None:
+            found.append(("taken back", before))
+    return found

@@ -1,0 +1,351 @@
+"""What the mapping read: each path again, what stands there, and as what it is kept.
+
+Rules of this file: it shows and never decides; what is kept is taken from the observation that the
+decoder made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+    time_of,
+)
+from monitor.decode.checks import Rejected
+from monitor.decode.fetching import Fetchers, shown
+from monitor.decode.measuring import presence
+from monitor.decode.parts import ARRIVAL
+from monitor.decode.paths import MISSING
+from monitor.decode.specification import MapSpec, Scalar, SeriesSpec
+from monitor.decode.units import Conversion, conversion
+from monitor.explain.document import Origin, Read, Uncertainty
+from monitor.explain.tracing import Seen
+from monitor.explain.wording import (
+    amount,
+    as_json,
+    clipped,
+    number,
+    utc,
+)
+
+_FORMS: Final = ("u", "U", "percent", "samples", "lower", "plus_minus", "quantiles")
+_PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")
+_TEXTS: Final = (
+    "sequence",
+    "identity",
+    "reference_id",
+    "revision",
+    "status",
+    "event",
+    "note",
+    "distance_m",
+)
+_UNIT_OF_NUMBER: Final = {"s": "seconds", "ms": "ms", "us": "us", "ns": "ns"}
+_LEAVES_MAX: Final = 1000
+
+
+class Spelled(NamedTuple):
+    """What stands at one path of one record."""
+
+    path: str
+    found: object
+    origin: Origin
+
+    @property
+    def there(self) -> bool:
+        """Whether anything is there."""
+        return self.found is not MISSING
+
+    def read(self, what: str, kept: str = "", note: str = "") -> Read:
+        """Return it as an explanation shows it."""
+        text = clipped(as_json(self.found)) if self.there else ""
+        return Read(what, self.path, text, self.origin, kept, note)
+
+
+class Record:
+    """One record, read again by the paths of its mapping."""
+
+    def __init__(self, spec: MapSpec, seen: Seen) -> None:
+        self.spec: Final = spec
+        self.seen: Final = seen
+        self._bare: Final = Fetchers({}, number_texts=spec.number_texts)
+
+    def at(self, setting: float | str) -> Spelled:
+        """Return what stands at a path, or the constant that stands in its place."""
+        if not isinstance(setting, str):
+            whole = int(setting) if setting.is_integer() else setting
+            return Spelled("", whole, "settings")
+        found = self._bare.fetch(setting, ())(self.seen.root, self.seen.record)
+        if found is not MISSING:
+            return Spelled(shown(setting), found, "payload")
+        default = self.spec.defaults.get(setting, MISSING)
+        return Spelled(shown(setting), default, "missing" if default is MISSING else "default")
+
+    def series(self) -> list[SeriesSpec]:
+        """Return the quantities that this record holds, as the mapping chooses them."""
+        fetchers = Fetchers(self.spec.defaults, number_texts=self.spec.number_texts)
+        every = self.spec.series
+        return [
+            each
+            for each in every
+            if not (len(every) > 1 or self.spec.optional)
+            or presence(each, fetchers, ())(self.seen.root, self.seen.record) is not MISSING
+        ]
+
+    def series_of(self, place: int) -> SeriesSpec | None:
+        """Return the quantity behind the found thing at ``place``, None if it is of the record."""
+        if isinstance(self.seen.found[place], Reference) and self.seen.found[place].void:  # type: ignore[union-attr]
+            return None
+        wanted = self.series()
+        return wanted[place] if len(wanted) == len(self.seen.found) else None
+
+    # -- the record as a whole --------------------------------------------------------------
+
+    def common(self, observation: Observation) -> Iterator[Read]:
+        """Yield what is read besides the quantities: choices, time, key, identity."""
+        for path, template in self.spec.names.items():
+            spelled = self.at(path)
+            if spelled.there:
+                yield spelled.read("names", note=f"split as {template}")
+        for what in ("select", "where", "void_where"):
+            choices: Mapping[str, tuple[Scalar, ...]] = getattr(self.spec, what)
+            for path, values in choices.items():
+                note = f"{_CHOOSES[what]} {', '.join(map(str, values))}"
+                yield self.at(path).read(what, note=note)
+        yield from self._times(observation)
+        yield from self._texts(observation)
+
+    def _times(self, observation: Observation) -> Iterator[Read]:
+        kept = utc(time_of(observation))
+        spelled = self.time()
+        if len(spelled) == 1 and spelled[0].path == ARRIVAL:
+            yield Read("time", "", "", "settings", kept, "time of arrival")
+        for each in spelled:
+            if each.path != ARRIVAL and each.there:
+                yield each.read("time", kept)
+        if isinstance(observation, Reference | Collocation):
+            for name in ("start", "end"):
+                path, time = getattr(self.spec, name), getattr(observation, name)
+                if path and not math.isnan(time):
+                    yield self.at(path).read(name, utc(time))
+
+    def _texts(self, observation: Observation) -> Iterator[Read]:
+        if self.spec.key and isinstance(observation, Reading | Reference):
+            spelled = self.at(self.spec.key)
+            if spelled.there:
+                yield spelled.read("key", observation.key, self._key_note())
+        for name in _TEXTS:
+            path = getattr(self.spec, name)
+            if path != "" and self.at(path).there:
+                yield self.at(path).read(name)
+
+    def _key_note(self) -> str:
+        removed = f"key_remove {self.spec.key_remove!r}" if self.spec.key_remove else ""
+        case = f"key_case {self.spec.key_case}" if self.spec.key_case else ""
+        return ", ".join(filter(None, (removed, case)))
+
+    def time(self) -> list[Spelled]:
+        """Return where the time is from; of a reference without one, its end."""
+        if isinstance(self.seen.found[0], Collocation):
+            return [self.at(self.spec.start)]
+        if self.spec.time == ARRIVAL:
+            return [Spelled(ARRIVAL, MISSING, "settings")]
+        paths = (self.spec.time,) if isinstance(self.spec.time, str) else self.spec.time
+        found = [self.at(path) for path in paths]
+        if not all(each.there for each in found) and self.spec.end:
+            found = [self.at(self.spec.end)]
+        return found
+
+    def zone(self) -> str:
+        """Return in words in which zone, or from which clock, the time came."""
+        found = self.time()
+        if found[0].path == ARRIVAL:
+            return "this machine's clock: time: arrival"
+        if not all(each.there for each in found):
+            return ""
+        if len(found) > 1:
+            return self._zone_of_text(" ".join(str(each.found) for each in found))
+        stated = found[0].found
+        if isinstance(stated, datetime):
+            return self._zone_of(stated)
+        return self._zone_of_text(stated) if isinstance(stated, str) else self._counted()
+
+    def _zone_of_text(self, text: str) -> str:
+        try:
+            if self.spec.time_layout:
+                return self._zone_of(datetime.strptime(text, self.spec.time_layout))  # noqa: DTZ007
+            return self._zone_of(datetime.fromisoformat(text.strip()))
+        except ValueError:
+            return self._counted()
+
+    def _zone_of(self, time: datetime) -> str:
+        offset = time.utcoffset()
+        if time.tzinfo is None or offset is None:
+            return f"no zone was sent: time_zone {self.spec.time_zone}"
+        if not offset:
+            return "sent in UTC"
+        return f"sent with the offset {time.isoformat()[-6:]}"
+
+    def _counted(self) -> str:
+        if self.spec.time_unit != "auto":
+            return f"{_UNIT_OF_NUMBER[self.spec.time_unit]} since 1970 UTC: time_unit"
+        return "a number since 1970 UTC, its unit told by its size"
+
+    # -- one quantity -----------------------------------------------------------------------
+
+    def measured(self, each: SeriesSpec, reading: Reading | Reference) -> Iterator[Read]:
+        """Yield the numbers of one quantity as they were sent, the value also as it is kept."""
+        if each.unit_path and self.at(each.unit_path).there:
+            note = "" if self.units(each)[1] else "not checked: the settings name no unit"
+            yield self.at(each.unit_path).read("unit", note=note)
+        if each.value:
+            yield self._value(each, reading)
+        if each.samples:
+            yield self.at(each.samples).read("samples")
+        for name in _PARTS:
+            setting = getattr(each, name)
+            if setting != "" and self.at(setting).there:
+                yield self.at(setting).read(name)
+        for level, path in each.quantiles.items():
+            yield self.at(path).read(f"quantile {level}")
+
+    def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
+        unit, kept_unit, convert = self.units(each)
+        kept = amount(reading.value, kept_unit)
+        if convert == Conversion():
+            return self.at(each.value).read("value", kept if kept_unit else "")
+        offset = f" {convert.offset:+.7g}" if convert.offset else ""
+        note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
+        return self.at(each.value).read("value", kept, note)
+
+    def units(self, each: SeriesSpec) -> tuple[str, str, Conversion]:
+        """Return the unit that was sent, the one that is kept, and how to convert."""
+        unit, kept = each.unit, each.to_unit or each.unit
+        if each.unit_path:
+            stated = self.at(each.unit_path)
+            if isinstance(stated.found, str):
+                unit = stated.found
+        try:
+            return unit, kept, conversion(unit, kept)
+        except Rejected:
+            return unit, kept, Conversion()
+
+    def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
+        """Return how the uncertainty was stated, and what is kept of it."""
+        if isinstance(found, Reference):
+            return Uncertainty(self._form(each, reference=True), found.u)
+        if found.assumed:
+            form = f"assumed by the settings: {each.assumed}"
+            return Uncertainty(form, found.u, assumed=True)
+        form = self._form(each, reference=False)
+        if not math.isnan(found.lower) and math.isnan(found.p):
+            form += "; p is not stated: scoring.level holds"
+        return Uncertainty(form, found.u, found.lower, found.upper, found.p)
+
+    def _form(self, each: SeriesSpec, *, reference: bool) -> str:
+        forms = [
+            self._form_words(name, each)
+            for name in _FORMS
+            if getattr(each, name) not in ("", {}) and self._is_there(name, each)
+        ]
+        if not forms:
+            return "none is stated: taken as exact" if reference else "none is stated"
+        alone = reference and not (each.u or each.U or each.percent or each.samples)
+        return "; ".join(forms) + ("; a reference's u is that of the normal" if alone else "")
+
+    def _is_there(self, name: str, each: SeriesSpec) -> bool:
+        if name == "quantiles":
+            return all(self.at(path).there for path in each.quantiles.values())
+        return self.at(getattr(each, name)).there
+
+    def _form_words(self, name: str, each: SeriesSpec) -> str:
+        if name == "u":
+            return "standard uncertainty"
+        if name in ("U", "percent"):
+            start = "expanded uncertainty"
+            start += ", in percent of the value" if name == "percent" else ""
+            return f"{start}, {self._factor(each)}"
+        if name == "samples":
+            found = self.at(each.samples).found
+            count = len(found) if isinstance(found, list | tuple) else 0
+            return f"mean and standard deviation of {count} samples"
+        if name == "quantiles":
+            levels = sorted(each.quantiles, key=float)
+            return f"quantiles {levels[0]} to {levels[-1]}"
+        return "coverage interval" if name == "lower" else "interval around the value"
+
+    def _factor(self, each: SeriesSpec) -> str:
+        if each.k != "":
+            return f"k = {clipped(as_json(self.at(each.k).found))}"
+        if each.p != "":
+            return f"p = {clipped(as_json(self.at(each.p).found))}, through the normal"
+        return "k = 2, for neither k nor p is stated"
+
+    # -- what is left -----------------------------------------------------------------------
+
+    def not_read(self) -> list[str]:
+        """Return the paths of what stands in the record and is not asked for."""
+        asked = {path for path in _paths(self.spec) if isinstance(path, str)}
+        asked = {path.removeprefix("$.") for path in asked}
+        return [
+            shown(leaf)
+            for leaf in _leaves(self.seen.record, "")
+            if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for path in asked)
+        ]
+
+
+_CHOOSES: Final = {
+    "select": "looked at if it is",
+    "where": "used if it is",
+    "void_where": "taken back if it is",
+}
+
+
+def _paths(spec: MapSpec) -> Iterator[object]:
+    yield from (spec.time,) if isinstance(spec.time, str) else spec.time
+    for name in ("key", "sequence", "identity", "reference_id", "revision"):
+        yield getattr(spec, name) or None
+    for name in ("status", "start", "end"):
+        yield getattr(spec, name) or None
+    yield from (spec.event or None, spec.note or None, spec.distance_m or None)
+    for each in (spec.names, spec.select, spec.where, spec.void_where):
+        yield from each
+    for one in spec.series:
+        yield from (getattr(one, name) or None for name in (*_PARTS, "value", "samples"))
+        yield one.unit_path or None
+        yield from one.quantiles.values()
+
+
+def _leaves(found: object, path: str) -> list[str]:
+    """Return the paths of the numbers and texts in ``found``, a list being one thing."""
+    leaves: list[str] = []
+    waiting = [(path, found)]
+    for _ in range(_LEAVES_MAX):
+        if not waiting:
+            break
+        at, each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting += [
+                (f"{at}.{name}" if at else str(name), below) for name, below in each.items()
+            ][::-1]
+        elif at:
+            leaves.append(at)
+    return leaves
+
+
+def name_of(observation: Observation) -> tuple[str, str, str]:
+    """Return the kind of an observation, whom it is about, and its quantity."""
+    if isinstance(observation, Reading):
+        return "reading", observation.sensor, observation.quantity
+    if isinstance(observation, Reference):
+        return "reference", observation.subject, observation.quantity
+    kind = "event" if isinstance(observation, Event) else "collocation"
+    return kind, observation.sensor, ""

@@ -1,0 +1,259 @@
+"""An explanation as lines for a person.
+
+Rules of this file: a label, then what there is to say, in at most a hundred columns; nothing that a
+terminal would obey comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+from typing import Final
+
+from monitor.errors import REFUSALS
+from monitor.explain.document import (
+    Explanation,
+    Observed,
+    Pair,
+    Read,
+    Refused,
+    Shown,
+    Tried,
+)
+from monitor.explain.wording import (
+    amount,
+    clipped,
+    from_now,
+    number,
+    plain,
+)
+
+_LABEL: Final = 13
+_COLUMNS: Final = 100
+_OBSERVED_SHOWN: Final = 5
+_REFUSED_SHOWN: Final = 5
+_NOT_READ_SHOWN: Final = 12
+_NEVER: Final = "(nothing)"
+
+
+def lines(explanation: Explanation, *, everything: bool = False) -> Iterator[str]:
+    """Yield the lines of an explanation; ``everything`` leaves no observation out."""
+    most = explanation.observed_count if everything else _OBSERVED_SHOWN
+    yield from _head(explanation)
+    several = explanation.records > 1
+    for observed in explanation.observed[:most]:
+        yield ""
+        yield from _observed(observed, several=several)
+    yield from _more(explanation.observed_count, min(most, len(explanation.observed)), "observed")
+    most = explanation.refused_count if everything else _REFUSED_SHOWN
+    for refused in explanation.refused[:most]:
+        yield ""
+        yield from _refused(refused, several=several)
+    yield from _more(explanation.refused_count, min(most, len(explanation.refused)), "refused")
+    yield ""
+    reason = explanation.refused[0].reason if explanation.outcome == "rejected" else ""
+    why = reason or explanation.summary
+    yield from _labelled("verdict", f"{_VERDICTS[explanation.outcome]}: {why}")
+
+
+_VERDICTS: Final = {
+    "used": "would be used",
+    "rejected": "rejected",
+    "duplicate": "a duplicate, which changes nothing",
+    "nothing": "nothing to use",
+}
+
+
+def _head(explanation: Explanation) -> Iterator[str]:
+    for earlier in explanation.earlier:
+        what = f"{_EARLIER[earlier.outcome]}: {earlier.what}"
+        yield from _labelled("before", f"{earlier.topic}: {what}")
+    yield from _labelled("topic", explanation.topic)
+    source = explanation.source
+    if source is None:
+        yield from _tried(explanation.tried)
+        return
+    article = "an" if source.kind == "event" else "a"
+    what = f"{article} {source.kind}, decoder {source.decoder}"
+    yield from _labelled("source", f"{source.place}, {source.template}, {what}")
+    also = ", ".join(each.source for each in explanation.tried if each.fits and each.why)
+    if also:
+        yield from _labelled("", f"{also} would fit too; the first that fits reads the message")
+    fields = ", ".join(f"{name} = {value}" for name, value in source.fields.items())
+    if fields:
+        yield from _labelled("fields", fields)
+    if explanation.records > 1:
+        yield from _labelled("records", str(explanation.records))
+    if explanation.not_read:
+        left = explanation.not_read[:_NOT_READ_SHOWN]
+        more = ", ..." * (len(explanation.not_read) > len(left))
+        yield from _labelled("not read", ", ".join(left) + more)
+
+
+_EARLIER: Final = {
+    "used": "used",
+    "rejected": "rejected",
+    "duplicate": "a duplicate",
+    "nothing": "nothing to use",
+}
+
+
+def _tried(verdicts: Iterable[Tried]) -> Iterator[str]:
+    for each in verdicts:
+        label = "nearest" if each.nearest else "tried"
+        yield from _labelled(label, f"{each.source}, {each.template}: {each.why}")
+
+
+def _observed(observed: Observed, *, several: bool) -> Iterator[str]:
+    yield from _labelled(observed.kind, _title(observed, several=several))
+    yield from _time(observed)
+    for read in observed.reads:
+        if read.what != "time":
+            yield from _labelled(read.what, _read(read))
+    yield from _uncertainty(observed)
+    yield from _destination(observed)
+    for pair in observed.pairs:
+        yield from _pair(pair)
+    if observed.unpaired:
+        yield from _labelled("pair", f"none: {observed.unpaired}")
+
+
+def _title(observed: Observed, *, several: bool) -> str:
+    title = ", ".join(filter(None, (observed.name, observed.quantity))) or "nobody in particular"
+    if observed.status == "void":
+        title += ", taken back"
+    if several and observed.record >= 0:
+        title += f" (record {observed.record})"
+    return title
+
+
+def _destination(observed: Observed) -> Iterator[str]:
+    if observed.kind == "reference":
+        yield from _labelled("known as", _known_as(observed))
+    if observed.series is not None:
+        group = f"group {observed.series.group}; " if observed.series.group else ""
+        yield from _labelled("series", f"{group}{observed.series.sentence}")
+        if observed.series.concerns:
+            yield from _labelled("", f"also references of {', '.join(observed.series.concerns)}")
+    if observed.meaning:
+        yield from _labelled("goes to", observed.meaning)
+
+
+def _known_as(observed: Observed) -> str:
+    """Return what names a reference over its revisions, and which one stands."""
+    name = observed.identity or "its key and time, for no identity is stated"
+    status = f", {observed.status}" if observed.status else ""
+    if not observed.identity:
+        return name
+    return (
+        f"{name}, revision {observed.revision}{status}; the highest revision stands, "
+        "of equal ones void before final before any other"
+    )
+
+
+def _time(observed: Observed) -> Iterator[str]:
+    reads = [read for read in observed.reads if read.what == "time"]
+    sent = " ".join(f"{read.path} {read.found}".strip() for read in reads if read.found)
+    if not observed.time.utc:
+        yield from _labelled("time", "none is stated: the identity says what is meant")
+        return
+    how = "; ".join(filter(None, (observed.time.zone, from_now(observed.time.seconds_before_now))))
+    arrow = f"{sent} -> " if sent else ""
+    yield from _labelled("time", f"{arrow}{observed.time.utc} ({how})")
+
+
+def _read(read: Read) -> str:
+    found = read.found or _NEVER
+    origin = {"default": " (from defaults)", "settings": " (from the settings)"}
+    start = f"{read.path} {found}".strip() + origin.get(read.origin, "")
+    same = read.kept in ("", found, found.strip('"'))
+    kept = "" if same else f" -> {read.kept}"
+    return f"{start}{kept}" + (f" ({read.note})" if read.note else "")
+
+
+def _uncertainty(observed: Observed) -> Iterator[str]:
+    stated = observed.uncertainty
+    if stated is None:
+        return
+    kept = []
+    if not math.isnan(stated.u):
+        kept.append(f"u = {amount(stated.u, observed.unit)}")
+    if not math.isnan(stated.lower):
+        interval = f"[{number(stated.lower)}, {number(stated.upper)}] {observed.unit}".strip()
+        p = "" if math.isnan(stated.p) else f", p = {number(stated.p)}"
+        kept.append(interval + p)
+    marked = "; marked as assumed" if stated.assumed else ""
+    yield from _labelled("uncertainty", f"{stated.form} -> {' and '.join(kept)}{marked}")
+
+
+def _pair(pair: Pair) -> Iterator[str]:
+    unit = pair.unit
+    how = "stated" if pair.u_stated else "of its interval, through the normal"
+    inside = "holds" if pair.inside else "does not hold"
+    where = f"{pair.change}: {pair.sensor} {pair.quantity} at {pair.time}"
+    yield from _labelled("pair", where)
+    yield from _labelled(
+        "",
+        f"value {amount(pair.value, unit)}, reference {amount(pair.reference, unit)}, "
+        f"error {pair.error:+.4g}",
+    )
+    yield from _labelled(
+        "",
+        f"u {pair.u:.4g} ({how}), u_ref {pair.u_ref:.4g}, u_pair {pair.u_pair:.4g}, "
+        f"together {pair.u_eff:.4g}",
+    )
+    z = f"z = {pair.z:.2f}: {pair.sentence}; the sensor's interval {inside} the reference"
+    yield from _labelled("", z)
+    if pair.warning:
+        yield from _labelled("", pair.warning)
+
+
+def _refused(refused: Refused, *, several: bool) -> Iterator[str]:
+    of = f" (record {refused.record})" if several and refused.record >= 0 else ""
+    yield from _labelled("refused", f"{refused.reason}{of}: {refused.meaning}")
+    yield from _labelled("detail", refused.detail)
+    if refused.place:
+        yield from _labelled("place", refused.place)
+    yield from _shown(refused.shown)
+    if refused.hint:
+        yield from _labelled("hint", refused.hint)
+    if refused.reason in REFUSALS:
+        yield from _labelled("see", REFUSALS[refused.reason])
+
+
+def _shown(shown: Shown) -> Iterator[str]:
+    """Yield the payload on one line, and under it what it is about."""
+    room = _COLUMNS - _LABEL
+    at = clipped(shown.at, room // 2)
+    side = (room - len(at)) // 2
+    after = clipped(shown.after, max(side, room - len(at) - len(shown.before)))
+    before = shown.before
+    left = room - len(at) - len(after)
+    if len(before) > left:
+        before = "..." + before[len(before) - left + 3 :]
+    yield f"{'payload':<{_LABEL}}{before}{at}{after}"
+    if at:
+        yield " " * (_LABEL + len(before)) + "^" * len(at)
+
+
+def _more(count: int, shown: int, what: str) -> Iterator[str]:
+    if count > shown:
+        yield ""
+        yield (
+            f"... and {count - shown} more {what}; --all shows them"
+            if shown < 100
+            else (f"... and {count - shown} more {what}")
+        )
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    wrapped = wrap(
+        plain(text),
+        _COLUMNS - _LABEL,
+        break_long_words=True,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    for at, line in enumerate(wrapped or [""]):
+        yield f"{'' if at else label:<{_LABEL}}{line}".rstrip()

@@ -1,0 +1,262 @@
+"""Who may read the pages, and how they are encrypted: Prometheus' web configuration file.
+
+Rules of this file: the format is that of Prometheus' exporter-toolkit; what is not known here is
+refused, not passed over; passwords are there as bcrypt hashes only, and neither they nor the hashes
+are ever shown.
+Source: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
+
+Asks every request for a name and a password.
+
+Rules of this file: a wrong name costs the same time as a wrong password; one password is tried at
+a time, away from the loop that answers; what was tried is remembered as a digest, never as itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import bcrypt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from monitor.config.document import read_document
+from monitor.errors import BAD_SETTINGS, MonitorError
+
+_VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_CLIENTS: Final = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
+_BCRYPT: Final = r"\A\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}\z"
+Version = Literal["TLS12", "TLS13"]
+FileName = Annotated[str, Field(min_length=1, max_length=4096)]
+
+
+class AccessError(MonitorError):
+    """The web configuration cannot be used; the message says why and what to do."""
+
+    exit_code = BAD_SETTINGS
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class TlsServer(_Part):
+    """The certificate to show, and whether readers must show one."""
+
+    cert_file: FileName
+    key_file: FileName
+    client_ca_file: FileName | None = None
+    client_auth_type: Literal[
+        "NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"
+    ] = "NoClientCert"
+    min_version: Version = "TLS12"
+    max_version: Version = "TLS13"
+
+
+class WebConfiguration(_Part):
+    """What the file says; users have bcrypt hashes."""
+
+    tls_server_config: TlsServer | None = None
+    basic_auth_users: Mapping[
+        Annotated[str, Field(min_length=1, max_length=255, pattern=r"\A[^:\x00-\x1f]+\z")],
+        Annotated[str, Field(pattern=_BCRYPT, repr=False)],
+    ] = Field(default={}, repr=False, max_length=1000)
+
+
+class Access:
+    """How connections are made and who is let in; without a file everybody, unencrypted."""
+
+    def __init__(self, tls: ssl.SSLContext | None, users: Mapping[str, bytes]) -> None:
+        self.tls: Final = tls
+        self.users: Final = users
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody can read along, and a password or a certificate is asked for."""
+        if self.tls is None:
+            return False
+        return bool(self.users) or self.tls.verify_mode is ssl.CERT_REQUIRED
+
+
+OPEN: Final = Access(None, {})
+
+
+def access_of(web_config: str | None, host: str, *, is_local: bool, allow_remote: bool) -> Access:
+    """Read the web configuration; raises AccessError.
+
+    An address that other machines reach needs TLS and a password (or the readers' certificates),
+    or ``allow_remote``.
+    """
+    access = OPEN if web_config is None else read(Path(web_config))
+    if not (is_local or allow_remote or access.is_closed):
+        raise AccessError(
+            f"{web_config}: http.host {host} lets other machines read the pages, but there is not "
+            "both tls_server_config and basic_auth_users; add what is missing, or set "
+            "http.allow_remote: true if you want that"
+        )
+    return access
+
+
+def read(file: Path) -> Access:
+    """Read a web configuration file; names in it start from its folder. Raises AccessError."""
+    found = _parsed(file)
+    tls = None if found.tls_server_config is None else _context(found.tls_server_config, file)
+    return Access(tls, {name: hash_.encode() for name, hash_ in found.basic_auth_users.items()})
+
+
+def certificate_of(file: Path) -> Path | None:
+    """Return where the certificate is that readers are shown, None for none; raises AccessError.
+
+    The key is not read: who asks need not be the daemon's user.
+    """
+    tls = _parsed(file).tls_server_config
+    return None if tls is None else file.parent / tls.cert_file
+
+
+def _parsed(file: Path) -> WebConfiguration:
+    try:
+        document = read_document(file.read_bytes())
+    except OSError as error:
+        raise AccessError(
+            f"{file}: cannot be read ({error.strerror}); see http.web_config"
+        ) from None
+    if document.flaws:
+        flaw = document.flaws[0]
+        raise AccessError(f"{file}:{flaw.place.line}:{flaw.place.column}: {flaw.what}")
+    try:
+        return WebConfiguration.model_validate(document.values or {})
+    except ValidationError as error:
+        raise AccessError(f"{file}: {_mistakes(error)}") from None
+
+
+def _mistakes(error: ValidationError) -> str:
+    """Return the mistakes without what was given, which may be secret."""
+    told = []
+    for each in error.errors(include_input=False, include_url=False, include_context=False):
+        place = ".".join(str(step) for step in each["loc"] if step != "[key]")
+        is_hash = each["type"] == "string_pattern_mismatch" and each["loc"][0] == "basic_auth_users"
+        known = "is not known here; take it away"
+        what = {"extra_forbidden": known}.get(each["type"], each["msg"].lower())
+        told.append(f"{place}: {'must be a bcrypt hash of cost 4 to 14' if is_hash else what}")
+    return "; ".join(told)
+
+
+def _context(tls: TlsServer, file: Path) -> ssl.SSLContext:
+    folder = file.parent
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.minimum_version = _VERSIONS[tls.min_version]
+        context.maximum_version = _VERSIONS[tls.max_version]
+        # Without a password to give, OpenSSL would ask the terminal for an encrypted key's.
+        context.load_cert_chain(folder / tls.cert_file, folder / tls.key_file, password="")
+        if tls.client_ca_file is not None:
+            context.load_verify_locations(folder / tls.client_ca_file)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AccessError(
+            f"{file}: tls_server_config: the certificate, its key or client_ca_file cannot be used "
+            f"({reason}); names of files start from the folder of this file"
+        ) from None
+    context.verify_mode = _CLIENTS[tls.client_auth_type]
+    if context.verify_mode is not ssl.CERT_NONE and tls.client_ca_file is None:
+        raise AccessError(f"{file}: client_auth_type {tls.client_auth_type} needs client_ca_file")
+    return context
+
+
+_REMEMBERED_MAX: Final = 256
+_WAITING_MAX: Final = 16
+_HEADER_BYTES_MAX: Final = 1024
+_PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
+
+
+class Authenticated:
+    """Lets requests through that come with a user's password; others get 401."""
+
+    def __init__(self, app: ASGIApp, users: Mapping[str, bytes]) -> None:
+        self._app: Final = app
+        self._users: Final = users
+        self._nobody: Final = bcrypt.hashpw(secrets.token_bytes(16), _salt(users))
+        self._key: Final = secrets.token_bytes(32)
+        self._known: dict[bytes, bool] = {}
+        self._lock = asyncio.Lock()
+        self._waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if self._waiting >= _WAITING_MAX:
+            await _refuse(send, 429, b"too many passwords are being tried\n")
+        elif await self._may_enter(given):
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(send, 401, b"a name and a password are needed\n")
+
+    async def _may_enter(self, given: bytes) -> bool:
+        name, password = _parsed_authentication(given)
+        if not name:
+            return False
+        digest = hmac.new(self._key, given, hashlib.sha256).digest()
+        if digest in self._known:
+            return self._known[digest]
+        self._waiting += 1
+        try:
+            async with self._lock:
+                known = self._users.get(name)
+                is_right = await asyncio.to_thread(
+                    bcrypt.checkpw, password, self._nobody if known is None else known
+                )
+        finally:
+            self._waiting -= 1
+        if len(self._known) >= _REMEMBERED_MAX:
+            self._known.pop(next(iter(self._known)))
+        self._known[digest] = is_right and known is not None
+        return self._known[digest]
+
+
+def _salt(users: Mapping[str, bytes]) -> bytes:
+    """Return a salt of the same cost as the users' hashes."""
+    cost = max((int(hash_[4:6]) for hash_ in users.values()), default=10)
+    return bcrypt.gensalt(cost)
+
+
+def _parsed_authentication(given: bytes) -> tuple[str, bytes]:
+    """Return name and password of an Authorization header, an empty name where there is none."""
+    scheme, _, encoded = given.partition(b" ")
+    if scheme.lower() != b"basic" or len(given) > _HEADER_BYTES_MAX:
+        return "", b""
+    try:
+        name, _, password = base64.b64decode(encoded.strip(), validate=True).partition(b":")
+        text = name.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "", b""
+    if len(password) > _PASSWORD_BYTES_MAX or b"\0" in password:
+        return "", b""
+    return text, password
+
+
+async def _refuse(send: Send, status: int, body: bytes) -> None:
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Basic realm="monitor", charset="UTF-8"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,135 @@
+"""What every route needs: the published page, a wish granted in time, an answer packed and safe.
+
+Rules of this file: no answer waits longer than ``WAIT_SECONDS``; every refusal says what to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import orjson
+from fastapi import HTTPException, Request
+from fastapi.responses import Response
+
+from monitor.core.registry import SeriesKey
+from monitor.core.snapshot.details import (
+    Contenders,
+    Contest,
+    Detail,
+    Occasion,
+)
+from monitor.http.published import Page
+
+if TYPE_CHECKING:
+    from monitor.http.service import Service
+
+HTML: Final = "text/html; charset=utf-8"
+JSON: Final = "application/json"
+WAIT_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.02
+_PACK_BYTES: Final = 1024
+
+T = TypeVar("T")
+
+
+def published(service: Service) -> Page:
+    """Return the page that is shown; raises HTTPException before the first."""
+    page = service.page()
+    if page is None:
+        raise HTTPException(503, "nothing is published yet; the daemon is still starting")
+    return page
+
+
+def unknown_series() -> HTTPException:
+    """Return the refusal of a series that nobody has heard of."""
+    return HTTPException(
+        404, "there is no such series; /api/v1/series lists those that sent a reading"
+    )
+
+
+async def detail(service: Service, key: SeriesKey) -> Detail:
+    """Return one series in full; raises HTTPException if it is unknown, or not made in time."""
+    if key not in published(service).rows:
+        raise unknown_series()
+    service.wishes.want_series(key)
+    return await _granted(service, lambda page: page.details.get(key))
+
+
+async def occasion(service: Service, key: str) -> Occasion:
+    """Return what shares a key; raises HTTPException if it is not made in time."""
+    published(service)
+    service.wishes.want_occasion(key)
+    return await _granted(service, lambda page: page.occasions.get(key))
+
+
+async def contenders(service: Service, contest: Contest) -> Contenders:
+    """Return the series of a contest; raises HTTPException if they are not gathered in time."""
+    published(service)
+    service.wishes.want_contest(contest)
+    return await _granted(service, lambda page: page.contenders.get(contest))
+
+
+async def doctor(service: Service) -> Mapping[str, Any]:
+    """Return the doctor's report; raises HTTPException if it is not made in time."""
+    published(service)
+    service.wishes.want_doctor()
+    return await _granted(service, lambda page: page.doctor or None)
+
+
+async def opponents(service: Service, quantity: str, a: str, b: str) -> Contenders:
+    """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
+
+    An empty ``a`` is the first sensor. Raises HTTPException if one is unknown or has no pairs.
+    """
+    names = published(service).snapshot.names
+    known = [name.sensor for name in names if name.quantity == quantity]
+    wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
+    if not wanted or not set(wanted) <= set(known):
+        raise unknown_series()
+    found = await contenders(service, Contest(quantity, None, tuple(wanted)))
+    if len(found.names) < len(wanted):
+        raise HTTPException(404, "one of them has no pairs yet; /doctor says why")
+    return found if [name.sensor for name in found.names] == wanted else found.turned()
+
+
+async def _granted(service: Service, look: Callable[[Page], T | None]) -> T:
+    """Return what ``look`` finds on the page, as soon as the data's thread has put it there."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + WAIT_SECONDS
+    while (found := look(published(service))) is None:
+        if loop.time() > deadline:
+            raise HTTPException(
+                503,
+                "the daemon is busy and has not made this yet; ask again in a few seconds",
+                {"Retry-After": "3"},
+            )
+        await asyncio.sleep(_LOOK_SECONDS)
+    return found
+
+
+def document(request: Request, content: Mapping[str, Any]) -> Response:
+    """Return a JSON answer."""
+    return packed(request, orjson.dumps(content), JSON)
+
+
+def packed(
+    request: Request, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return ``body``, packed with gzip for those who accept it and where it is worth it."""
+    told = {"Vary": "Accept-Encoding", **(headers or {})}
+    if len(body) >= _PACK_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
+        body = gzip.compress(body, compresslevel=1, mtime=0)
+        told["Content-Encoding"] = "gzip"
+    return Response(body, headers=told, media_type=media_type)
+
+
+def unless_known(request: Request, text: str, mark: str) -> Response:
+    """Return an HTML answer, or 304 if the reader has that of the same ``mark`` already."""
+    tag = f'"{hashlib.blake2b(mark.encode(), digest_size=12).hexdigest()}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"ETag": tag})
+    return packed(request, text.encode(), HTML, {"ETag": tag})

@@ -1,0 +1,219 @@
+"""The plots of a series' page, each with how to read it.
+
+Would the advice have helped? Each remedy chosen on some pairs and judged on those after them.
+
+Rules of this file: sentences on what ``core.prequential`` finds; nothing is ever applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from monitor.core.analysis.prequential import Trial, prequential
+from monitor.core.analysis.ranking import (
+    P_VALUE_SENSORS,
+    PROFILES,
+    WORDS,
+    Correlation,
+    correlation,
+    score_of,
+)
+from monitor.core.columns import Columns
+from monitor.core.model import Float
+from monitor.core.scores.curves import Curve
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import compute
+from monitor.core.snapshot.details import Detail
+from monitor.http import plots
+from monitor.http.lines import percent, rounded, sized
+
+_NAN = float("nan")
+
+
+class Figure(NamedTuple):
+    """A drawing with its name and how to read it."""
+
+    name: str
+    reading: str
+    drawing: Markup
+
+
+def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Figure]:
+    """Return the plots of a series that has pairs.
+
+    ``score`` is the one that counts first; ``fired`` are the times at which an alert began, s UTC.
+    """
+    c, unit = detail.pairs, detail.name.unit
+    if c is None:
+        return []
+    since = _NAN if detail.judgement is None else detail.judgement.since
+    per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
+    scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
+    drawings = {
+        ("Error over time.", _ERRORS): plots.errors(
+            c, unit, plots.Marks(detail.events, since, tuple(fired))
+        ),
+        ("z in order.", _CHART): plots.levey_jennings(c),
+        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
+        ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
+        ("Characteristics curve.", _UCC): plots.ucc(plots.characteristics(c, scale), unit),
+        ("ZMS along u.", _BINNED): plots.binned_zms(c, unit),
+        ("Where references fell.", _PIT): plots.pit(c),
+    }
+    return [
+        # Drawn by this package, which escapes every word in them.
+        Figure(name, reading, Markup(drawing))  # noqa: S704
+        for (name, reading), drawing in drawings.items()
+    ]
+
+
+def score_figures(
+    means: Mapping[str, Float], density: Density, names: Sequence[str]
+) -> list[Figure]:
+    """Return each other mean score against that of accuracy, a dot a sensor (A Fig. 4)."""
+    first, *others = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
+    found = []
+    for name in others:
+        line = correlation(means[first], means[name])
+        words = (f"mean {WORDS[first]}", f"mean {WORDS[name]}")
+        told = _together(line, len(names))
+        drawn = plots.scatter(means[first], means[name], words, names)
+        reading = f"Lower is better in both; the line is the least-squares one. {told}"
+        found.append(Figure(f"{words[1].capitalize()}.", reading, Markup(drawn)))  # noqa: S704
+    return found
+
+
+def _together(line: Correlation, sensors: int) -> str:
+    if not np.isfinite(line.spearman):
+        return "No rank correlation: the scores do not differ."
+    told = f"Rank correlation {line.spearman:.2f} over {sensors} sensors"
+    return f"{told}, p = {line.p:.2g}." if sensors >= P_VALUE_SENSORS else f"{told}."
+
+
+def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
+    """Return the map of verdicts by ZMS and by RCE (B Fig. 1)."""
+    drawn = plots.zetas(zms, rce, names)
+    return Figure("Right on average, asked in two ways.", _ZETAS, Markup(drawn))  # noqa: S704
+
+
+def compared(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return lines, sentences and the drawing of a comparison's document.
+
+    Raw curves are drawn over each other only where values and references are shared.
+    """
+    rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
+    found, drawing = told["uncertainty"], Markup()
+    gains = [_saving(what, told["gains"].get(name)) for name, what in _SAVED.items()]
+    if found is not None:
+        shared = found["measure"] == "auucc"
+        rows.append((_MEASURES[found["measure"]], found if shared else _rounded(found)))
+        at = f"width saved over a constant uncertainty, {100.0 * told['miss']:g} % missed"
+        saved = {"first": found["gain_at_first"], "second": found["gain_at_second"]}
+        rows.append((at, _rounded(saved | {"difference": None, "p": None})))
+        gains.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_gain"]))
+    if found is not None and shared and told["curves"] is not None:
+        curves = [
+            Curve(
+                *(
+                    np.array([point[axis] for point in told["curves"][side]])
+                    for axis in Curve._fields
+                )
+            )
+            for side in ("first", "second")
+        ]
+        drawing = Markup(plots.two_curves(*curves))  # noqa: S704 - made of numbers alone
+    return {"rows": rows, "gains": [each for each in gains if each], "drawing": drawing}
+
+
+def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return numbers near 1 without the noise of rounding."""
+    return {
+        key: None if numbers[key] is None else round(numbers[key], 9) + 0.0
+        for key in ("first", "second", "difference", "p")
+    }
+
+
+def _saving(what: str, gain: float | None) -> str:
+    if gain is None:
+        return ""
+    if not round(gain, 6):
+        return f"{what}: the same in both"
+    return f"{what}: {100.0 * abs(gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
+
+
+def block_figure(c: Columns, score: str, unit: str) -> Figure:
+    """Return a mean score block by block in time (C-32)."""
+    drawn = plots.by_blocks(c, score, "" if score.startswith("quadratic") else unit)
+    return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
+
+
+_MEASURES = {"auucc": "area under the curve", "auucc_gain": "gain over a constant uncertainty"}
+_SAVED = {
+    "cost": "cost of the intervals as stated",
+    "cost_optimal": "least cost of the intervals stretched",
+    "mae": "mean absolute error",
+}
+_ZETAS = (
+    "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
+    "RCE disagree, a few very large stated uncertainties decide."
+)
+_BLOCKS = (
+    "Ten successive parts of nearly equal count with two standard errors; dashed: what its own "
+    "claims predict. What holds along the whole series is no accident of one part."
+)
+_ERRORS = (
+    "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not. "
+    "Upright lines: what was done to it, since when it is wrong, and when an alert began."
+)
+_CHART = (
+    "Errors over their uncertainty. An honest sensor is within the second line nineteen times in "
+    "twenty, and beyond the third almost never."
+)
+_ROLLING = (
+    "Mean over the last twenty pairs, lower is better; the dashed line is what its own claims "
+    "predict. Above it, it is worse than it says."
+)
+_COVERAGE = (
+    "An honest sensor follows the dashed line within the shade. Below: uncertainty understated; "
+    "above: overstated."
+)
+_UCC = (
+    "Miss rate against width when all intervals are stretched; dashed: one constant width. Below "
+    "the dashed line its uncertainty is informative; k* costs least."
+)
+_BINNED = (
+    "Is it right where it is certain and where it is not? 1 is right, above it u is too small; "
+    "bars are 95 % intervals."
+)
+_PIT = (
+    "Flat is right. A hill: uncertainty overstated; a valley: understated; a slope: offset. The "
+    "shade is what chance does."
+)
+
+
+PAIRS: Final = 50
+TRIED: Final = {
+    "offset": "subtracting the mean error",
+    "scale": "multiplying u by one factor",
+    "both": "both",
+}
+
+
+def evidence(detail: Detail) -> list[str]:
+    """Return what each remedy would have done, nothing below a hundred pairs."""
+    if detail.pairs is None:
+        return []
+    trials = (prequential(detail.pairs, method, PAIRS, detail.density) for method in TRIED)
+    return [_said(trial, detail.name.unit) for trial in trials if trial is not None]
+
+
+def _said(trial: Trial, unit: str) -> str:
+    before, after = (sized(each, unit) for each in (trial.crps.before, trial.crps.after))
+    zms = " to ".join(rounded(each) for each in trial.zms)
+    held = " to ".join(percent(each) for each in trial.coverage)
+    judged = f"over {trial.pairs} pairs"
+    return f"{TRIED[trial.method]}: CRPS {before} to {after}, ZMS {zms}, coverage {held}, {judged}"

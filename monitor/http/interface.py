@@ -1,0 +1,264 @@
+"""The JSON interface, /api/v1.
+
+Rules of this file: a route takes its query, asks the published page, and hands back a document; no
+route changes anything, nothing is read from a path that a client names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from monitor import __version__
+from monitor.core.analysis.ranking import Profile
+from monitor.core.analysis.side_by_side import MISS
+from monitor.core.registry import SeriesKey
+from monitor.core.snapshot.details import Contest
+from monitor.http import answers, documents, models
+from monitor.http.answers import document, published
+from monitor.http.league import League, usual_quantity
+from monitor.http.selection import (
+    ORDERS,
+    STATES,
+    WORDS,
+    Wish,
+    select,
+)
+
+if TYPE_CHECKING:
+    from monitor.http.service import Service
+
+ROWS_MAX: Final = 10_000
+SORT: Final = rf"^-?({'|'.join((*ORDERS, *WORDS))})$"
+STATE: Final = rf"^({'|'.join(STATES)})?$"
+
+Name = Annotated[str, Path(max_length=128)]
+StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
+GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
+QuantityText = Annotated[
+    str, Query(max_length=128, description="By default the one most series have.")
+]
+WordsText = Annotated[
+    str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
+]
+SortText = Annotated[
+    str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
+]
+ProfileText = Annotated[
+    Profile | None,
+    Query(description="What counts: it chooses the score. By default what the settings say."),
+]
+MissNumber = Annotated[
+    float, Query(gt=0.0, lt=1.0, description="Miss rate at which widths are compared.")
+]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
+
+
+def described(model: type[BaseModel], **more: dict[str, Any]) -> dict[int | str, Any]:
+    """Return what a route answers, for the description of the interface."""
+    return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
+
+
+def wish(state: str, group: str | None, text: str, sort: str, page: int, rows: int) -> Wish:
+    """Return the wish that a query means."""
+    return Wish(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
+
+
+def routes(service: Service, league: League) -> APIRouter:
+    """Return all routes of the interface."""
+    router = APIRouter(prefix="/api/v1")
+    _add_series(router, service)
+    _add_detail(router, service)
+    _add_fleet(router, service)
+    _add_ranking(router, service, league)
+    _add_comparison(router, service, league)
+    _add_troubles(router, service)
+    return router
+
+
+def _add_series(router: APIRouter, service: Service) -> None:
+    @router.get("/series", responses=described(models.SeriesList))
+    async def series(
+        request: Request,
+        state: StateText = "",
+        group: GroupText = None,
+        text: WordsText = "",
+        sort: SortText = "known",
+        page: PageNumber = 1,
+        rows: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS_MAX,
+    ) -> Response:
+        """Every series that fits: state, sentence and statistics."""
+        now = published(service).snapshot
+        chosen = select(now, wish(state, group, text, sort, page, rows))
+        content = {
+            "time": now.time,
+            "matching": chosen.matching,
+            "page": chosen.page,
+            "pages": chosen.pages,
+            "states": chosen.states,
+            "series": [documents.entry(now, row) for row in chosen.rows.tolist()],
+        }
+        return document(request, content)
+
+    @router.get("/series/{sensor}/{quantity}", responses=described(models.SeriesEntry))
+    async def one(request: Request, sensor: Name, quantity: Name) -> Response:
+        """One series."""
+        page = published(service)
+        row = page.rows.get(SeriesKey(sensor, quantity))
+        if row is None:
+            raise answers.unknown_series()
+        return document(request, documents.entry(page.snapshot, row))
+
+
+def _add_detail(router: APIRouter, service: Service) -> None:
+    csv_too: dict[str, dict[str, Any]] = {"content": {"text/csv": {}}}
+
+    @router.get("/series/{sensor}/{quantity}/pairs", responses=described(models.Pairs, **csv_too))
+    async def pairs(
+        request: Request,
+        sensor: Name,
+        quantity: Name,
+        limit: Annotated[int, Query(ge=1, le=5000, description="How many, the last ones.")] = 5000,
+        format: Annotated[  # noqa: A002 - the name of the query
+            Literal["json", "csv"], Query(description="csv is what `monitor score` reads.")
+        ] = "json",
+    ) -> Response:
+        """The pairs in the window of a series."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        if format == "csv":
+            name = f'attachment; filename="{sensor}_{quantity}.csv"'.replace(":", "_")
+            text = documents.pairs_csv(found)
+            headers = {"Content-Disposition": name}
+            return answers.packed(request, text.encode(), "text/csv; charset=utf-8", headers)
+        content = {
+            "sensor": sensor,
+            "quantity": quantity,
+            "unit": found.name.unit,
+            "time": found.time,
+            "total": found.total,
+            "pairs": documents.pairs(found, limit),
+        }
+        return document(request, content)
+
+    @router.get("/series/{sensor}/{quantity}/ucc", responses=described(models.Ucc))
+    async def ucc(
+        request: Request,
+        sensor: Name,
+        quantity: Name,
+        axes: Literal["bandwidth-miss", "excess-deficit"] = "bandwidth-miss",
+    ) -> Response:
+        """The uncertainty characteristics curve of a series."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        return document(request, documents.ucc(found, axes))
+
+    @router.get("/series/{sensor}/{quantity}/conventions", responses=described(models.Conventions))
+    async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
+        """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
+        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        return document(request, documents.conventional(found))
+
+    @router.get("/events/{key:path}", responses=described(models.Occasion))
+    async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
+        """The pairs of all series whose references share a key or an identity."""
+        return document(request, documents.occasion(await answers.occasion(service, key)))
+
+
+def _add_fleet(router: APIRouter, service: Service) -> None:
+    @router.get("/alerts", responses=described(models.Alerts))
+    async def alerts(
+        request: Request,
+        history: Annotated[
+            int, Query(ge=0, le=1000, description="How many of the last changes to tell as well.")
+        ] = 0,
+        sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
+    ) -> Response:
+        """The alerts that fire now, and the last changes of alerts, the newest first."""
+        page = published(service)
+        firing = documents.alerts(page.snapshot)
+        content: dict[str, Any] = {
+            "alerts": [each for each in firing if sensor in ("", each["sensor"])]
+        }
+        if history:
+            content["history"] = documents.history(page.history, history, sensor)
+        return document(request, content)
+
+
+def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
+    @router.get("/ranking", responses=described(models.RankingTable))
+    async def ranked(
+        request: Request,
+        quantity: QuantityText = "",
+        group: GroupText = None,
+        sensor: Annotated[
+            list[str] | None, Query(max_length=100, description="Some sensors; may be repeated.")
+        ] = None,
+        profile: ProfileText = None,
+    ) -> Response:
+        """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
+        names = published(service).snapshot.names
+        contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
+        found = await answers.contenders(service, contest)
+        return document(request, await league.table(found, profile))
+
+
+def _add_comparison(router: APIRouter, service: Service, league: League) -> None:
+    @router.get("/compare", responses=described(models.Comparison))
+    async def compare(
+        request: Request,
+        quantity: QuantityText = "",
+        a: Annotated[
+            str, Query(max_length=128, description="A sensor; by default the first.")
+        ] = "",
+        b: Annotated[
+            str,
+            Query(max_length=128, description="Another; without it the window of `a` is halved."),
+        ] = "",
+        at: Annotated[
+            float | None,
+            Query(description="With `a` alone: before and from this time on, s since 1970 UTC."),
+        ] = None,
+        profile: ProfileText = None,
+        miss: MissNumber = MISS,
+    ) -> Response:
+        """Two sensors on their common events, or one sensor before and after."""
+        quantity = quantity or usual_quantity(published(service).snapshot.names)
+        found = await answers.opponents(service, quantity, a, b)
+        return document(request, await league.comparison(found, profile, miss, at))
+
+
+def _add_troubles(router: APIRouter, service: Service) -> None:
+    @router.get("/deadletters", responses=described(models.DeadLetters))
+    async def dead_letters(
+        request: Request,
+        sensor: Annotated[
+            str, Query(max_length=128, description="A level of the topic they came on.")
+        ] = "",
+        reason: Annotated[str, Query(max_length=64, description="Why they were refused.")] = "",
+    ) -> Response:
+        """The newest messages that could not be used, with the reason."""
+        page = service.page()
+        letters = [
+            documents.dead_letter(letter)
+            for letter in (() if page is None else page.dead_letters)
+            if documents.concerns(letter, sensor) and reason in ("", letter.reason)
+        ]
+        return document(request, {"deadletters": letters})
+
+    @router.get("/doctor", responses=described(models.Doctor))
+    async def doctor(request: Request) -> Response:
+        """Why there are no pairs: what came, what was refused, what waits."""
+        return document(request, await answers.doctor(service))
+
+    @router.get("/settings", responses=described(models.SettingsInForce))
+    async def settings(request: Request) -> Response:
+        """The settings in force, without who logs in and how."""
+        page = published(service)
+        content = {
+            "version": __version__,
+            "hash": page.settings_hash,
+            "settings": page.settings,
+        }
+        return document(request, content)

@@ -1,0 +1,185 @@
+"""One series as a line of the fleet: numbers as people read them.
+
+Rules of this file: words and rounding only; what is not known is a dash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from monitor.core.diagnosis.sentences import amount
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http import plots, svg
+from monitor.http.selection import (
+    leading,
+    of_leading,
+    score_ratio,
+    statistic,
+)
+
+NONE: Final = "\N{EN DASH}"
+MINUS: Final = "\N{MINUS SIGN}"
+_NUMBERS: Final = {
+    "bias": "calibration_bias",
+    "zms": "calibration_zms",
+    "lower": "calibration_zms_lower",
+    "upper": "calibration_zms_upper",
+    "zeta": "calibration_zms_zeta",
+    "coverage": "calibration_coverage_ratio",
+    "stated": "calibration_coverage_stated",
+    "gain": "ucc_gain_ratio",
+    "availability": "availability_ratio",
+}
+_SCORES: Final = {
+    "crps": "mean CRPS; above 1\N{MULTIPLICATION SIGN} it is farther off than it says",
+    "quadratic": "mean quadratic score; below 1\N{MULTIPLICATION SIGN} it is worse than it says",
+    "interval": "mean interval score; above 1\N{MULTIPLICATION SIGN} it is worse than it says",
+}
+
+
+class Line(NamedTuple):
+    """What a line of the fleet shows, and where it leads."""
+
+    key: str
+    href: str
+    sensor: str
+    quantity: str
+    group: str
+    state: str
+    sentence: str
+    advice: str
+    pairs: int
+    bias: str
+    score: str
+    score_name: str
+    ratio: str
+    zms: str
+    zms_interval: str
+    zms_off: bool
+    coverage: str
+    stated: str
+    gain: str
+    availability: str
+    evidence: str
+    last_pair: str
+    last_day: str
+    spark: Markup
+
+
+def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
+    """Yield the lines of some series."""
+    columns = {word: statistic(now, key) for word, key in _NUMBERS.items()}
+    columns["ratio"] = score_ratio(now)
+    columns["score"] = of_leading(now, "mean")
+    for row in rows:
+        yield _line(now, row, {word: float(values[row]) for word, values in columns.items()})
+
+
+def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
+    name = now.names[row]
+    score = leading(now, row)
+    last = float(now.last_pair[row])
+    return Line(
+        key=f"{name.sensor}/{name.quantity}",
+        href=href(name.sensor, name.quantity),
+        sensor=name.sensor,
+        quantity=name.quantity,
+        group=name.group,
+        state=now.states[row],
+        sentence=now.sentences[row],
+        advice=now.advice[row],
+        pairs=int(now.window_pairs[row]),
+        bias=signed(of["bias"], name.unit),
+        score=sized(of["score"], f"per {name.unit or 1}" if score == "quadratic" else name.unit),
+        score_name=_SCORES[score],
+        ratio=rounded(of["ratio"], "\N{MULTIPLICATION SIGN}"),
+        zms=rounded(of["zms"]),
+        zms_interval=_between(of["lower"], of["upper"]),
+        zms_off=abs(of["zeta"]) > 1.0,
+        coverage=percent(of["coverage"]),
+        stated=percent(of["stated"]),
+        gain=percent(of["gain"]),
+        availability=percent(of["availability"]),
+        evidence=counted(float(now.evidence[row])),
+        last_pair=svg.moment(last, "%H:%M"),
+        last_day=svg.moment(last, "%m-%d") if math.isfinite(last) else "",
+        spark=_spark(now, row),
+    )
+
+
+def _spark(now: Snapshot, row: int) -> Markup:
+    """Return the last z as a drawing, which is made of numbers alone."""
+    return Markup("" if now.recent_z is None else plots.sparkline(now.recent_z[row]))  # noqa: S704
+
+
+def href(sensor: str, quantity: str) -> str:
+    """Return the address of a series' page."""
+    return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"
+
+
+def signed(value: float, unit: str) -> str:
+    """Return a number with its sign and unit."""
+    if not math.isfinite(value):
+        return NONE
+    sign = MINUS if value < 0.0 else "+"
+    return f"{sign}{amount(abs(value), unit)}"
+
+
+def sized(value: float, unit: str) -> str:
+    """Return a number, two digits, with its unit."""
+    return amount(value, unit).replace("-", MINUS) if math.isfinite(value) else NONE
+
+
+def rounded(value: float, after: str = "") -> str:
+    """Return a number near 1 with two digits behind the point, others with three in all."""
+    if not math.isfinite(value):
+        return NONE
+    text = f"{value:.2f}" if abs(value) < 100.0 else f"{value:.3g}"
+    return text.replace("-", MINUS) + after
+
+
+def placed(value: float | None, u: float | None) -> str:
+    """Return a number with as many places as its standard uncertainty has with two digits."""
+    if value is None or u is None:
+        return NONE
+    places = max(0, min(12, 1 - math.floor(math.log10(u))))
+    return f"{value:.{places}f}".replace("-", MINUS) if abs(value) < 1e9 else f"{value:.6g}"
+
+
+def brief(value: float | None) -> str:
+    """Return a number with three digits, a dash for none."""
+    return NONE if value is None else f"{value:.3g}".replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent."""
+    if not math.isfinite(share):
+        return NONE
+    return f"{100.0 * share:.0f} %".replace("-0 %", "0 %").replace("-", MINUS)
+
+
+def share(value: float | None) -> str:
+    """Return a share in per cent, a dash for none."""
+    return NONE if value is None else percent(value)
+
+
+def counted(value: float) -> str:
+    """Return evidence: one digit behind the point below ten, none above, a power if it is long."""
+    if not math.isfinite(value):
+        return NONE
+    if value < 10.0:
+        return f"{value:.1f}"
+    return (
+        f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}") if value < 1e6 else f"{value:.0e}"
+    )
+
+
+def _between(lower: float, upper: float) -> str:
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return ""
+    return f"{rounded(lower)} to {rounded(upper)}"

@@ -1,0 +1,313 @@
+"""The metrics page: names, help and rendering. One line of ``METRICS`` a metric.
+
+Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
+state and times and loses its numbers; labels are bounded. A family's lines are kept in pieces of a
+few series; of the next snapshot only the pieces with another number are written anew: a page costs
+a comparison of columns and what changed. A piece's text but for its numbers is kept as a template
+with a gap a line, made anew only when other series have a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+
+from monitor.core.model import Bool, Int
+from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+
+
+class Metric(NamedTuple):
+    """A gauge with one number a series: the statistic that fills it, and what it tells."""
+
+    statistic: str
+    help: str
+
+
+def _score(name: str, words: str) -> dict[str, Metric]:
+    return {
+        f"monitor_score_{name}_mean": Metric(
+            f"score_{name}_mean", f"Mean {words} over the window; lower is better."
+        ),
+        f"monitor_score_{name}_median": Metric(
+            f"score_{name}_median", f"Median {words} over the window; lower is better."
+        ),
+    }
+
+
+def _ratio(name: str, words: str) -> dict[str, Metric]:
+    return {
+        f"monitor_score_{name}_expected_ratio": Metric(
+            f"score_{name}_expected_ratio",
+            f"Mean {words} over the one the sensor's own claim predicts; 1 keeps the claim.",
+        )
+    }
+
+
+METRICS: Final[dict[str, Metric]] = {
+    **_score("crps", "CRPS in the unit of the quantity"),
+    **_ratio("crps", "CRPS"),
+    "monitor_score_crps_stated_mean": Metric(
+        "score_crps_stated_mean",
+        "Mean CRPS of the quantiles or ensembles themselves, where a sensor states them.",
+    ),
+    **_score("quadratic", "quadratic score (Brier, Martin et al.) in 1/unit"),
+    **_ratio("quadratic", "quadratic score"),
+    **_score("interval", "interval score in the unit of the quantity"),
+    **_ratio("interval", "interval score"),
+    **_score("norm", "norm score, half of z squared plus log u"),
+    "monitor_calibration_bias": Metric(
+        "calibration_bias", "Mean error, value less reference, in the unit of the quantity."
+    ),
+    "monitor_calibration_zms": Metric(
+        "calibration_zms", "Mean of z squared; 1 where the stated uncertainty is right."
+    ),
+    "monitor_calibration_zms_lower": Metric(
+        "calibration_zms_lower", "Lower end of the 95 % interval of ZMS."
+    ),
+    "monitor_calibration_zms_upper": Metric(
+        "calibration_zms_upper", "Upper end of the 95 % interval of ZMS."
+    ),
+    "monitor_calibration_zms_zeta": Metric(
+        "calibration_zms_zeta", "Where 1 lies in the interval of ZMS; within -1 and 1 is inside."
+    ),
+    "monitor_calibration_rce": Metric(
+        "calibration_rce", "Relative calibration error, 1 - RMSE/RMV; 0 is right."
+    ),
+    "monitor_calibration_nll": Metric("calibration_nll", "Mean negative log likelihood."),
+    "monitor_calibration_ence": Metric(
+        "calibration_ence", "Mean relative calibration error in ten bins of u; compare only."
+    ),
+    "monitor_calibration_coverage_ratio": Metric(
+        "calibration_coverage_ratio", "Share of stated intervals that hold the reference."
+    ),
+    "monitor_calibration_z_lag1": Metric(
+        "calibration_z_lag1", "Autocorrelation of z from one pair to the next."
+    ),
+    "monitor_calibration_u_ref_ratio": Metric(
+        "calibration_u_ref_ratio",
+        "Uncertainty of reference and pairing over the sensor's; above 1/3 it blurs the verdict.",
+    ),
+    "monitor_ucc_auucc": Metric(
+        "ucc_auucc", "Area under the uncertainty characteristics curve, in the quantity's unit."
+    ),
+    "monitor_ucc_gain_ratio": Metric(
+        "ucc_gain_ratio", "How much smaller that area is than for a constant uncertainty."
+    ),
+    "monitor_ucc_scale_optimal": Metric(
+        "ucc_scale_optimal", "Factor on the stated uncertainty that would cost least."
+    ),
+    "monitor_window_pairs_effective": Metric(
+        "window_pairs_effective", "Pairs in the window, less what autocorrelation takes."
+    ),
+    "monitor_availability_ratio": Metric(
+        "availability_ratio",
+        "Share of the references held that came with a usable reading, since its first one.",
+    ),
+}
+OTHERS: Final[dict[str, str]] = {
+    "monitor_window_pairs": "Pairs in the window.",
+    "monitor_alert_evidence": (
+        "Evidence that the sensor is not as right as it says; it fires at the patience."
+    ),
+    "monitor_series_last_reading_timestamp_seconds": "Event time of the last reading.",
+    "monitor_series_last_pair_timestamp_seconds": "Event time of the last pair.",
+    "monitor_series_state": "1 for the state a series is in.",
+    "monitor_alert_active": "1 while an alert fires.",
+    "monitor_alert_page": (
+        "1 while the whole fleet's evidence says that an alert of the series is no false one."
+    ),
+    "monitor_reference_suspect": "1 for a reference that its sensors agree is off.",
+    "monitor_reference_bias": (
+        "By how much a suspect reference reads high, in the unit of the quantity."
+    ),
+    "monitor_series_info": "What a series is: its unit and group; always 1.",
+}
+STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+_Numbers = np.ndarray[Any, np.dtype[Any]]
+_PIECE: Final = 64  # series whose lines are written together
+_PIECES_AT_ONCE: Final = 32
+
+
+class _Column(NamedTuple):
+    """One number a series, where ``shown``; ``label`` is what its lines have besides."""
+
+    values: _Numbers
+    shown: Bool
+    label: bytes = b""
+
+
+def escape(text: str) -> str:
+    """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
+    return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
+
+
+class _Block:
+    """State: the lines of one column, in pieces, and the numbers they were written from."""
+
+    def __init__(self, name: str, label: bytes) -> None:
+        self._start: Final = f"{name}{{".encode()
+        self._end: Final = label.replace(b"%", b"%%") + b"} %b\n"
+        self._bits = np.zeros(0, np.uint8)
+        self._rows = np.zeros(0, np.bool_)
+        self._stale = np.zeros(0, np.bool_)
+        self._bare = np.zeros(0, np.bool_)  # without a template of the present rows
+        self._templates: list[bytes] = []
+        self._lines: list[bytes] = []
+
+    def write(self, values: _Numbers, rows: Bool, labels: Sequence[bytes]) -> Iterator[list[bytes]]:
+        """Bring the lines of ``rows`` up to date, some at a time; the last step has all of them."""
+        self._compare(values, rows)
+        pieces = np.flatnonzero(self._stale)
+        counts = np.add.reduceat(rows, np.arange(0, rows.size, _PIECE), dtype=np.int64)
+        for at in range(0, pieces.size, _PIECES_AT_ONCE):
+            some = pieces[at : at + _PIECES_AT_ONCE]
+            self._write(some, counts[some].tolist(), values, labels)
+            yield []
+        yield self._lines.copy()
+
+    def _compare(self, values: _Numbers, rows: Bool) -> None:
+        """Find the pieces in which a number, or who has one, is another than before."""
+        bits = values.view(f"u{values.itemsize}")
+        starts = np.arange(0, rows.size, _PIECE)
+        more = rows.size - self._rows.size
+        if more:
+            self._rows = np.append(self._rows, np.zeros(more, np.bool_))
+            self._bits = np.append(self._bits.astype(bits.dtype), np.zeros(more, bits.dtype))
+            pieces = starts.size - self._stale.size
+            self._stale = np.append(self._stale, np.zeros(pieces, np.bool_))
+            self._bare = np.append(self._bare, np.zeros(pieces, np.bool_))
+            self._templates += [b""] * pieces
+            self._lines += [b""] * pieces
+        others = rows != self._rows
+        self._bare |= np.logical_or.reduceat(others, starts)
+        self._stale |= np.logical_or.reduceat(others | (rows & (bits != self._bits)), starts)
+        self._rows, self._bits = rows, bits
+
+    def _write(
+        self, pieces: Int, counts: Sequence[int], values: _Numbers, labels: Sequence[bytes]
+    ) -> None:
+        places = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
+        places = places[: np.searchsorted(places, self._rows.size)]
+        shown = values[places[self._rows[places]]]
+        numbers = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+        at = 0
+        for piece, count in zip(pieces.tolist(), counts, strict=True):
+            if self._bare[piece]:
+                self._templates[piece] = self._template(piece, labels)
+                self._bare[piece] = False
+            self._lines[piece] = self._templates[piece] % tuple(numbers[at : at + count])
+            at += count
+        self._stale[pieces] = False
+
+    def _template(self, piece: int, labels: Sequence[bytes]) -> bytes:
+        first = piece * _PIECE
+        rows = np.flatnonzero(self._rows[first : first + _PIECE]) + first
+        gaps = (labels[row].replace(b"%", b"%%") for row in rows.tolist())
+        return b"".join([self._start + each + self._end for each in gaps])
+
+
+class Exposition:
+    """Renders snapshots; remembers the names of series, which only grow in number, and lines."""
+
+    def __init__(self) -> None:
+        self._names: tuple[SeriesName, ...] = ()
+        self._labels: list[bytes] = []
+        self._infos: list[bytes] = []
+        self._blocks: dict[tuple[str, bytes], _Block] = {}
+
+    def render(self, snapshot: Snapshot) -> bytes:
+        """Return the part of the page that is about series."""
+        return b"".join(chain.from_iterable(self.parts(snapshot)))
+
+    def parts(self, snapshot: Snapshot) -> Iterator[list[bytes]]:
+        """Yield the same in order, each time after a bounded piece of work; some have no text."""
+        self._learn(snapshot.names)
+        for name, words, columns in _families(snapshot):
+            header = [_header(name, words)]
+            for column in columns:
+                rows = column.shown & np.isfinite(column.values)
+                if rows.any():
+                    yield header
+                    header = []
+                    block = self._blocks.setdefault(
+                        (name, column.label), _Block(name, column.label)
+                    )
+                    yield from block.write(column.values, rows, self._labels)
+        yield _references(snapshot)
+        if self._infos:
+            infos = self._infos
+            if snapshot.gone:
+                infos = [info for row, info in enumerate(infos) if row not in snapshot.gone]
+            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
+
+    def _learn(self, names: tuple[SeriesName, ...]) -> None:
+        """Make the labels of series that are new, or of all if they are others than before."""
+        if names is self._names:
+            return
+        known = len(self._names)
+        if names[:known] != self._names:
+            self._labels, self._infos, known = [], [], 0
+            self._blocks.clear()
+        self._names = names
+        for name in names[known:]:
+            labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'
+            info = f'{labels},unit="{escape(name.unit)}",group="{escape(name.group)}"'
+            self._labels.append(labels.encode())
+            self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
+
+
+def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]]:
+    """Yield name, help and columns of each metric; columns are made as they are asked for."""
+    shown, every = ~snapshot.withdrawn, snapshot.present()
+    for name, metric in METRICS.items():
+        values = snapshot.statistics.get(metric.statistic)
+        if values is not None:
+            yield name, metric.help, [_Column(values, shown)]
+    # A series that is not compared any more loses its numbers and keeps its alerts.
+    told, paged = shown | snapshot.alerts.get("reference_stale", shown), snapshot.paged
+    others: dict[str, Iterable[_Column]] = {
+        "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
+        "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
+        "monitor_series_last_reading_timestamp_seconds": [_Column(snapshot.last_reading, every)],
+        "monitor_series_last_pair_timestamp_seconds": [_Column(snapshot.last_pair, every)],
+        "monitor_series_state": _states(snapshot, every),
+        "monitor_alert_active": (
+            _Column(active.view(np.uint8), told, b',alert="%b"' % escape(alert).encode())
+            for alert, active in snapshot.alerts.items()
+        ),
+        "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), told)],
+    }
+    for name, columns in others.items():
+        yield name, OTHERS[name], columns
+
+
+def _states(snapshot: Snapshot, every: Bool) -> Iterator[_Column]:
+    """Yield a column a state, 1 for the series that are in it."""
+    states = np.array(snapshot.states, dtype=object)
+    for state in STATES:
+        known = np.asarray(states == state, dtype=np.bool_)
+        yield _Column(known.view(np.uint8), every, b',state="%b"' % state.encode())
+
+
+def _references(snapshot: Snapshot) -> list[bytes]:
+    """Return the lines of references that look wrong."""
+    page: list[bytes] = []
+    for name in ("monitor_reference_suspect", "monitor_reference_bias"):
+        lines = []
+        for each in snapshot.suspects:
+            labels = f'reference="{escape(each.reference)}",quantity="{escape(each.quantity)}"'
+            number = 1.0 if name.endswith("suspect") else each.estimate.value
+            lines.append(f"{name}{{{labels}}} {number!r}\n".encode())
+        page += [_header(name, OTHERS[name]), *lines] if lines else []
+    return page
+
+
+def _header(name: str, words: str) -> bytes:
+    return f"# HELP {name} {words}\n# TYPE {name} gauge\n".encode()

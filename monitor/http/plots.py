@@ -1,0 +1,387 @@
+"""The plots of a series: columns in, SVG text out.
+
+Rules of this file: pure functions; no plot decides anything, what they show is worked out in the
+core; too few pairs give a sentence that says how many are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.analysis.ranking import correlation
+from monitor.core.columns import Columns, in_blocks
+from monitor.core.model import Event, Float
+from monitor.core.scores.calibration import zms
+from monitor.core.scores.curves import Curve, curve
+from monitor.core.scores.intervals import zms_interval
+from monitor.core.scores.proper_scores import SCORES
+from monitor.http import svg
+from monitor.http.svg import Chart
+
+ROLLING: Final = 20
+LEVELS: Final = np.array([0.05 * n for n in range(1, 20)] + [0.99])
+BINS_MAX: Final = 10
+NAMED_MAX: Final = 20
+PAIRS_A_BIN: Final = 20
+_Z_SHOWN: Final = 5.0
+_TAILS: Final = (0.025, 0.975)
+_FAR: Final = 4.0  # a point this many spreads off does not stretch the axis
+
+
+class Marks(NamedTuple):
+    """What happened to a sensor: its events, since when its fault shows (s UTC; NaN: none)."""
+
+    events: Sequence[Event] = ()
+    since: float = float("nan")
+    fired: tuple[float, ...] = ()
+
+
+def empty(what: str) -> str:
+    """Return a drawing's place holder."""
+    return f'<p class="empty">{escape(what)}</p>'
+
+
+def errors(c: Columns, unit: str, marks: Marks) -> str:
+    """Return errors over time; bars are the intervals they were stated to lie in."""
+    low, high = c.value - c.upper, c.value - c.lower
+    y = _robust(np.concatenate([c.error, low, high]), _with_unit("error", unit))
+    chart = Chart("error of each pair over time", _time_axis(c), y, 260.0)
+    chart.bars(c.time, low, high, "band")
+    chart.level(0.0, "zero")
+    chart.dots(c.time[c.inside], c.error[c.inside], "hit")
+    chart.crosses(c.time[~c.inside], c.error[~c.inside], "miss")
+    for event in marks.events:
+        chart.moment(event.time, "epoch", event.event)
+    chart.moment(marks.since, "fault", "fault since")
+    for time in marks.fired:
+        chart.moment(time, "fired", "alert")
+    return chart.render()
+
+
+def levey_jennings(c: Columns) -> str:
+    """Return z of the pairs in event order between lines at one, two and three."""
+    number = np.arange(1.0, c.z.size + 1.0)
+    x = svg.numbers(1.0, max(float(c.z.size), 2.0), "pair, in order of event time", margin=0.0)
+    chart = Chart("z of each pair in event order", x, svg.numbers(-_Z_SHOWN, _Z_SHOWN, "z"))
+    for sigma in (1.0, 2.0, 3.0):
+        kind = {1.0: "one", 2.0: "two", 3.0: "three"}[sigma]
+        chart.level(sigma, kind)
+        chart.level(-sigma, kind)
+    chart.level(0.0, "zero")
+    near = np.abs(c.z) <= 3.0
+    chart.line(number, c.z, "faint")
+    chart.dots(number[near], c.z[near], "hit")
+    chart.crosses(number[~near], c.z[~near], "miss")
+    return chart.render()
+
+
+def rolling_score(c: Columns, score: str, unit: str) -> str:
+    """Return the mean of a score over the last pairs, beside what the claims predict."""
+    entry = SCORES[score]
+    if c.value.size < ROLLING or entry.expected is None:
+        return empty(f"Needs {ROLLING} pairs; there are {c.value.size}.")
+    seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
+    time = c.time[ROLLING - 1 :]
+    y = _robust(np.concatenate([seen, told, [0.0]]), _with_unit("mean score", unit))
+    chart = Chart(f"mean of the last {ROLLING} scores over time", _time_axis(c), y)
+    chart.line(time, told, "expected")
+    chart.line(time, seen, "seen")
+    return chart.render()
+
+
+def coverage_by_level(c: Columns) -> str:
+    """Return the share of references inside central intervals of every level, and where by chance.
+
+    The intervals are those of the normal with u_eff; the dot is the interval that was stated.
+    """
+    reach = scipy.special.ndtri(0.5 + 0.5 * LEVELS)
+    seen = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
+    axis = svg.numbers(0.0, 1.0, margin=0.0)
+    chart = Chart(
+        "share of references inside the stated interval, by level",
+        axis._replace(label="stated level"),
+        axis._replace(label="share inside"),
+        260.0,
+    )
+    low, high = (scipy.special.bdtrik(tail, c.z.size, LEVELS) / c.z.size for tail in _TAILS)
+    chart.area(LEVELS, low, np.minimum(high, 1.0), "chance")
+    chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "expected")
+    chart.line(LEVELS, seen, "seen")
+    chart.mark(float(c.p.mean()), float(c.inside.mean()), "stated", "as stated")
+    return chart.render()
+
+
+class Characteristics(NamedTuple):
+    """Curves of one series over the pairs that have a band, and three points on the first.
+
+    ``points`` stretches the bands as stated, ``constant`` one and the same band for all; ``stated``
+    is at scale 1, ``optimal`` at ``scale`` (NaN where it is not defined).
+    """
+
+    points: Curve
+    constant: Curve
+    stated: Curve
+    optimal: Curve
+    scale: float
+
+
+def characteristics(c: Columns, scale: float) -> Characteristics | None:
+    """Return the curves of one series, None if no value lies within its own interval."""
+    below, above = c.value - c.lower, c.upper - c.value
+    banded = (below >= 0.0) & (above >= 0.0)
+    if not banded.any():
+        return None
+    below, above, error = below[banded], above[banded], c.error[banded]
+    half = np.full(error.size, float(np.mean(0.5 * (below + above))))
+    # A band of all but no width needs a scale beyond all numbers.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Characteristics(
+            curve(below, above, error),
+            curve(half, half, error),
+            _operating_point(below, above, error, 1.0),
+            _operating_point(below, above, error, scale),
+            scale,
+        )
+
+
+def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
+    """Return the uncertainty characteristics curve beside that of a constant band."""
+    if found is None:
+        return empty("No value lies within its own interval: there is no band to stretch.")
+    across, up = axes.split("-")
+    lines = [(getattr(each, across), getattr(each, up)) for each in found[:2]]
+    dots = [(getattr(each, across), getattr(each, up)) for each in found[2:4]]
+    label = _with_unit({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
+    y = (
+        svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+        if up == "miss"
+        else svg.numbers(0.0, float(lines[0][1].max()), _with_unit("mean deficit", unit))
+    )
+    x = svg.numbers(0.0, _reach(lines, dots), label, margin=0.0)
+    chart = Chart("uncertainty characteristics curve", x, y, 260.0)
+    draw = chart.steps if up == "miss" else chart.line
+    draw(*lines[1], "expected")
+    draw(*lines[0], "seen")
+    for (at_x, at_y), kind, label in zip(dots, ("stated", "best"), ("k = 1", "k*"), strict=True):
+        word = f"{label} = {found.scale:.2g}" if kind == "best" else label
+        chart.mark(float(at_x[0]), float(at_y[0]), kind, word)
+    return chart.render()
+
+
+def two_curves(first: Curve, second: Curve) -> str:
+    """Return two characteristics curves in units of the references' spread over each other."""
+    lines = [(each.bandwidth, each.miss) for each in (first, second)]
+    x = svg.numbers(
+        0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
+    )
+    y = svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+    chart = Chart("two characteristics curves", x, y, 260.0)
+    chart.steps(*lines[1], "other")
+    chart.steps(*lines[0], "seen")
+    return chart.render()
+
+
+def binned_zms(c: Columns, unit: str) -> str:
+    """Return ZMS with its interval in bins of u of equal count."""
+    bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
+    if bins < 2:
+        return empty(f"Needs {2 * PAIRS_A_BIN} pairs; there are {c.value.size}.")
+    parts = _in_bins(c, c.u, bins)
+    seen, interval = zms(parts), zms_interval(parts)
+    low, high = (np.where(end > 0.0, end, np.nan) for end in (interval.lower, interval.upper))
+    seen = np.where(seen > 0.0, seen, np.nan)
+    shown = np.concatenate([seen, low, high])
+    shown = np.clip(shown[np.isfinite(shown)], 1 / 64, 64)
+    number = np.arange(1.0, bins + 1.0)
+    means = parts.mean(parts.u)
+    ticks = [(float(at), f"{mean:.3g}") for at, mean in zip(number, means, strict=True)]
+    x = svg.Axis(0.5, bins + 0.5, ticks, _with_unit("mean stated u of the bin", unit))
+    least, most = min(0.5, *shown, 0.5), max(2.0, *shown, 2.0)
+    chart = Chart("ZMS in bins of the stated u", x, svg.powers(least, most, "ZMS"))
+    chart.level(0.0, "zero")
+    chart.bars(number, np.log2(low), np.log2(high), "whisker")
+    chart.dots(number, np.log2(seen), "seen")
+    return chart.render()
+
+
+def pit(c: Columns) -> str:
+    """Return the histogram of where references fell in the stated distributions."""
+    n = c.z.size
+    if n < PAIRS_A_BIN:
+        return empty(f"Needs {PAIRS_A_BIN} pairs; there are {n}.")
+    bins = BINS_MAX if n >= 5 * BINS_MAX else BINS_MAX // 2
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    shares = np.histogram(scipy.special.ndtr(-c.z), edges)[0] / n
+    low, high = (float(scipy.special.bdtrik(tail, n, 1.0 / bins)) / n for tail in _TAILS)
+    x = svg.numbers(0.0, 1.0, "place of the reference in the stated distribution", margin=0.0)
+    y = svg.numbers(0.0, max(float(shares.max()), high), "share of pairs")
+    chart = Chart("where references fell in the stated distribution", x, y._replace(low=0.0))
+    chart.area(np.array([0.0, 1.0]), np.full(2, max(low, 0.0)), np.full(2, high), "chance")
+    chart.columns(edges, shares, "seen")
+    chart.level(1.0 / bins, "expected")
+    return chart.render()
+
+
+def occasion(c: Columns, names: Sequence[str], unit: str) -> str:
+    """Return the intervals that several sensors stated of one thing, and its reference."""
+    count = c.value.size
+    place = np.arange(count, 0.0, -1.0)
+    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), _with_unit("value", unit))
+    y = svg.Axis(0.6, count + 0.8, [])
+    chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 30.0 * count)
+    for at in range(count):
+        ends, row = np.array([c.lower[at], c.upper[at]]), np.full(2, place[at])
+        chart.line(ends, row, "hit" if c.inside[at] else "missed")
+    chart.dots(c.value, place, "seen")
+    for at, name in enumerate(names):
+        chart.note(x.low, float(place[at]) + 0.2, name)
+    for reference in np.unique(c.reference):
+        chart.moment(float(reference), "reference")
+    return chart.render()
+
+
+def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -> str:
+    """Return one score against another, a dot a sensor, with the line through them."""
+    across, up = _robust(x, labels[0]), _robust(y, labels[1])
+    chart = Chart(f"{labels[1]} against {labels[0]}", across, up, 320.0)
+    line = correlation(x, y)
+    ends = np.array([float(x.min()), float(x.max())])
+    chart.line(ends, line.intercept + line.slope * ends, "expected")
+    chart.dots(x, y, "seen")
+    if len(names) <= NAMED_MAX:
+        for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
+            chart.note(at_x, at_y, name)
+    return chart.render()
+
+
+def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
+    """Return |zeta| of RCE against |zeta| of ZMS, a dot a sensor (Pernot, Fig. 1).
+
+    Within 1 on both axes both figures call the uncertainty right on average.
+    """
+    x, y = np.abs(zms_), np.abs(rce)
+    known = np.isfinite(x) & np.isfinite(y)
+    if not known.any():
+        return empty("No sensor has enough pairs for the intervals of ZMS and RCE.")
+    labels = ("|zeta| of ZMS", "|zeta| of RCE")
+    both = np.concatenate([x[known], y[known], [0.0, 1.5]])
+    axis = _robust(both, "")
+    chart = Chart(
+        f"{labels[1]} against {labels[0]}",
+        axis._replace(low=0.0, label=labels[0]),
+        axis._replace(low=0.0, label=labels[1]),
+        320.0,
+    )
+    chart.moment(1.0, "two")
+    chart.level(1.0, "two", "")
+    right = (x <= 1.0) & (y <= 1.0)
+    chart.dots(x[right], y[right], "seen")
+    chart.crosses(x[known & ~right], y[known & ~right], "miss")
+    if len(names) <= NAMED_MAX:
+        for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
+            chart.note(at_x, at_y, name)
+    return chart.render()
+
+
+def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
+    """Return the mean score of blocks of one series in time, beside what the claims predict."""
+    entry = SCORES[score]
+    if c.value.size < 2 * count or entry.expected is None:
+        return empty(f"Needs {2 * count} pairs; there are {c.value.size}.")
+    parts = in_blocks(c, count)
+    seen, told = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
+    rows, ends = entry.rows(parts), parts.starts + parts.counts - 1
+    spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
+    middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
+    low, high = seen - 2.0 * spread, seen + 2.0 * spread
+    y = _robust(np.concatenate([low, high, told]), _with_unit("mean score", unit))
+    chart = Chart(f"mean score of {count} blocks in time", _time_axis(c), y)
+    chart.bars(middle, low, high, "whisker")
+    chart.line(middle, told, "expected")
+    chart.dots(middle, seen, "seen")
+    return chart.render()
+
+
+def sparkline(z: Float) -> str:
+    """Return the last z as a line a few millimetres high, between -3 and 3; the last one a dot."""
+    sound = np.flatnonzero(np.isfinite(z))
+    if not sound.size:
+        return ""
+    across = np.round(2.0 + 96.0 * sound / max(z.size - 1, 1)).astype(np.int64)
+    up = np.round(12.0 - 3.3 * np.clip(z[sound], -3.0, 3.0)).astype(np.int64)
+    points = " ".join(f"{a},{b}" for a, b in zip(across.tolist(), up.tolist(), strict=True))
+    far = " far" if abs(float(z[sound[-1]])) > 3.0 else ""
+    return (
+        f'<svg class="spark" viewBox="0 0 100 24" aria-hidden="true"><polyline points="{points}"/>'
+        f'<circle class="last{far}" cx="{across[-1]}" cy="{up[-1]}" r="2"/></svg>'
+    )
+
+
+# -- inside --------------------------------------------------------------------------------------
+
+
+def _with_unit(what: str, unit: str) -> str:
+    return f"{what} / {unit}" if unit else what
+
+
+def _time_axis(c: Columns) -> svg.Axis:
+    return svg.times(float(c.time.min()), float(c.time.max()))
+
+
+def _robust(values: Float, label: str) -> svg.Axis:
+    """Return an axis that a few far values do not stretch: those are pinned to its edge."""
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return svg.numbers(0.0, 1.0, label)
+    low, high = np.quantile(values, [0.05, 0.95]).tolist()
+    room = _FAR * (high - low)
+    return svg.numbers(
+        max(float(values.min()), low - room), min(float(values.max()), high + room), label
+    )
+
+
+def _rolling(rows: Float) -> Float:
+    """Return the mean of each row and those before it, ``ROLLING`` in all."""
+    return np.lib.stride_tricks.sliding_window_view(rows, ROLLING).mean(axis=1)
+
+
+def _in_bins(c: Columns, covariate: Float, bins: int) -> Columns:
+    """Return the pairs of one series as ``bins`` series of nearly equal count along a covariate."""
+    order = np.argsort(covariate, kind="stable")
+    sizes = [part.size for part in np.array_split(order, bins)]
+    starts = np.cumsum([0, *sizes[:-1]])
+    names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
+    return Columns(starts, *(getattr(c, name)[order] for name in names))
+
+
+def _operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
+    """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN at none that is finite."""
+    if not np.isfinite(scale):
+        return Curve(*(np.array([np.nan]) for _ in Curve._fields))
+    low, high = scale * below - error, scale * above + error
+    inside = (low >= 0.0) & (high >= 0.0)
+    nearer = np.minimum(low, high)
+    return Curve(
+        scale=np.array([scale]),
+        bandwidth=np.array([scale * float(np.mean(0.5 * (below + above)))]),
+        miss=np.array([float(np.mean(~inside))]),
+        excess=np.array([float(np.mean(np.maximum(nearer, 0.0)))]),
+        deficit=np.array([float(np.mean(np.maximum(-nearer, 0.0)))]),
+    )
+
+
+def _reach(lines: Sequence[tuple[Float, Float]], dots: Sequence[tuple[Float, Float]]) -> float:
+    """Return how far an axis goes: to where few misses are left, and past the dots."""
+    ends = [_left_over(x, y) for x, y in lines]
+    ends += [1.5 * float(x[0]) for x, _ in dots if np.isfinite(x[0])]
+    return max((end for end in ends if np.isfinite(end)), default=1.0)
+
+
+def _left_over(x: Float, y: Float) -> float:
+    few = np.flatnonzero(y <= 0.02 * float(y[0])) if y.size else np.zeros(0)
+    return float(x[few[0]]) if few.size else float(x[-1]) if x.size else 0.0

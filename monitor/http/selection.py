@@ -1,0 +1,167 @@
+"""Which series a person wants to see, in which order: a pure function of the snapshot.
+
+Rules of this file: columns, no entry is built for a series that is not shown; a number that is not
+known comes last, whichever way the order goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.analysis.ranking import PROFILES, score_of
+from monitor.core.model import Bool, Float, Int
+from monitor.core.snapshot.snapshot import Snapshot
+
+STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
+ROWS: Final = 200
+_SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
+
+
+class Wish(NamedTuple):
+    """What to show: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
+
+    ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines.
+    """
+
+    state: str = ""
+    group: str | None = None
+    text: str = ""
+    order: str = "state"
+    descending: bool = False
+    page: int = 1
+    rows: int = ROWS
+
+
+class Selection(NamedTuple):
+    """Rows of the snapshot on one page, how many match in all, and how many of each state.
+
+    ``states`` counts what matches but for the state asked for; ``groups`` are all there are.
+    """
+
+    rows: Int
+    page: int
+    pages: int
+    matching: int
+    states: dict[str, int]
+    groups: tuple[str, ...]
+
+
+def select(now: Snapshot, wish: Wish) -> Selection:
+    """Return what of ``now`` is wished for; a page past the last is the last one."""
+    states = np.array(now.states, dtype=object)
+    mentioned = _mentioned(now, wish)
+    counts = {state: int(np.sum(mentioned & (states == state))) for state in STATES}
+    chosen = np.flatnonzero(mentioned & (states == wish.state) if wish.state else mentioned)
+    ordered = _ordered(now, chosen, wish)
+    pages = max(1, -(-ordered.size // wish.rows))
+    page = min(wish.page, pages)
+    return Selection(
+        rows=ordered[(page - 1) * wish.rows : page * wish.rows],
+        page=page,
+        pages=pages,
+        matching=int(ordered.size),
+        states=counts,
+        groups=tuple(sorted({name.group for name in now.names})),
+    )
+
+
+def _mentioned(now: Snapshot, wish: Wish) -> Bool:
+    """Whether each series is of the group and holds all words of the text."""
+    fits = now.present()
+    if wish.group is not None:
+        fits &= np.array([name.group == wish.group for name in now.names], dtype=np.bool_)
+    words = wish.text.casefold().split()
+    if words:
+        texts = (
+            f"{name.sensor} {name.quantity} {name.group} {said} {advised}".casefold()
+            for name, said, advised in zip(now.names, now.sentences, now.advice, strict=True)
+        )
+        fits &= np.array([all(word in text for word in words) for text in texts], dtype=np.bool_)
+    return fits
+
+
+def _ordered(now: Snapshot, rows: Int, wish: Wish) -> Int:
+    """Return ``rows`` in the order wished for; ties by state, evidence and name."""
+    by_name = sorted(
+        rows.tolist(), key=lambda row: (now.names[row].sensor, now.names[row].quantity)
+    )
+    rows = np.array(by_name, dtype=np.int64)
+    evidence = np.nan_to_num(now.evidence[rows], nan=0.0, posinf=np.finfo(np.float64).max)
+    rows = rows[np.lexsort((-evidence, _severity(now)[rows]))]
+    if wish.order in WORDS:
+        return _by_word(now, rows, wish)
+    key = ORDERS[wish.order](now)[rows]
+    key = np.where(np.isnan(key), np.inf, -key if wish.descending else key)
+    ordered: Int = rows[np.argsort(key, kind="stable")]
+    return ordered
+
+
+def _by_word(now: Snapshot, rows: Int, wish: Wish) -> Int:
+    words = [getattr(name, wish.order) for name in now.names]
+    ordered = sorted(rows.tolist(), key=lambda row: words[row], reverse=wish.descending)
+    return np.array(ordered, dtype=np.int64)
+
+
+def _severity(now: Snapshot) -> Float:
+    return np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
+
+
+def statistic(now: Snapshot, name: str) -> Float:
+    """Return a statistic of every series, NaN where the snapshot has none of that name."""
+    values = now.statistics.get(name)
+    return np.full(len(now.names), np.nan) if values is None else values
+
+
+def leading(now: Snapshot, row: int) -> str:
+    """Return the score that the profile of a series sets first: crps, quadratic or interval."""
+    return score_of(now.profiles[row] if now.profiles else "balanced", "normal")
+
+
+def of_leading(now: Snapshot, ending: str) -> Float:
+    """Return ``score_{leading}_{ending}`` of every series."""
+    profiles = np.array(now.profiles or ("balanced",) * len(now.names))
+    found = np.full(len(now.names), np.nan)
+    for profile in PROFILES:
+        score = score_of(profile, "normal")
+        found = np.where(profiles == profile, statistic(now, f"score_{score}_{ending}"), found)
+    return found
+
+
+def score_ratio(now: Snapshot) -> Float:
+    """Return the primary score over its expectation, 1 where a sensor keeps its claim."""
+    return of_leading(now, "expected_ratio")
+
+
+def score_excess(now: Snapshot) -> Float:
+    """Return the primary score over its expectation so that the larger is the worse.
+
+    The quadratic score is below zero: of what was expected a sensor that is wrong has too little.
+    """
+    ratio = score_ratio(now)
+    profiles = np.array(now.profiles or ("balanced",) * len(now.names))
+    return np.where(profiles == "coverage", 2.0 - ratio, ratio)
+
+
+def coverage_gap(now: Snapshot) -> Float:
+    """Return the share of intervals that hold, less the one stated."""
+    stated = statistic(now, "calibration_coverage_stated")
+    return statistic(now, "calibration_coverage_ratio") - stated
+
+
+WORDS: Final = ("sensor", "quantity", "group")
+ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
+    "known": lambda now: np.arange(float(len(now.names))),
+    "state": _severity,
+    "pairs": lambda now: now.window_pairs.astype(np.float64),
+    "bias": lambda now: np.abs(statistic(now, "calibration_bias")),
+    "score": score_excess,
+    "zms": lambda now: statistic(now, "calibration_zms"),
+    "coverage": coverage_gap,
+    "gain": lambda now: statistic(now, "ucc_gain_ratio"),
+    "availability": lambda now: statistic(now, "availability_ratio"),
+    "evidence": lambda now: now.evidence,
+    "last_pair": lambda now: now.last_pair,
+}

@@ -1,0 +1,145 @@
+"""What changed, as it changes: server-sent events for pages that are open.
+
+Rules of this file: a stream ends by itself after a while, and the browser asks again; there are
+fewer streams than connections, so that others get through; nothing is kept for who does not listen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Final
+
+import orjson
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from monitor.http.pages import WishOfPage
+from monitor.http.published import Page
+from monitor.http.rendering import Renderer
+from monitor.http.selection import Wish
+from monitor.http.server import ANSWER_SECONDS
+from monitor.http.svg import moment
+
+if TYPE_CHECKING:
+    from monitor.http.service import Service
+
+STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
+_LOOK_SECONDS: Final = 0.1
+SeenMark = Annotated[str, Query(max_length=64)]
+_HELLO: Final = b": hello\n\n"
+_TOO_MANY: Final = "too many pages are live; this one is right but stands still"
+
+
+def routes(service: Service, renderer: Renderer) -> APIRouter:
+    """Return the streams."""
+    router = APIRouter(prefix="/live", include_in_schema=False)
+    streams = Streams(service.connections_max // 2)
+
+    @router.get("/fleet")
+    async def fleet(wished: WishOfPage, seen: SeenMark = "") -> Stream:
+        return streams.open(_fleet(service, renderer, wished, seen))
+
+    @router.get("/page")
+    async def page() -> Stream:
+        return streams.open(_published(service))
+
+    return router
+
+
+class Streams:
+    """Counts the streams that are open."""
+
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
+        self._open = 0
+
+    def open(self, events: AsyncIterator[bytes]) -> Stream:
+        """Return an answer that sends ``events`` as they come."""
+        return Stream(self, events)
+
+    def enter(self) -> bool:
+        """Count one more stream; return False if it is one too many."""
+        if self._open >= self._most:
+            return False
+        self._open += 1
+        return True
+
+    def leave(self) -> None:
+        """Count one stream less."""
+        self._open -= 1
+
+
+class Stream(StreamingResponse):
+    """An answer that goes on; a refusal if there are too many of them."""
+
+    def __init__(self, streams: Streams, events: AsyncIterator[bytes]) -> None:
+        super().__init__(_begun(events), media_type="text/event-stream")
+        self._streams: Final = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until they end, or the reader is gone."""
+        if not self._streams.enter():
+            refusal = JSONResponse({"detail": _TOO_MANY}, 503, {"Retry-After": "10"})
+            await refusal(scope, receive, send)
+            return
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.leave()
+
+
+async def _begun(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield _HELLO
+    async for event in events:
+        yield event
+
+
+async def _pages(service: Service) -> AsyncIterator[Page]:
+    """Yield every page that is published, the present one first, for a while."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + STREAM_SECONDS
+    shown: Page | None = None
+    while loop.time() < deadline and not service.stopping:
+        page = service.page()
+        if page is not None and page is not shown:
+            shown = page
+            yield page
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _published(service: Service) -> AsyncIterator[bytes]:
+    async for page in _pages(service):
+        yield _event("published", {"time": _told(page)})
+
+
+async def _fleet(
+    service: Service, renderer: Renderer, wish: Wish, seen: str
+) -> AsyncIterator[bytes]:
+    """Yield the lines that changed, the order if it did, and what stands above them.
+
+    The reader has the lines of the mark ``seen`` already.
+    """
+    sent: dict[str, str] = {}
+    async for page in _pages(service):
+        shown = renderer.fleet(page, wish)
+        if not sent and shown.mark == seen:
+            sent = shown.rows
+        changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}
+        content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
+        content["rows"] = changed
+        content["mark"] = shown.mark
+        content["firing"] = shown.selection.states["firing"]
+        if list(sent) != list(shown.rows):
+            content["order"] = list(shown.rows)
+        sent = shown.rows
+        yield _event("fleet", content)
+
+
+def _told(page: Page) -> str:
+    return f"{moment(page.snapshot.time)} UTC"
+
+
+def _event(name: str, content: dict[str, object]) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(content))

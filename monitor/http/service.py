@@ -1,0 +1,142 @@
+"""The HTTP service: a thread that shows the last published page to whoever asks.
+
+Rules of this file: it reads one immutable page and touches nothing else of the daemon.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from monitor.errors import ADDRESS, CANNOT_CREATE, MonitorError
+from monitor.http.access import OPEN, Access
+from monitor.http.on_demand import Wishes
+from monitor.http.published import Page
+
+if TYPE_CHECKING:
+    from monitor.http.server import QuietServer
+
+TICK_SECONDS_MAX: Final = 10.0
+_STOP_SECONDS: Final = 2.0
+
+
+class ServiceError(MonitorError):
+    """The service cannot start; the message says why and what to do."""
+
+    exit_code = CANNOT_CREATE
+
+
+class Service:
+    """Serves pages on ``host:port`` (0 takes a free port) from :meth:`start` to :meth:`stop`."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        connections_max: int = 64,
+        header_timeout_seconds: float = 5.0,
+        access: Access = OPEN,
+        monotonic: Callable[[], float] = time.monotonic,
+        loaded: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``loaded`` is called in its thread, once all that answers need is imported."""
+        self._host: Final = host
+        self._port: Final = port
+        self._bound = port
+        self.connections_max: Final = connections_max
+        self.stopping = False
+        self._header_timeout_seconds: Final = header_timeout_seconds
+        self._access: Final = access
+        self._monotonic: Final = monotonic
+        self._loaded: Final = loaded
+        self._page: Page | None = None
+        self.wishes = Wishes(monotonic)
+        self._ticked = monotonic()
+        self._socket: socket.socket | None = None
+        self._server: QuietServer | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{'http' if self._access.tls is None else 'https'}://{host}:{self._bound}"
+
+    def start(self) -> None:
+        """Listen, and answer in a thread; raises ServiceError if the address is taken."""
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self._host, self._port))
+        except OSError as error:
+            listener.close()
+            raise ServiceError(
+                f"cannot listen on {self._host}:{self._port}: {error.strerror}; "
+                f"set http.port (0 takes a free one) or http.host; see {ADDRESS}"
+            ) from error
+        listener.listen(128)
+        self._bound = listener.getsockname()[1]
+        self._socket = listener
+        self._thread = threading.Thread(target=self._serve, args=(listener,), daemon=True)
+        self._thread.start()
+
+    def publish(self, page: Page) -> None:
+        """Show ``page`` from now on."""
+        self._page = page
+        self.tick()
+
+    def tick(self) -> None:
+        """Say that the data's thread is alive."""
+        self._ticked = self._monotonic()
+
+    def page(self) -> Page | None:
+        """Return the page shown now, None before the first."""
+        return self._page
+
+    def stalled_seconds(self) -> float:
+        """Return for how long beyond the allowed the data's thread has been silent."""
+        return max(0.0, self._monotonic() - self._ticked - TICK_SECONDS_MAX)
+
+    def stop(self) -> None:
+        """Stop answering, within a bounded time."""
+        self.stopping = True
+        if self._server is not None:
+            self._server.end()
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+        if self._socket is not None:
+            self._socket.close()
+
+    def _serve(self, listener: socket.socket) -> None:
+        import asyncio  # noqa: PLC0415 - these would delay the start of the data's thread
+
+        import uvicorn  # noqa: PLC0415
+
+        from monitor.http.access import Authenticated  # noqa: PLC0415
+        from monitor.http.application import application  # noqa: PLC0415
+        from monitor.http.server import Dated, QuietServer, limited, loop_of  # noqa: PLC0415  # noqa: PLC0415
+
+        app, users = application(self), self._access.users
+        settings = uvicorn.Config(
+            Dated(Authenticated(app, users) if users else app),
+            http=limited(self.connections_max, self._header_timeout_seconds),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=5,
+        )
+        settings.load()
+        settings.ssl = self._access.tls
+        self._loaded()
+        self._server = QuietServer(settings)
+        with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
+            runner.run(self._server.serve(sockets=[listener]))

@@ -1,0 +1,179 @@
+"""Publishing to a broker with a bound on what is on its way: each message at QoS 1.
+
+Rules of this file: one thread, no background loop; the connection lives while ``publish``,
+``sleep`` or ``flush`` is called. A message counts when the broker has acknowledged it.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Literal, Self
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from monitor.errors import CONNECTION, UNAVAILABLE, MonitorError
+
+Protocol = Literal["5", "3.1.1"]
+
+_PROTOCOLS: Final = {"5": mqtt.MQTTv5, "3.1.1": mqtt.MQTTv311}
+_STEP_SECONDS: Final = 0.1
+
+
+class PublishError(MonitorError):
+    """The broker cannot be reached, refuses, or has gone; the message says what to do."""
+
+    exit_code = UNAVAILABLE
+
+
+class BrokerPublisher:
+    """Publishes to one broker; at most ``window`` messages wait for their acknowledgement.
+
+    Use it as a context: it connects on entry, and waits for all acknowledgements on a good exit.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        protocol: Protocol = "3.1.1",
+        client_id: str = "",
+        username: str | None = None,
+        password: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        window: int = 500,
+        timeout_seconds: float = 15.0,
+    ) -> None:
+        self._address: Final = (host, port)
+        self._window: Final = window
+        self._timeout_seconds: Final = timeout_seconds
+        self._waiting: set[int] = set()
+        self._refused: str = ""
+        self._connected = False
+        self.acknowledged = 0
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=client_id,
+            protocol=_PROTOCOLS[protocol],
+            reconnect_on_failure=False,
+        )
+        client.max_inflight_messages_set(window)
+        client.max_queued_messages_set(window + 1)
+        if username is not None:
+            client.username_pw_set(username, password)
+        if tls is not None:
+            client.tls_set_context(tls)
+        client.on_connect = self._on_connect
+        client.on_publish = self._on_publish
+        self._client: Final = client
+
+    def __enter__(self) -> Self:
+        try:
+            self.connect()
+        except PublishError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self.flush()
+        finally:
+            self.close()
+
+    def connect(self) -> None:
+        """Connect and wait until the broker agrees; raises PublishError."""
+        try:
+            self._client.connect(*self._address, keepalive=30)
+        except OSError as error:
+            raise PublishError(
+                f"{self._where}: {error.strerror or error}; is the broker running, are address "
+                f"and port right? See {CONNECTION}"
+            ) from error
+        self._work_until(lambda: self._connected, "did not answer")
+
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+        """Send one message, first waiting while ``window`` are on their way.
+
+        The broker keeps a message with ``retain`` for those who subscribe later.
+
+        Raises PublishError when the broker refuses or is gone.
+        """
+        if len(self._waiting) >= self._window:
+            self._work_until(lambda: len(self._waiting) < self._window, "stopped acknowledging")
+        sent = self._client.publish(topic, payload, qos=1, retain=retain)
+        if sent.rc != mqtt.MQTT_ERR_SUCCESS:
+            raise self._lost(mqtt.error_string(sent.rc))
+        self._waiting.add(sent.mid)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, and keep the connection alive meanwhile; raises PublishError when it is lost."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0.0:
+            self._work(min(left, _STEP_SECONDS))
+
+    def flush(self) -> None:
+        """Wait until the broker has acknowledged every message; raises PublishError."""
+        self._work_until(lambda: not self._waiting, "stopped acknowledging")
+
+    def close(self) -> None:
+        """Say goodbye to the broker; what it has not acknowledged is given up."""
+        self._client.disconnect()
+        # They hold this object, and it the client, whose own sockets close when nobody holds it.
+        self._client.on_connect = None
+        self._client.on_publish = None
+
+    @property
+    def _where(self) -> str:
+        return f"broker {self._address[0]}:{self._address[1]}"
+
+    def _work(self, seconds: float) -> None:
+        code = self._client.loop(seconds)
+        if self._refused:
+            raise PublishError(f"{self._where} refuses: {self._refused}")
+        if code != mqtt.MQTT_ERR_SUCCESS:
+            raise self._lost(mqtt.error_string(code))
+
+    def _work_until(self, done: Callable[[], bool], fault: str) -> None:
+        progress = self.acknowledged
+        until = time.monotonic() + self._timeout_seconds
+        while not done():
+            self._work(_STEP_SECONDS)
+            if self.acknowledged > progress:
+                progress = self.acknowledged
+                until = time.monotonic() + self._timeout_seconds
+            if time.monotonic() > until:
+                raise self._lost(f"it {fault} for {self._timeout_seconds:.0f} s")
+
+    def _lost(self, why: str) -> PublishError:
+        return PublishError(
+            f"{self._where}: connection lost ({why}) after {self.acknowledged} acknowledged "
+            f"messages, {len(self._waiting)} were on their way; start again when it is back"
+        )
+
+    def _on_connect(
+        self, _client: mqtt.Client, _data: object, _flags: object, code: ReasonCode, _more: object
+    ) -> None:
+        self._connected = not code.is_failure
+        if code.is_failure:
+            self._refused = f"the connection: {code}; check user, password and protocol"
+
+    def _on_publish(
+        self, _client: mqtt.Client, _data: object, mid: int, code: ReasonCode, _more: object
+    ) -> None:
+        self._waiting.discard(mid)
+        if code.is_failure:
+            self._refused = f"a message: {code}; may this user publish on these topics?"
+        else:
+            self.acknowledged += 1

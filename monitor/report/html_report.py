@@ -1,0 +1,232 @@
+"""A report of recorded pairs: one HTML page that needs nothing else, prints well, and repeats.
+
+Rules of this file: made of the same functions as everything else; the same pairs, settings and
+version give the same bytes but for the line with the date; every interval names method and seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from monitor import __version__
+from monitor.core.analysis.adjustments import suggestions
+from monitor.core.analysis.prequential import Trial, prequential
+from monitor.core.analysis.ranking import (
+    Profile,
+    Ranking,
+    ranking,
+    score_of,
+)
+from monitor.core.analysis.ranking import sentence as told_of
+from monitor.core.analysis.remarks import remarks
+from monitor.core.analysis.resampling import REPLICATES, bca_rce, bca_zms
+from monitor.core.columns import Columns
+from monitor.core.model import Float
+from monitor.core.scores.intervals import (
+    Interval,
+    abc_rce,
+    verdict,
+    zms_interval,
+)
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import STATISTICS, compute
+from monitor.core.snapshot.details import Detail
+from monitor.http.figures import (
+    Figure,
+    block_figure,
+    figures,
+    score_figures,
+    zeta_figure,
+)
+from monitor.report.recorded import Recorded
+from monitor.report.scoring import alerts, events_of
+
+SEED: Final = 1
+_FOLDER: Final = Path(__file__).parent / "web"
+_TRIED: Final = ("offset", "scale", "both")
+_TRIAL_PAIRS: Final = 50
+_DRAWN_PAIRS: Final = 2000  # a plot of more is no clearer, and heavy
+_NAN: Final = float("nan")
+_REMEDIES: Final = {
+    "offset": "offset to subtract",
+    "gain": "gain to divide by",
+    "scale": "factor on u",
+    "both": "factor on u once the offset is gone",
+    "optimal": "factor on u that costs least",
+    "conformal": "factor on u for the stated level",
+    "addend": "to add to each half-width",
+}
+
+
+class Chapter(NamedTuple):
+    """What the report says of one series."""
+
+    name: str
+    quantity: str
+    unit: str
+    pairs: int
+    sentences: tuple[str, ...]
+    remarks: tuple[str, ...]
+    intervals: tuple[tuple[str, str], ...]
+    statistics: tuple[tuple[str, str, str, str], ...]
+    remedies: tuple[tuple[str, str], ...]
+    trials: tuple[Trial, ...]
+    figures: tuple[Figure, ...]
+    drawn: int
+
+
+class Source(NamedTuple):
+    """Where the pairs are from, and what was asked for; all of it is printed."""
+
+    title: str
+    level: float
+    density: Density
+    settings: Mapping[str, str] = {}
+    profile: Profile = "balanced"
+
+
+def report(recorded: Recorded, source: Source, date: str) -> str:
+    """Return the page; ``date`` stands on one line of it and nowhere else."""
+    windows = recorded.columns(source.level)
+    statistics = compute(windows, STATISTICS)
+    intervals = {
+        "ZMS": bca_zms(windows, seed=SEED, replicates=REPLICATES),
+        "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
+    }
+    told = alerts(recorded, windows)
+    table = _ranked(recorded, windows, source)
+    chapters = [
+        _chapter(recorded, windows, row, statistics, intervals, told, source)
+        for row in range(len(recorded.names))
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    return environment.get_template("report.html").render(
+        source=source,
+        date=date,
+        version=__version__,
+        style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
+        chapters=chapters,
+        table=table,
+        said="" if table is None else told_of(table, [name.sensor for name in recorded.names]),
+        drawings=_fleet_figures(recorded, windows, table, source),
+        digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
+        seed=SEED,
+        replicates=REPLICATES,
+        statistics=[(name, each.help, each.source) for name, each in STATISTICS.items()],
+        notes=recorded.notes,
+        total=int(windows.counts.sum()),
+        text=_text,
+    )
+
+
+def _chapter(
+    recorded: Recorded,
+    windows: Columns,
+    row: int,
+    statistics: Mapping[str, Float],
+    intervals: Mapping[str, Interval],
+    told: list[dict[str, Any]],
+    source: Source,
+) -> Chapter:
+    name = recorded.names[row]
+    one = windows.take(np.array([row]))
+    last = one.rows(slice(max(0, one.value.size - _DRAWN_PAIRS), None))
+    mine = [each for each in told if (each["sensor"], each["quantity"]) == name_of(name)]
+    detail = Detail(
+        time=float(one.time[-1]),
+        name=name,
+        pairs=last,
+        origins=(),
+        total=one.value.size,
+        events=(),
+        judgement=None,
+        density=source.density,
+        level=source.level,
+        patience=_NAN,
+    )
+    trials = (prequential(one, method, _TRIAL_PAIRS, source.density) for method in _TRIED)
+    leading = score_of(source.profile, source.density)
+    return Chapter(
+        name=name.sensor,
+        quantity=name.quantity,
+        unit=name.unit,
+        pairs=one.value.size,
+        sentences=tuple(_said(each) for each in mine) or ("no alert",),
+        remarks=tuple(remarks(one, np.random.default_rng(SEED))),
+        intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
+        statistics=tuple(
+            (key, _text(float(statistics[key][row])), each.help, each.source)
+            for key, each in STATISTICS.items()
+        ),
+        remedies=tuple(
+            (_REMEDIES[what], f"{_text(each.value)} ({_text(each.lower)} to {_text(each.upper)})")
+            for what, each in suggestions(one).items()
+            if math.isfinite(each.value)
+        ),
+        trials=tuple(trial for trial in trials if trial is not None),
+        figures=(*figures(detail, leading), block_figure(one, leading, name.unit)),
+        drawn=last.value.size,
+    )
+
+
+def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of any kind
+    """Return (sensor, quantity)."""
+    return name.sensor, name.quantity
+
+
+def _said(alert: Mapping[str, Any]) -> str:
+    until = "it still lasts" if alert["until"] is None else f"until {alert['until']}"
+    advice = f"; to mend it: {alert['advice']}" if alert["advice"] else ""
+    return f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until}){advice}"
+
+
+def _interval(interval: Interval, row: int) -> str:
+    if not math.isfinite(interval.lower[row]):
+        return "too few pairs"
+    ends = f"{_text(interval.lower[row])} to {_text(interval.upper[row])}"
+    zeta = float(interval.zeta[row])
+    return f"{ends}, zeta {_text(zeta)}: {verdict(zeta)} ({interval.method})"
+
+
+def _ranked(recorded: Recorded, windows: Columns, source: Source) -> Ranking | None:
+    """Return the ranking on common events, those that share a reference; None if there are none."""
+    if len(recorded.names) < 2:
+        return None
+    return ranking(
+        windows,
+        events_of(recorded),
+        seed=SEED,
+        profile=source.profile,
+        density=source.density,
+    )
+
+
+def _fleet_figures(
+    recorded: Recorded, windows: Columns, table: Ranking | None, source: Source
+) -> list[Figure]:
+    """Return scores against each other and the map of zeta, nothing for two series."""
+    names = [name.sensor for name in recorded.names]
+    if len(names) < 3:
+        return []
+    zetas = zeta_figure(zms_interval(windows).zeta, abc_rce(windows).zeta, names)
+    if table is None:
+        return [zetas]
+    means = {name: each.mean for name, each in table.scores.items()}
+    return [*score_figures(means, source.density, names), zetas]
+
+
+def _text(number: float) -> str:
+    return f"{number:.4g}" if math.isfinite(number) else "-"

@@ -1,0 +1,173 @@
+"""A recorded file as pairs and alerts: what the daemon would have made of it, without a broker.
+
+Rules of this file: the same core, in event order; the clock is the event time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns, columns
+from monitor.core.detector.replay import Change
+from monitor.core.model import (
+    PAIR,
+    Event,
+    Float,
+    Observation,
+    Records,
+    Reference,
+    in_event_order,
+    time_of,
+)
+from monitor.core.pairing.history import Memory
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+from monitor.files import (
+    PairTable,
+    detect,
+    read_pairs,
+    read_stream,
+)
+
+_BATCH: Final = 4096
+_BARE: Final = (
+    "sigma and an interval without its alpha in one row: sigma counts, the interval does not; "
+    "add a column alpha if it should"
+)
+_SERIES_MAX: Final = 100_000
+
+Progress = Callable[[Iterable[Observation]], Iterable[Observation]]
+
+
+def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
+    """Show no progress."""
+    return observations
+
+
+class Recorded(NamedTuple):
+    """The standing pairs of a file, in the order (series, time, id), and what alerts did."""
+
+    names: tuple[SeriesName, ...]
+    pairs: Records
+    changes: list[Change]
+    rho: Float
+    notes: tuple[str, ...]
+
+    def columns(self, level: float) -> Columns:
+        """Return the pairs as the statistics want them; every series has at least one."""
+        rows = self.pairs
+        starts = np.unique(rows["series"], return_index=True)[1]
+        names = ("time", "value", "reference", "u", "lower", "upper", "p", "crps")
+        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
+        parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
+        return columns(starts, level=level, **parts)
+
+
+def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorded:
+    """Return what is in a file of pairs or of a stream; raises FileError."""
+    if detect(path) == "pairs":
+        return _of_pairs(read_pairs(path), rules)
+    return _of_stream(path, rules, progress)
+
+
+def replayed(
+    names: Sequence[tuple[str, str]],
+    pairs: Records,
+    rules_of: Callable[[str, str], SeriesRules],
+    events: Sequence[Event] = (),
+    notes: Sequence[str] = (),
+) -> Recorded:
+    """Return pairs that stand, with what alerts did over them.
+
+    ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
+    """
+    memory = _Memory(rules_of, 32)
+    for name in names:
+        memory.network.registry.add(*name)
+    if events:
+        memory.apply(memory.network.observe(events, max(each.time for each in events)).pairs)
+    memory.apply(pairs)
+    return memory.recorded(notes)
+
+
+class _Memory:
+    """A network whose past is in memory."""
+
+    def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
+        limits = Limits(_SERIES_MAX, _SERIES_MAX)
+        plan = Plan(rules_of, limits=limits, window_pairs_max=window)
+        self._past: Final = Memory()
+        self.network: Final = Network(plan, self._past)
+
+    def apply(self, pairs: Records, observations: Iterable[Observation] = ()) -> None:
+        """Keep changes of pairs and let the network have them."""
+        self._past.keep(pairs, (each for each in observations if isinstance(each, Reference)))
+        self.network.apply(pairs)
+
+    def recorded(self, notes: Iterable[str]) -> Recorded:
+        """Return all there is, series without a pair left out."""
+        self.network.evaluate(0.0)
+        pairs = in_event_order(self._past.pairs())
+        paired, index = np.unique(pairs["series"], return_inverse=True)
+        renumbered = {int(row): at for at, row in enumerate(paired)}
+        pairs["series"] = index
+        names = self.network.names()
+        return Recorded(
+            tuple(names[row] for row in paired),
+            pairs,
+            [
+                change._replace(series=renumbered[change.series])
+                for change in self.network.take_transitions()
+                if change.series in renumbered
+            ],
+            self.network.detector.rho(paired),
+            tuple(notes),
+        )
+
+
+def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
+    units = dict(zip(table.names, table.units, strict=True))
+    pairs = np.zeros(table.series.size, dtype=PAIR)
+    pairs["id"] = np.arange(table.series.size)
+    pairs["series"] = table.series
+    bare = ~np.isnan(table.u) & ~np.isnan(table.lower) & np.isnan(table.p)
+    lower, upper = (np.where(bare, np.nan, end) for end in (table.lower, table.upper))
+    stated = (table.time, table.value, table.u, lower, upper, table.p)
+    for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
+        pairs[field] = column
+    pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
+    pairs["reference_id"], pairs["crps"] = table.reference_id, table.crps
+    return replayed(
+        table.names,
+        pairs,
+        lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
+        notes=(*table.notes, *([_BARE] if bare.any() else [])),
+    )
+
+
+def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
+    stream = read_stream(path)
+
+    def rules_of(sensor: str, quantity: str) -> SeriesRules:
+        return rules._replace(unit=stream.units.get((sensor, quantity), ""))
+
+    memory = _Memory(rules_of, 32)
+    for batch in _batches(progress(stream)):
+        received = max(time_of(observation) for observation in batch)
+        memory.apply(memory.network.observe(batch, received).pairs, batch)
+        memory.network.expire(received)
+    return memory.recorded(stream.notes)
+
+
+def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]:
+    iterator = iter(observations)
+    while batch := list(itertools.islice(iterator, _BATCH)):
+        yield batch

@@ -1,0 +1,102 @@
+"""What the daemon would have raised over recorded pairs, as plain values."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from monitor.core.columns import Columns, in_blocks
+from monitor.core.detector.replay import Change
+from monitor.core.diagnosis.judgements import judge, pairs_around
+from monitor.core.model import Int
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import compute
+from monitor.report.recorded import Recorded
+
+
+def events_of(recorded: Recorded) -> Int:
+    """Return the occasion of each pair: its reference's identity, else its time and reference."""
+    rows = recorded.pairs
+    if rows["reference_id"].any():
+        return np.asarray(rows["reference_id"].astype(np.int64))
+    both = np.stack([rows["time"], rows["reference"]])
+    return np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
+    """Return the figures of the only series of ``one`` block by block in time (C-32).
+
+    Blocks are of nearly equal count, at most one a pair.
+    """
+    parts = in_blocks(one, count)
+    hat = "_tophat" if density == "tophat" else ""
+    wanted = {
+        "bias": "bias",
+        "crps": f"crps{hat}",
+        "crps_expected_ratio": f"crps{hat}_expected_ratio",
+        "interval": "interval",
+        "zms": "zms",
+        "coverage": "coverage",
+        "auucc_gain": "auucc_gain",
+    }
+    found = compute(parts, list(wanted.values()))
+    ends = parts.starts + parts.counts - 1
+    return [
+        {
+            "since": instant(float(parts.time[first])),
+            "until": instant(float(parts.time[last])),
+            "n": int(last - first + 1),
+            "statistics": {key: number(found[name][at]) for key, name in wanted.items()},
+        }
+        for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
+    ]
+
+
+def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
+    """Return what the daemon would have raised over the file, in event order."""
+    firing: dict[int, Change] = {}
+    found: list[tuple[Change, Change | None]] = []
+    for change in sorted(recorded.changes, key=lambda each: each.time):
+        if change.before == "firing" and change.series in firing:
+            found.append((firing.pop(change.series), change))
+        if change.after == "firing":
+            firing[change.series] = change
+    found += [(began, None) for began in firing.values()]
+    found.sort(key=lambda each: each[0].time)
+    return [_alert(recorded, windows, *each) for each in found]
+
+
+def _alert(
+    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
+) -> dict[str, Any]:
+    """Return one alert with the figures of the pairs until it ended."""
+    name = recorded.names[began.series]
+    until = math.inf if ended is None else ended.time
+    pairs, alarm = pairs_around(windows, began.series, began.time, until)
+    judgement = judge(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
+    return {
+        "sensor": name.sensor,
+        "quantity": name.quantity,
+        "alert": judgement.alert,
+        "since": instant(began.time),
+        "until": None if ended is None else instant(ended.time),
+        "estimate": number(judgement.estimate.value),
+        "lower": number(judgement.estimate.lower),
+        "upper": number(judgement.estimate.upper),
+        "unit": name.unit if judgement.alert in ("offset", "stuck") else "",
+        "sentence": f"{name.sensor} {judgement.sentence}",
+        "advice": judgement.advice,
+    }
+
+
+def number(value: float) -> float | None:
+    """Return a number for JSON, null where it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def instant(time: float) -> str:
+    """Return a time in RFC 3339."""
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,278 @@
+"""A simulated fleet with known truth and known faults: thirteen carts weighing cattle.
+
+Rules of this file: no clock, no socket; what a cart says at its n-th animal depends on the seed
+and on n alone, not on when or how often :meth:`Fleet.step` is called.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import (
+    NAN,
+    Observation,
+    Reading,
+    Reference,
+)
+from monitor.simulate.forces import force_trace, method_e
+
+Claim = Literal["own", "constant", "random", "perfect", "forces"]
+
+QUANTITY: Final = "mass"
+UNIT: Final = "kg"
+
+_HERD_KG: Final = 500.0
+_HERD_SPREAD_KG: Final = 60.0
+_SPREAD_VARIATION: Final = 0.25  # of ln(spread) from animal to animal: some stand still
+_REFERENCE_U_KG: Final = 0.6
+_WEIGHED_SHARE: Final = 0.85  # of the animals, the others never stand on the reference scale
+_BEFORE_SHARE: Final = 0.2  # of those, weighed before they cross the cart
+_DELAY_INTERVALS: Final = (0.5, 3.0)
+_P: Final = 0.9
+_HALF_WIDTH: Final = 1.6448536269514722  # of the central 90 % of the normal, in u
+_U_MIN_KG: Final = 0.01
+_TAG_COUNTRY: Final = 982_000_000_000_000
+_TAGS: Final = 10**12
+_TAGS_A_SECOND: Final = 100
+
+
+class Fault(NamedTuple):
+    """What is wrong with a sensor: the truth that the monitor has to find.
+
+    ``size`` is in ``unit`` (kg, a ratio, kg an animal); ``since`` is s UTC, NaN if it never
+    comes; ``alert`` is the name under which the monitor reports it, empty where it must not.
+    """
+
+    kind: str
+    size: float
+    unit: str
+    since: float
+    sentence: str
+    alert: str
+
+
+class Cart(NamedTuple):
+    """How one sensor weighs, and what it claims.
+
+    value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
+    at the n-th animal, and at a share ``outliers`` of them +-``outlier_kg`` more. It claims
+    ``claimed_ratio`` * spread as its standard uncertainty, or what else ``claim`` says; with
+    "forces" it states what method E makes of the animal's forces, and nothing else counts.
+    """
+
+    sensor: str
+    sentence: str = "is honest"
+    kind: str = "honest"
+    alert: str = ""
+    spread_kg: float = 5.0
+    claim: Claim = "own"
+    claimed_ratio: float = 1.0
+    interval_only: bool = False
+    offset_kg: float = 0.0
+    drift_kg: float = 0.0
+    drift_max_kg: float = 40.0
+    gain: float = 1.0
+    outliers: float = 0.0
+    outlier_kg: float = 60.0
+    animals_max: float = math.inf
+
+    def fault(self, start: float, interval_seconds: float) -> Fault:
+        """Return what is wrong with this cart in a fleet that starts at ``start`` (s UTC)."""
+        sizes: dict[str, tuple[float, str, float]] = {
+            "honest": (0.0, UNIT, NAN),
+            "offset": (self.offset_kg, UNIT, start),
+            "understated": (1.0 / self.claimed_ratio, "", start),
+            "overstated": (self.claimed_ratio, "", start),
+            "drift": (self.drift_kg, f"{UNIT} an animal", start),
+            "outliers": (self.outliers, "", start),
+            "gain": (self.gain, "", start),
+            "light": (self.offset_kg, UNIT, start),
+            "stops": (0.0, "", start + self.animals_max * interval_seconds),
+            "control": (0.0, "", NAN),
+        }
+        size, unit, since = sizes[self.kind]
+        return Fault(self.kind, size, unit, since, f"{self.sensor} {self.sentence}", self.alert)
+
+
+CARTS: Final = (
+    Cart("cart-01"),
+    Cart("cart-02", spread_kg=8.0, sentence="is coarse, but honest about it"),
+    Cart("cart-03", "reads 6.2 kg heavy", "offset", "offset", offset_kg=6.2),
+    Cart(
+        "cart-04",
+        "is 2.2 times less certain than it says",
+        "understated",
+        "understated",
+        claimed_ratio=1.0 / 2.2,
+    ),
+    Cart("cart-05", spread_kg=3.0),
+    Cart(
+        "cart-06",
+        "is 2.5 times more certain than it says",
+        "overstated",
+        "overstated",
+        claimed_ratio=2.5,
+    ),
+    Cart(
+        "cart-07",
+        "reads 0.1 kg heavier with every animal, up to 40 kg",
+        "drift",
+        "offset",
+        drift_kg=0.1,
+    ),
+    Cart(
+        "cart-08", "is 60 kg off at one animal in twelve", "outliers", "outliers", outliers=1 / 12
+    ),
+    Cart("cart-09", "stretches weights about 500 kg by 12 %", "gain", "gain", gain=1.12),
+    Cart("cart-10", interval_only=True),
+    Cart(
+        "cart-11",
+        "states intervals that are half as wide as they should be",
+        "understated",
+        "understated",
+        interval_only=True,
+        claimed_ratio=0.5,
+    ),
+    Cart("cart-12", "falls silent after 120 animals", "stops", animals_max=120),
+    Cart(
+        "cart-13",
+        "reads some 50 kg light and is over-confident (method E)",
+        "light",
+        "offset",
+        claim="forces",
+        offset_kg=-50.0,
+    ),
+)
+CONTROLS: Final = (
+    Cart("control-perfect", "knows its own error", "control", claim="perfect"),
+    Cart("control-random-u", "draws its u at random", "control", claim="random"),
+    Cart("control-constant-u", "always states the same u", "control", claim="constant"),
+)
+
+
+class Fleet:
+    """Carts at a saleyard: every ``interval_seconds`` an animal crosses each of them, once.
+
+    Most animals also stand on a reference scale, a little later or before; ``generator`` is the
+    only source of chance. ``faults`` is the truth by sensor, ``units`` the unit by series.
+    """
+
+    def __init__(
+        self,
+        generator: np.random.Generator,
+        start: float,
+        interval_seconds: float = 0.5,
+        carts: Sequence[Cart] = CARTS,
+    ) -> None:
+        self.faults: Final = {cart.sensor: cart.fault(start, interval_seconds) for cart in carts}
+        self.units: Final = {(cart.sensor, QUANTITY): UNIT for cart in carts}
+        self._start: Final = start
+        self._interval_seconds: Final = interval_seconds
+        self._carts: Final = tuple(carts)
+        self._generators: Final = generator.spawn(len(carts))
+        # Fleets that start at different times meet different animals.
+        self._first_tag: Final = _TAG_COUNTRY + int(start * _TAGS_A_SECOND) % _TAGS
+        self._animals = [0] * len(carts)
+        self._due: list[tuple[float, int, int, Observation]] = []
+
+    def step(self, now: float) -> list[Observation]:
+        """Return what was sent up to ``now`` (s UTC) and not yet returned, in order of sending."""
+        for at, cart in enumerate(self._carts):
+            while self._crossing(at) <= now + self._lead_seconds:
+                if self._animals[at] >= cart.animals_max:
+                    break
+                for observation in self._weigh(at):
+                    number = self._animals[at] * len(self._carts) + at
+                    kind = int(isinstance(observation, Reference))
+                    heapq.heappush(self._due, (observation.time, number, kind, observation))
+                self._animals[at] += 1
+        sent = []
+        while self._due and self._due[0][0] <= now:
+            sent.append(heapq.heappop(self._due)[-1])
+        return sent
+
+    @property
+    def _lead_seconds(self) -> float:
+        """How long before an animal's crossing its reference may be."""
+        return _DELAY_INTERVALS[1] * self._interval_seconds
+
+    def _crossing(self, at: int) -> float:
+        phase = (at + 1) / len(self._carts)
+        return self._start + (self._animals[at] + phase) * self._interval_seconds
+
+    def _weigh(self, at: int) -> Iterator[Reading | Reference]:
+        """Return the reading of the next animal on one cart, and its reference if it has one."""
+        generator, animal = self._generators[at], self._animals[at]
+        mass = _HERD_KG + _HERD_SPREAD_KG * float(generator.standard_normal())
+        time = round(self._crossing(at), 6)
+        key = str(self._first_tag + animal * len(self._carts) + at)
+        weigh = _by_forces if self._carts[at].claim == "forces" else _reading
+        yield weigh(self._carts[at], mass, animal, time, key, generator)
+        weighed, before, delay = generator.random(3).tolist()
+        error = _REFERENCE_U_KG * float(generator.standard_normal())
+        if weighed < _WEIGHED_SHARE:
+            low, high = _DELAY_INTERVALS
+            delay_seconds = (low + delay * (high - low)) * self._interval_seconds
+            yield Reference(
+                subject=self._carts[at].sensor,
+                quantity=QUANTITY,
+                time=round(time + (-delay_seconds if before < _BEFORE_SHARE else delay_seconds), 6),
+                value=round(mass + error, 1),
+                u=_REFERENCE_U_KG,
+                key=key,
+            )
+
+
+def _reading(
+    cart: Cart, mass: float, animal: int, time: float, key: str, generator: np.random.Generator
+) -> Reading:
+    noise, varied, other = generator.standard_normal(3).tolist()
+    spread = cart.spread_kg * math.exp(_SPREAD_VARIATION * varied)
+    error = (
+        cart.offset_kg
+        + min(cart.drift_kg * animal, cart.drift_max_kg)
+        + (cart.gain - 1.0) * (mass - _HERD_KG)
+    )
+    error += spread * noise
+    hit, side = generator.random(2).tolist()
+    if hit < cart.outliers:
+        error += math.copysign(cart.outlier_kg, side - 0.5)
+    claims: dict[Claim, float] = {
+        "own": spread * cart.claimed_ratio,
+        "constant": cart.spread_kg * math.exp(_SPREAD_VARIATION**2),  # root mean square of spread
+        "random": cart.spread_kg * math.exp(_SPREAD_VARIATION * other),
+        "perfect": abs(error),
+    }
+    value = round(mass + error, 1)
+    u = max(round(claims[cart.claim], 2), _U_MIN_KG)
+    interval = {
+        "lower": round(value - _HALF_WIDTH * u, 1),
+        "upper": round(value + _HALF_WIDTH * u, 1),
+        "p": _P,
+    }
+    stated = interval if cart.interval_only else {"u": u}
+    return Reading(cart.sensor, QUANTITY, time, value, key=key, sequence=str(animal), **stated)
+
+
+def _by_forces(
+    cart: Cart, mass: float, animal: int, time: float, key: str, generator: np.random.Generator
+) -> Reading:
+    """Return the reading of a cart that lets method E make of the forces what it may."""
+    found = method_e(force_trace(mass, generator))
+    value, lower, upper, p = found or (0.0, 0.0, 0.0, NAN)
+    return Reading(
+        cart.sensor,
+        QUANTITY,
+        time,
+        value=round(value, 1),
+        lower=round(lower, 1),
+        upper=round(upper, 1),
+        p=p,
+        key=key,
+        sequence=str(animal),
+    )

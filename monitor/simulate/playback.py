@@ -1,0 +1,212 @@
+"""Recorded observations as the messages they would have been, paced by their event times.
+
+Rules of this file: no socket and no clock of its own; numbers are written in their shortest exact
+form, so that whoever decodes the payload has the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import msgspec
+
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Observation,
+    Reading,
+    Reference,
+    time_of,
+)
+from monitor.errors import BAD_INPUT, MonitorError
+
+_FIELD: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_STATUSES: Final = ("", "final", "void")  # the status's part of a revision, see decode.native
+
+
+class ReplayError(MonitorError):
+    """An observation cannot be written as a message; the message says why and what to do."""
+
+    exit_code = BAD_INPUT
+
+
+class Topics(NamedTuple):
+    """Topic templates of the kinds of messages."""
+
+    reading: str = "monitor/{sensor}/{quantity}/reading"
+    reference: str = "monitor/{subject}/{quantity}/reference"
+    event: str = "monitor/{sensor}/event"
+    collocation: str = "monitor/{sensor}/collocation"
+
+
+DEFAULT_TOPICS: Final = Topics()
+NO_UNITS: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
+
+
+def native_message(
+    observation: Observation, topics: Topics = DEFAULT_TOPICS, unit: str = ""
+) -> tuple[str, bytes]:
+    """Return topic and payload (native JSON, docs/formats) of an observation.
+
+    What is not stated is left out. ``unit`` is stated in the payload where it is not empty.
+    Raises ReplayError where the templates want a field that an observation does not have.
+    """
+    match observation:
+        case Reading():
+            topic = _topic(topics.reading, observation.sensor, observation.quantity)
+            return topic, _payload(_reading(observation, unit))
+        case Reference():
+            topic = _topic(topics.reference, observation.subject, observation.quantity)
+            return topic, _payload(_reference(observation, unit))
+        case Event():
+            return _topic(topics.event, observation.sensor, ""), _payload(_event(observation))
+        case Collocation():
+            topic = _topic(topics.collocation, observation.sensor, "")
+            return topic, _payload(_collocation(observation))
+
+
+class RawMessage(NamedTuple):
+    """A message; ``time`` in s since 1970 UTC, NaN if it is not known."""
+
+    time: float
+    topic: str
+    payload: bytes
+
+
+def worded(
+    observations: Iterable[Observation],
+    topics: Topics = DEFAULT_TOPICS,
+    units: Mapping[tuple[str, str], str] = NO_UNITS,
+) -> Iterator[RawMessage]:
+    """Yield observations as native messages at their event times.
+
+    ``units`` is by (sensor or subject, quantity) and may grow meanwhile, as a stream's does.
+    """
+    for observation in observations:
+        message = native_message(observation, topics, _unit_of(observation, units))
+        yield RawMessage(time_of(observation), *message)
+
+
+def replay(
+    messages: Iterable[RawMessage],
+    publish: Callable[[str, bytes], object],
+    *,
+    speed: float | None,
+    clock: Callable[[], float],
+    sleep: Callable[[float], object],
+) -> int:
+    """Publish each message when its time has come; return how many there were.
+
+    ``speed`` is recorded seconds a second of ``clock`` (1 as it was, 60 an hour in a minute), None
+    as fast as ``publish`` takes them; messages without a time or out of order go at once.
+    """
+    started = clock()
+    first = math.nan
+    count = 0
+    for message in messages:
+        if speed is not None and not math.isnan(message.time):
+            first = message.time if math.isnan(first) else first
+            wait_seconds = (message.time - first) / speed - (clock() - started)
+            if wait_seconds > 0.0:
+                sleep(wait_seconds)
+        publish(message.topic, message.payload)
+        count += 1
+    return count
+
+
+def _unit_of(observation: Observation, units: Mapping[tuple[str, str], str]) -> str:
+    match observation:
+        case Reading():
+            return units.get((observation.sensor, observation.quantity), "")
+        case Reference():
+            return units.get((observation.subject, observation.quantity), "")
+        case Event() | Collocation():
+            return ""
+
+
+def _reading(reading: Reading, unit: str) -> dict[str, str | float]:
+    return {
+        "time": _instant(reading.time),
+        "value": reading.value,
+        "unit": unit,
+        "u": reading.u,
+        "lower": reading.lower,
+        "upper": reading.upper,
+        "p": reading.p,
+        "key": reading.key,
+        "seq": reading.sequence,
+    }
+
+
+def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
+    revision, rank = divmod(reference.revision, 4)
+    if rank >= len(_STATUSES):
+        raise ReplayError(
+            f"reference {reference.identity or reference.key!r} of {reference.subject}: revision "
+            f"{reference.revision} is none of the native payload's; use 4 * rev + (0, 1 or 2)"
+        )
+    return {
+        "time": _instant(reference.time),
+        "value": reference.value,
+        "unit": unit,
+        "u": reference.u or math.nan,
+        "key": reference.key,
+        "id": reference.identity,
+        "reference_id": reference.reference_id,
+        "rev": revision or "",
+        "status": "void" if reference.void else _STATUSES[rank],
+        "start": _instant(reference.start),
+        "end": _instant(reference.end),
+    }
+
+
+def _event(event: Event) -> dict[str, str | float]:
+    return {"time": _instant(event.time), "event": event.event, "note": event.note}
+
+
+def _collocation(collocation: Collocation) -> dict[str, str | float]:
+    return {
+        "subject": collocation.subject,
+        "start": _instant(collocation.start),
+        "end": _instant(collocation.end),
+        "distance_m": collocation.distance_km * 1000.0,
+    }
+
+
+def _payload(fields: dict[str, str | float]) -> bytes:
+    """Return JSON without what is not stated: the empty text and NaN."""
+    return msgspec.json.encode({name: one for name, one in fields.items() if _is_stated(one)})
+
+
+def _is_stated(one: str | float) -> bool:
+    return one != "" if isinstance(one, str) else not math.isnan(one)
+
+
+def _instant(time: float) -> str:
+    """Return a time in RFC 3339, to the microsecond, the empty text if it is NaN."""
+    if math.isnan(time):
+        return ""
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _topic(template: str, name: str, quantity: str) -> str:
+    """Return the topic of a template whose sensor or subject is ``name``."""
+    if not template:
+        raise ReplayError(
+            "the settings have no source of this kind with the decoder native to publish on; "
+            "add one, such as {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}; "
+            "see docs/settings.md#sources"
+        )
+    names = {"sensor": name, "subject": name, "quantity": quantity}
+    topic = _FIELD.sub(lambda field: names.get(field[1], field[0]), template)
+    if topic != template and not set(topic) & set("+#{}"):
+        return topic
+    raise ReplayError(
+        f"nothing can be published on topic {template!r}: besides plain text it may hold {{sensor}}"
+        " (or {subject}) and {quantity} only; give the source such a topic for the replay"
+    )

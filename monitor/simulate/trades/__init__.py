@@ -1,0 +1,25 @@
+"""What three trades send, as their own systems word it: recorded streams with a known truth.
+
+Rules of this package: pure functions of a numpy Generator; one file a trade, one line in
+``TRADES``; messages come in the order of their arrival. configs/NAME.yaml reads each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from monitor.simulate.trades.air import air
+from monitor.simulate.trades.process import process
+from monitor.simulate.trades.sent import Recording, Sent
+from monitor.simulate.trades.weighing import weighing
+
+TRADES: Final[Mapping[str, Callable[[np.random.Generator], Recording]]] = {
+    "weighing": weighing,
+    "air": air,
+    "process": process,
+}
+
+__all__ = ["TRADES", "Recording", "Sent"]

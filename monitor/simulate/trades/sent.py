@@ -1,0 +1,37 @@
+"""One message as it was sent, and a recording of many with what is true of the sensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from monitor.simulate.playback import RawMessage as Sent
+
+
+class Recording(NamedTuple):
+    """Messages in the order of their arrival, and what is wrong with which sensor."""
+
+    messages: list[Sent]
+    faults: Mapping[str, str]
+
+
+def recording(messages: Iterable[Sent], faults: Mapping[str, str]) -> Recording:
+    """Return messages in the order of their arrival; of equal times the first made comes first."""
+    return Recording(sorted(messages, key=lambda sent: sent.time), faults)
+
+
+def stated(time: float, topic: str, **fields: Any) -> Sent:  # noqa: ANN401 - whatever JSON can say
+    """Return a message in JSON."""
+    return Sent(time, topic, json.dumps(fields, separators=(",", ":")).encode())
+
+
+def instant(time: float, offset_hours: float = 0.0) -> str:
+    """Return a time in ISO 8601 to the second, in a zone."""
+    zone = UTC if offset_hours == 0.0 else timezone(timedelta(hours=offset_hours))
+    text = datetime.fromtimestamp(time, zone).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")
+
+
+__all__ = ["Recording", "Sent", "instant", "recording", "stated"]
