@@ -17,7 +17,7 @@ from detection_streams import (
 )
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.faults import diagnose
+from monitor.core.diagnosis.diagnose import diagnose
 from monitor.core.fleet.call_out import FleetRules, listed
 
 Float = npt.NDArray[np.float64]

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from detection_streams import FAULTS, ONSET, SHAPES, between_alarms, first_alarms, progress, table
 
-from monitor.core.analysis import conventions
 from monitor.core.columns import Columns, columns
+from monitor.core.scores import conventions
 from monitor.core.scores.statistics import compute
 
 Float = npt.NDArray[np.float64]

@@ -18,13 +18,13 @@ from rows import Goal, Line, line
 from subscribers import peers_python, resident_bytes
 
 from monitor.config import Settings
+from monitor.config.core_plan import plan_of
 from monitor.core.model import PAIR, Reading, Records
 from monitor.core.pairing.buffers import digest
-from monitor.core.pairing.history import Memory
 from monitor.core.state.network import KnownSeries, Network
 from monitor.core.windows.rings import combined
 from monitor.core.windows.windows import Windows, no_history
-from monitor.daemon.assembly import plan_of
+from monitor.journal import InMemoryStore
 
 START = 1_767_225_600.0
 BATCH = 1000
@@ -73,7 +73,7 @@ def network_of(series: int, window: int = WINDOW, **windows: str | int) -> Netwo
     settings = Settings.model_validate(
         {"series": {"max": series}, "windows": {"pairs": window, **windows}}
     )
-    network = Network(plan_of(settings), Memory())
+    network = Network(plan_of(settings), InMemoryStore())
     network.restore_series(
         KnownSeries(row, sensor(row), "mass", "kg", START) for row in range(series)
     )

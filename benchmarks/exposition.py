@@ -21,7 +21,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import (
     METRICS,
     OTHERS,

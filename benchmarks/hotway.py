@@ -12,44 +12,24 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import paho.mqtt.client as paho
 from firehose import packet
 from messages import readings_and_references
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from monitor.config import Settings
 from monitor.daemon.assembly import Parts, assemble
 from monitor.daemon.gc_tuning import settle
 from monitor.http.metrics import Exposition
-from monitor.mqtt.paho_batch import BatchClient
+from monitor.mqtt.inbox import inbox_of
+from monitor.mqtt.packets import Version
+from monitor.mqtt.receiver import Receiver
 
 READ_MESSAGES = 2000
 MESSAGES = 60_000
 ROUNDS = 5
 START = 1_767_225_600.0
-
-
-class Fed(BatchClient):
-    """A client that is handed its bytes, and throws its answers away."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            callback_api_version=CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5
-        )
-        self.given: Iterator[bytes] = iter(())
-
-    def _sock_recv(self, bufsize: int) -> bytes:
-        del bufsize
-        try:
-            return next(self.given)
-        except StopIteration:
-            raise BlockingIOError from None
-
-    def _packet_queue(self, *_packet: object, **_more: object) -> paho.MQTTErrorCode:
-        return paho.MQTTErrorCode.MQTT_ERR_SUCCESS
 
 
 def settings(folder: Path) -> Settings:
@@ -62,21 +42,20 @@ def settings(folder: Path) -> Settings:
     )
 
 
-def run(parts: Parts, client: Fed, reads: Sequence[bytes]) -> dict[str, float]:
+def run(parts: Parts, receiver: Receiver, reads: Sequence[bytes]) -> dict[str, float]:
     """Return the seconds of processor time that each part took for all ``reads``."""
     spent: dict[str, float] = defaultdict(float)
     clock = time.process_time
     for data in reads:
-        client.given = iter((data,))
         at = clock()
-        client.read(1 << 30)
-        messages = client.take()
+        receiver.feed(data)
+        messages = receiver.take()
         spent["split"] += -at + (at := clock())
         batch = parts.intake.prepare(messages, START + 20_000_000.0)
         spent["decode, pair"] += -at + (at := clock())
         parts.intake.commit(batch)
         spent["durable, windows, detector"] += -at + (at := clock())
-        client.acknowledge(messages)
+        inbox_of(messages, receiver.generation).acknowledgements()
         spent["acknowledge"] += clock() - at
     return spent
 
@@ -86,7 +65,8 @@ def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else READ_MESSAGES
     rounds: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as name:
-        parts, client = assemble(settings(Path(name)), START), Fed()
+        parts = assemble(settings(Path(name)), START)
+        receiver = Receiver(Version.V5, 65_536)
         exposition = Exposition()
         settle()
         for number in range(ROUNDS):
@@ -97,7 +77,7 @@ def main() -> None:
                 )
             ]
             reads = [b"".join(sent[at : at + size]) for at in range(0, len(sent), size)]
-            spent = run(parts, client, reads)
+            spent = run(parts, receiver, reads)
             at = time.process_time()
             exposition.render(parts.network.evaluate(START))
             spent["publish, once"] = time.process_time() - at

@@ -19,7 +19,7 @@ from firehose import packet
 from messages import readings_and_references
 from rows import Goal, Line, figure, spent
 
-from monitor.mqtt.paho_batch import READ_BYTES
+from monitor.mqtt.wire import READ_BYTES
 
 APPENDED = 64 * 1024
 APPENDS = 200

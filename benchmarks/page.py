@@ -44,7 +44,7 @@ def serve(series: int) -> None:
     from harness.yard import fleet  # noqa: PLC0415
 
     from monitor.http.published import Page  # noqa: PLC0415
-    from monitor.http.service import Service
+    from monitor.http.service import Service  # noqa: PLC0415
 
     service, random = Service("127.0.0.1", 0), np.random.default_rng(1)
     now = fleet(series)

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from monitor.config import Settings, load
+from monitor.config.core_plan import plan_of, router_of
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import observed
-from monitor.daemon.assembly import plan_of, router_of
 from monitor.decode import DECODERS, Rejected
 from monitor.simulate.playback import RawMessage
 from monitor.simulate.trades import TRADES

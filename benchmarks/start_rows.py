@@ -71,7 +71,7 @@ def _fill(path: Path) -> None:
     known = [KnownSeries(row, f"s{row}", "mass", "kg", START) for row in range(SERIES)]
     for at in range(0, MILLION, 5000):
         pairs = source.batch(5000)
-        journal.commit(Batch(START, [], pairs, known if at == 0 else [], [], {}))
+        journal.append(Batch(START, pairs=pairs, series=known if at == 0 else ()))
     journal.close()
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from harness.reaper import reaped
 from hypothesis import settings
 
 PROJECT = Path(__file__).parents[1]
 
 # No example has a time limit: a busy machine is no mistake of the code.
 settings.register_profile("untimed", deadline=None)
+# `make check`: a first look within a minute (pytest --hypothesis-profile quick).
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no program outlive the tests that started it."""
+    stack = ExitStack()
+    stack.enter_context(reaped())
+    config.add_cleanup(stack.close)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -22,26 +23,24 @@ from monitor.config import (
     Settings,
     SettingsError,
     check,
-    for_series,
     load,
     parse,
     resolve_secret,
     settings_hash,
 )
+from monitor.config.core_plan import plan_of, rules_of
 from monitor.config.document import BYTES_MAX
 from monitor.config.kinds import Section
-from monitor.config.settings import (
-    Group,
-    Override,
-    Part,
-    Parts,
-)
+from monitor.config.parts import Group, Override, Part, Parts
 from monitor.config.settings_docs import (
     PAGE_FILE,
     SCHEMA_FILE,
+    commented,
     schema_json,
     settings_page,
 )
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.state.core_settings import Plan
 from monitor.decode import DECODERS
 
 PROJECT = Path(__file__).parents[1]
@@ -171,6 +170,7 @@ def test_the_generated_files_are_up_to_date():
     """``python -m monitor.config.settings_docs`` writes them anew."""
     assert (PROJECT / SCHEMA_FILE).read_text() == schema_json()
     assert (PROJECT / PAGE_FILE).read_text() == settings_page()
+    assert DEFAULT.read_text() == commented(DEFAULT.read_text())
 
 
 def test_the_schema_takes_the_default_file_and_its_examples():
@@ -302,7 +302,7 @@ MISTAKES = [
     ("- a\n", "1:1", "(file)", "keys of its own"),
     ("http:\n  host: 0.0.0.0\n", "2:9", "http.host", "would let other machines"),
     ("http:\n  host: '::'\n", "2:9", "http.host", "allow_remote: true"),
-    ("http:\n  host: example.org\n", "2:9", "http.host", "ask for no password"),
+    ("http:\n  host: example.org\n", "2:9", "http.host", "without a password"),
     ("log: {level: warn}\n", "1:14", "log.level", "did you mean warning?"),
     ("log: {format: xml}\n", "1:15", "log.format", "must be text or json"),
     ("scoring: {level: 1}\n", "1:18", "scoring.level", "at most 0.9999"),
@@ -510,6 +510,7 @@ def test_the_error_ends_a_command_with_2_and_has_every_line():
         (b"{a: " * (BYTES_MAX // 4), "1:65", "nested deeper than 16"),
         (b"? " * (BYTES_MAX // 2), "1:3", "a key must be plain text"),
     ],
+    ids=lambda each: str(each[:20]),  # megabytes would be names otherwise
 )
 def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, place, words):
     mistake = mistakes_of(raw)[0]
@@ -533,10 +534,13 @@ def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, plac
         ("&a mqtt: {}\n", ["1:1: (file): a key must be plain text"]),
         ("? [a]\n: {b: c}\n", ["1:3: (file): a key must be plain text"]),
         ("{a: b}: c\n", ["1:1: (file): a key must be plain text"]),
-        ("mqtt:\n  port: 1\n  port: {a: [b]}\n", ["3:3: mqtt.port: stands twice; first at 2:3"]),
+        (
+            "mqtt:\n  port: 1\n  port: {a: [b]}\n",
+            ["3:3: mqtt.port: is a duplicate key; first at 2:3"],
+        ),
         (
             "mqtt: {}\nmqtt: {}\n'mqtt': {}\n",
-            ["2:1: mqtt: stands twice", "3:1: mqtt: stands twice"],
+            ["2:1: mqtt: is a duplicate key", "3:1: mqtt: is a duplicate key"],
         ),
         ("mqtt:\n  host: " + "x" * 5000, ["2:9: mqtt.host: is longer than 4096"]),
     ],
@@ -650,11 +654,11 @@ overrides:
 
 
 def test_a_series_without_group_has_the_sections_settings():
-    series = for_series(settings_of(FLEET), "s-1", "temperature")
+    series = rules_of(settings_of(FLEET), "s-1", "temperature")
 
-    assert (series.group, series.window_pairs, series.window_days) == ("", 400, 30.0)
+    assert (series.group, series.window_pairs, series.window_seconds) == ("", 400, 30 * 86_400.0)
     assert (series.level, series.density, series.profile) == (0.9, "auto", "balanced")
-    assert (series.patience, series.tolerance_seconds) == (1000.0, 60.0)
+    assert (series.patience, series.pairing.tolerance_seconds) == (1000.0, 60.0)
     assert series.stale_after_seconds == 3600.0
 
 
@@ -670,35 +674,42 @@ def test_a_series_without_group_has_the_sections_settings():
     ],
 )
 def test_the_first_group_that_fits_counts(sensor, quantity, group, pairs):
-    series = for_series(settings_of(FLEET), sensor, quantity)
+    series = rules_of(settings_of(FLEET), sensor, quantity)
 
     assert (series.group, series.window_pairs) == (group, pairs)
 
 
 def test_overrides_win_over_groups_and_later_ones_over_earlier_ones():
-    series = for_series(settings_of(FLEET), "n-7", "mass")
+    series = rules_of(settings_of(FLEET), "n-7", "mass")
 
     assert (series.level, series.profile, series.density) == (0.6, "accuracy", "tophat")
-    assert (series.window_pairs, series.window_days) == (60, None)
-    assert (series.patience, series.tolerance_seconds) == (5000.0, 5.0)
+    assert (series.window_pairs, series.window_seconds) == (60, math.inf)
+    assert (series.patience, series.pairing.tolerance_seconds) == (5000.0, 5.0)
     assert series.stale_after_seconds == 10.0
-    assert for_series(settings_of(FLEET), "n-1", "mass").level == 0.5
+    assert rules_of(settings_of(FLEET), "n-1", "mass").level == 0.5
+
+
+def test_the_cores_own_defaults_are_those_of_the_settings():
+    plan = plan_of(Settings())
+
+    assert rules_of(Settings(), "a", "q") == SeriesRules()
+    assert plan == Plan(
+        plan.rules_of, plan.concerns_of, rows_spare=plan.rows_spare, replay_pairs=plan.replay_pairs
+    )
 
 
 def test_pairing_by_key_reaches_as_far_as_either_side_waits():
-    series = for_series(settings_of("pairing: {mode: key, max_wait_hours: 2}"), "a", "b")
+    series = rules_of(settings_of("pairing: {mode: key, max_wait_hours: 2}"), "a", "b")
 
-    assert (series.pairing_mode, series.tolerance_seconds) == ("all", 7200.0)
+    assert (series.pairing.mode, series.pairing.tolerance_seconds) == ("all", 7200.0)
 
 
 def test_every_pairing_mode_resolves_to_one_the_core_has():
     from monitor.core.pairing.pairing_rules import MODES
 
     for mode in Settings.model_json_schema()["$defs"]["Pairing"]["properties"]["mode"]["enum"]:
-        series = for_series(
-            settings_of(f"pairing: {{mode: {mode}, reading_seconds: 60}}"), "a", "b"
-        )
-        assert series.pairing_mode in MODES
+        series = rules_of(settings_of(f"pairing: {{mode: {mode}, reading_seconds: 60}}"), "a", "b")
+        assert series.pairing.mode in MODES
 
 
 def test_the_unit_is_that_of_the_sources_that_may_carry_the_quantity():
@@ -708,10 +719,10 @@ def test_the_unit_is_that_of_the_sources_that_may_carry_the_quantity():
 - {topic: "w/{sensor}/ref", kind: reference, unit: lb}
 """
 
-    assert for_series(settings_of(text), "a", "temperature").unit == "Cel"
-    assert for_series(settings_of(text), "a", "value").unit == ""
-    assert for_series(settings_of(text.replace("Cel", "kg")), "a", "value").unit == "kg"
-    assert for_series(Settings(), "a", "b").unit == ""
+    assert rules_of(settings_of(text), "a", "temperature").unit == "Cel"
+    assert rules_of(settings_of(text), "a", "value").unit == ""
+    assert rules_of(settings_of(text.replace("Cel", "kg")), "a", "value").unit == "kg"
+    assert rules_of(Settings(), "a", "b").unit == ""
 
 
 @given(st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "a*", "[!a]"]), max_size=5))
@@ -723,7 +734,7 @@ def test_the_last_fitting_override_wins_whatever_the_order(patterns):
     ]
     expected = [10 + at for at, pattern in enumerate(patterns) if fnmatchcase("a", pattern)]
 
-    series = for_series(Settings(overrides=overrides), "a", "q")
+    series = rules_of(Settings(overrides=overrides), "a", "q")
 
     assert series.window_pairs == (expected[-1] if expected else 500)
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import monitor
 
 PROJECT = Path(__file__).parents[1]
 CHECKS = {
@@ -36,3 +45,111 @@ def test_every_module_of_the_package_is_documented():
     ]
 
     assert empty == []
+
+
+# -- private names of others ----------------------------------------------------------------------
+
+# What a NamedTuple offers to everybody, with an underscore only to stay clear of its fields.
+OF_NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+NEED_AN_EXTRA = {"confluent_kafka", "pandas", "pyarrow", "pyspark"}
+BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in OF_NAMED_TUPLES
+
+
+def private_names_used(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield (the object in the source's words, the private name) of each use of an attribute."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            yield ast.unparse(node.value), node.attr
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
+            name = node.args[1]
+            if isinstance(name, ast.Constant) and is_private(str(name.value)):
+                yield ast.unparse(node.args[0]), str(name.value)
+        if isinstance(node, ast.ImportFrom) and not str(node.module).startswith("monitor"):
+            private = [*filter(is_private, str(node.module).split("."))]
+            private += [each.name for each in node.names if is_private(each.name)]
+            yield from ((str(node.module), name) for name in private)
+
+
+def own_names(tree: ast.AST) -> set[str]:
+    """Return the private names that a module itself gives to attributes, methods and functions."""
+    found = {name for on, name in private_names_used(tree) if on in ("self", "cls")}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+    return found
+
+
+SOURCES = {
+    path.relative_to(PROJECT): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted((PROJECT / "monitor").rglob("*.py"))
+}
+
+
+def strange_names(tree: ast.AST) -> list[str]:
+    """Return uses of private names of objects that are not of their own module."""
+    ours = own_names(tree)
+    return [
+        f"{on}.{name}"
+        for on, name in private_names_used(tree)
+        if on not in ("self", "cls", "super()") and name not in ours
+    ]
+
+
+def test_no_module_uses_a_private_name_that_is_not_its_own():
+    """A class may use those of a base class that is ours too: see the next test."""
+    found = {str(path): strange_names(tree) for path, tree in SOURCES.items()}
+
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self._client._sock_close()",
+        "getattr(client, '_sock_close')",
+        "from paho.mqtt import _packet",
+        "from uvicorn._types import Scope",
+    ],
+)
+def test_a_private_name_of_another_is_found(text):
+    assert strange_names(ast.parse(text))
+
+
+def modules() -> Iterator[ModuleType]:
+    for each in pkgutil.walk_packages(monitor.__path__, "monitor."):
+        if each.name.endswith("__main__"):
+            continue
+        try:
+            yield importlib.import_module(each.name)
+        except ImportError as error:
+            if str(error.name).split(".")[0] not in NEED_AN_EXTRA:
+                raise
+
+
+def private_names_of_bases(made: type) -> set[str]:
+    """Return the private names that a class has from bases that are not ours."""
+    bases = [base for base in made.__mro__ if not base.__module__.startswith("monitor")]
+    return {name for base in bases if base is not object for name in vars(base) if is_private(name)}
+
+
+def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class():
+    strange, looked_at = [], 0
+    for module in modules():
+        for made in vars(module).values():
+            if not inspect.isclass(made) or made.__module__ != module.__name__:
+                continue
+            theirs = private_names_of_bases(made)
+            if not theirs:
+                continue
+            looked_at += 1
+            tree = ast.parse(textwrap.dedent(inspect.getsource(made)))
+            used = own_names(tree) | {name for _, name in private_names_used(tree)}
+            strange += [f"{made.__qualname__}.{name}" for name in sorted(used & theirs)]
+    assert strange == []
+    assert looked_at > 2

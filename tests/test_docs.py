@@ -18,18 +18,17 @@ from pathlib import Path
 import pytest
 from harness.broker import Mosquitto
 from harness.pages import PAGES, PROJECT, Block, anchors, blocks, commands, links
-from harness.programs import free_port, need, until, written
+from harness.programs import WAIT_SECONDS, free_port, need, until, written
 
 from monitor.cli import COMMANDS, _parser
 from monitor.errors import REFUSALS
 from monitor.http.application import application
-from monitor.http.service import Service
+from monitor.http.published import Published
 
 RUN_ELSEWHERE = {"formats.md": "tests/shell/test_explain.py"}
 PROGRAMS = Path(sys.executable).parent
 README = PROJECT / "README.md"
 FOLDERS = "monitor|tests|docs|configs|deploy|benchmarks"
-WAIT_SECONDS = 60.0
 
 
 def name_of(page: Path) -> str:
@@ -85,16 +84,18 @@ class Reader:
             file.write_text(self.here(file.read_text(encoding="utf-8")), encoding="utf-8")
         with (self.folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                ["bash", "-c", f"exec {script}"],
+                [need("bash"), "-c", f"exec {script}"],
                 cwd=self.folder, env=self._environment, stdout=log, stderr=log,
             )  # fmt: skip
-        self._stack.callback(process.wait, 20.0)
+        self._stack.callback(process.wait, WAIT_SECONDS)
         self._stack.callback(process.terminate)
         until(f"{script} is ready: {self.folder}/log", self._is_ready)
 
     def _is_ready(self) -> bool:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{self._page}/readyz", timeout=5.0).close()
+            urllib.request.urlopen(
+                f"http://127.0.0.1:{self._page}/readyz", timeout=WAIT_SECONDS
+            ).close()
         except (urllib.error.URLError, OSError):
             return False
         return True
@@ -104,9 +105,9 @@ class Reader:
         until_then = time.monotonic() + (WAIT_SECONDS if block.how.startswith("repeated") else 0)
         while True:
             done = subprocess.run(
-                ["bash", "-eo", "pipefail", "-c", self.here(block.text)],
+                [need("bash"), "-eo", "pipefail", "-c", self.here(block.text)],
                 cwd=self.folder, env=self._environment, check=False,
-                capture_output=True, text=True, timeout=120.0,
+                capture_output=True, text=True, timeout=WAIT_SECONDS,
             )  # fmt: skip
             if done.returncode == wanted or time.monotonic() > until_then:
                 break
@@ -160,7 +161,9 @@ def test_a_first_result_takes_six_lines_of_settings():
 @pytest.mark.parametrize("page", with_scripts(), ids=name_of)
 def test_scripts_are_scripts_and_every_option_is_one(page):
     for block in scripts(page):
-        done = subprocess.run(["bash", "-n", "-c", block.text], check=False, capture_output=True)
+        done = subprocess.run(
+            [need("bash"), "-n", "-c", block.text], check=False, capture_output=True
+        )
         assert done.returncode == 0, done.stderr
         for words in commands(block.text):
             check_command(words)
@@ -177,7 +180,7 @@ def check_command(words: list[str]) -> None:
                 pytest.fail(" ".join(words))
     elif program == "make":
         done = subprocess.run(
-            ["make", "--dry-run", *words[1:]], cwd=PROJECT, check=False, capture_output=True
+            [need("make"), "--dry-run", *words[1:]], cwd=PROJECT, check=False, capture_output=True
         )
         assert done.returncode == 0, done.stderr
     elif program.startswith("python") and words[1].endswith(".py"):
@@ -261,7 +264,7 @@ def test_reasons_that_are_explained_are_reasons():
 
 
 def test_the_page_of_the_interface_has_every_route_with_its_query():
-    described = application(Service("127.0.0.1", 0)).openapi()["paths"]
+    described = application(Published(), 64).openapi()["paths"]
     table = {
         row[1]: set(re.findall(r"`([a-z]+)`", row[2]))
         for row in re.finditer(

@@ -15,16 +15,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.config import load, parse
+from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
-from monitor.daemon.assembly import router_of
 from monitor.decode import DECODERS, REASONS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.sparkplug_payload import Payload
 from monitor.http.telemetry import Figures, Telemetry
+from monitor.journal import InMemoryStore
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 T = 1_772_298_600.0
@@ -429,7 +429,7 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
     odd = good | {"v": "x"}
     new = good | {"t": T + 1}
     with closing(Journal(tmp_path / "j.sqlite")) as journal:
-        network = Network(Plan(lambda *_: SeriesRules()), Memory())
+        network = Network(Plan(lambda *_: SeriesRules()), InMemoryStore())
         intake = Intake(router(), network, journal)
         batch = intake.prepare(
             [

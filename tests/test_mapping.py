@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from monitor.config import SettingsError, load, parse
+from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
-from monitor.daemon.assembly import router_of
 from monitor.decode import DECODERS, Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.specification import MapError, MapSpec, SeriesSpec

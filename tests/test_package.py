@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from harness.programs import WAIT_SECONDS
 
 PROJECT = Path(__file__).parents[1]
 SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
@@ -51,7 +52,7 @@ def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProce
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     return subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, check=False,
-        capture_output=True, text=True, timeout=60.0,
+        capture_output=True, text=True, timeout=WAIT_SECONDS,
     )  # fmt: skip
 
 

@@ -18,7 +18,6 @@ TESTS = Path(__file__).parent
 ELSEWHERE = {"suites", "seeds", "inputs", "numerics"}
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("name", sorted(TRIALS.keys() - ELSEWHERE))
 def test_a_trial_finds_nothing(name, tmp_path):
     for found in TRIALS[name](SHARES["smallest"], tmp_path):

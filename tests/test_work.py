@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -20,13 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from harness.programs import need
+from harness.wires import ScriptedWire, source_on_wire
 
 from monitor.config import Settings
 from monitor.core.pairing.observations import Observed, PlainReadings
 from monitor.daemon.assembly import Parts, assemble
-from monitor.mqtt.inbox import Arrivals, owed
-from monitor.mqtt.paho_batch import BatchClient
+from monitor.mqtt.inbox import Inbox, inbox_of, owed
+from monitor.mqtt.packets import Version
+from monitor.mqtt.receiver import Receiver
 
 ROOT = Path(__file__).parents[1]
 SENSORS = 50
@@ -48,26 +49,18 @@ SYSTEM_CALLS = {"pwrite64", "fdatasync", "brk", "mmap", "munmap", "mremap", "mad
 BEGIN, END = "/the/work/begins", "/the/work/ends"
 
 
-class Fed(BatchClient):
-    """The daemon's client on bytes that are at hand; it counts what it reads and writes."""
+class Fed:
+    """The daemon's receiver on bytes that are at hand; its acknowledgements go nowhere."""
 
     def __init__(self) -> None:
-        super().__init__(
-            callback_api_version=CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5
-        )
-        self.chunks: list[bytes] = []
-        self.reads = 0
-        self.written: list[bytes] = []
+        self._receiver = Receiver(Version.V5, 65_536)
 
-    def _sock_recv(self, size: int) -> bytes:
-        self.reads += 1
-        if not self.chunks:
-            raise BlockingIOError
-        return self.chunks.pop(0)
+    def take(self, data: bytes) -> Inbox:
+        assert self._receiver.feed(data) == []
+        return self._receiver.take()
 
-    def _packet_queue(self, command: int, packet: bytes, mid: int, qos: int) -> MQTTErrorCode:
-        self.written.append(packet)
-        return MQTTErrorCode.MQTT_ERR_SUCCESS
+    def acknowledge(self, messages: Inbox) -> None:
+        inbox_of(messages, self._receiver.generation).acknowledgements()
 
 
 def packets(second: int, kind: str = "reading", count: int = MESSAGES, **more: str) -> bytes:
@@ -134,9 +127,7 @@ def parts(tmp_path):
 
 def take(parts: Parts, client: Fed, data: bytes) -> None:
     """Do what the daemon does with what one read of the socket brings."""
-    client.chunks.append(data)
-    client.read(1 << 20)
-    messages = client.take()
+    messages = client.take(data)
     parts.intake.commit(parts.intake.prepare(messages, NOW))
     client.acknowledge(messages)
 
@@ -232,7 +223,7 @@ def test_a_reference_that_finds_its_reading_costs_a_bounded_number_of_calls(part
 
 @pytest.mark.parametrize(("flags", "count"), [(b"\x30", 0), (b"\x32", MESSAGES)])
 def test_what_is_to_be_acknowledged_is_known_without_a_look_at_each(flags, count):
-    found = Arrivals(0, ["t"])
+    found = Inbox(0, ["t"])
     found.numbers.extend([0] * MESSAGES)
     found.payloads.loose.extend([b""] * MESSAGES)
     found.flags, found.mids = bytearray(flags * MESSAGES), bytearray(2 * MESSAGES)
@@ -258,17 +249,20 @@ def test_a_reference_that_comes_with_its_reading_costs_fewer_calls(parts):
     assert c / MESSAGES < 31
 
 
-def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(parts):
-    client = Fed()
-    take(parts, client, packets(0))
-    client.reads = 0
-    client.written.clear()
+def test_a_read_of_the_socket_is_one_write_of_acknowledgements_and_one_transaction(
+    parts, monkeypatch
+):
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
     before = parts.intake.commits
+    wire.chunks.append(packets(1000))
 
-    take(parts, client, packets(1000))
+    messages = source.receive(0.0)
+    parts.intake.commit(parts.intake.prepare(messages, NOW))
 
-    assert client.reads == 2  # the second says that there is no more
-    assert len(client.written) == 1
+    assert source.acknowledge(messages) == MESSAGES
+    assert wire.reads == 1
+    assert len(wire.sent) == 1
     assert parts.intake.commits == before + 1
 
 
@@ -288,7 +282,7 @@ def test_a_read_of_few_messages_costs_a_bounded_number_of_calls(warm):
 
     parts.network.evaluate(NOW)
     assert taken == [6]
-    assert python < 350
+    assert python < 370
     assert c < 570
 
 
@@ -363,10 +357,9 @@ def batch_by_batch(folder: Path, kind: str) -> None:
 
 def traced(folder: Path, script: str) -> list[str]:
     """Return the names of the system calls that a script makes between its marks."""
-    strace = shutil.which("strace")
-    may = strace and not subprocess.run([strace, "-o", os.devnull, "true"], check=False).returncode
-    if not may:
-        pytest.skip("strace is not there, or may not trace")
+    strace = need("strace")
+    if subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""], check=False).returncode:
+        pytest.skip("strace may not trace here")
     found = folder / "calls"
     command = [strace, "-f", "-qq", "-o", str(found), sys.executable, "-c", script]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -392,7 +385,7 @@ def test_a_batch_is_one_fdatasync_and_the_writes_of_its_pages(tmp_path, kind):
 # What only some wish for, or is needed with the first pair, the first page or a request alone.
 LATER = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "numpy.f2py", "numpy.testing", "unittest"),
-    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "httpx", "google.protobuf"),
+    *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "urllib3", "google.protobuf"),
     *("plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark", "hypothesis"),
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")

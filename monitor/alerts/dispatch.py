@@ -15,19 +15,18 @@ from typing import Final
 import msgspec
 
 from monitor.alerts.ledger import Ledger, View
-from monitor.alerts.outlet import Outlet
+from monitor.alerts.outlet import Outlet, SinkFigures
 from monitor.alerts.transition import (
     FIRING,
     PENDING,
     SHOWN,
     Transition,
 )
-from monitor.http.telemetry import SinkFigures
 from monitor.journal import (
-    Journal,
+    AlertLog,
     JournalError,
     JournalFullError,
-    Told,
+    Notification,
 )
 
 _STOP_SECONDS: Final = 3.0
@@ -36,19 +35,19 @@ _log: Final = logging.getLogger("monitor")
 
 
 class Dispatch:
-    """Tells ``outlets`` what changes; its memory is in ``journal``.
+    """Tells ``outlets`` what changes; its memory is in ``alerts``.
 
     ``transitions`` counts what was told since the process began, by (alert, state reached).
     ``history`` are the last :data:`SHOWN` transitions, the newest first.
     """
 
-    def __init__(self, journal: Journal, outlets: Sequence[Outlet] = ()) -> None:
-        self._log: Final = journal.alerts
+    def __init__(self, alerts: AlertLog, outlets: Sequence[Outlet] = ()) -> None:
+        self._log: Final = alerts
         self._outlets: Final = outlets
         self._encode: Final = msgspec.msgpack.Encoder().encode
         self._decode: Final = msgspec.msgpack.Decoder(Transition).decode
-        self._ledger: Final = Ledger(map(self._decode, self._log.standing()), self._log.last())
-        self._done: Final = self._log.done()
+        self._ledger: Final = Ledger(map(self._decode, self._log.active()), self._log.last_seq())
+        self._done: Final = self._log.delivered()
         self._started_at: Final = self._ledger.last
         self._new: Final[dict[str, frozenset[int]]] = {}
         self._taken_back: set[int] = set()
@@ -125,15 +124,15 @@ class Dispatch:
             for outlet in self._outlets
             if (at := outlet.done) != self._done.get(outlet.name)
         }
-        told = self._told(found)
-        if told or done:
-            self._log.write(told, done)
+        notifications = self._notifications(found)
+        if notifications or done:
+            self._log.record(notifications, done)
             self._done.update(done)
 
-    def _told(self, found: Iterable[Transition]) -> list[Told]:
+    def _notifications(self, found: Iterable[Transition]) -> list[Notification]:
         """Return transitions as the journal keeps them."""
         return [
-            Told(
+            Notification(
                 each.seq,
                 (each.sensor, each.quantity, each.alert),
                 each.after in (PENDING, FIRING),

@@ -23,14 +23,14 @@ from monitor.alerts.transition import (
     name_of,
 )
 from monitor.core.detector.replay import Change
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
 from monitor.core.model import Bool
-from monitor.core.registry import SeriesKey
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 
 UNCLEAR: Final = "unclear"
 # Told once of the reference, not of each sensor that meets it.
-OF_REFERENCE: Final = "reference_suspect"
 
 
 # What every new transition is given later.
@@ -48,7 +48,7 @@ class View(NamedTuple):
     """
 
     snapshot: Snapshot
-    judgement_of: Callable[[int], Judgement | None]
+    judgement_of: Callable[[int], FaultReport | None]
     changes: Sequence[Change] = ()
     taken_back: frozenset[int] = frozenset()
 
@@ -100,20 +100,20 @@ class Ledger:
         others = self._looked_at.others(self._seen).nonzero()[0]
         active: dict[int, list[str]] = {}
         for alert, of in now.alerts.items():
-            for row in others[of[others]].tolist() if alert != OF_REFERENCE else ():
+            for row in others[of[others]].tolist() if alert != REFERENCE_SUSPECT else ():
                 active.setdefault(row, []).append(alert)
         pending = {row for row in others.tolist() if now.states[row] == PENDING}
         known = {row for row in others.tolist() if self._told(now.names[row])}
         scribe = _Scribe(view, self.last)
         for row in sorted(active.keys() | pending | known):
             told = self._told(now.names[row])
-            own = {alert: of for alert, of in told.items() if alert != OF_REFERENCE}
+            own = {alert: of for alert, of in told.items() if alert != REFERENCE_SUSPECT}
             scribe.compare(row, own, active.get(row, []), is_pending=row in pending)
         scribe.compare_references(
             {
-                key: alerts[OF_REFERENCE]
+                key: alerts[REFERENCE_SUSPECT]
                 for key, alerts in self._standing.items()
-                if OF_REFERENCE in alerts
+                if REFERENCE_SUSPECT in alerts
             }
         )
         return scribe.found
@@ -191,7 +191,7 @@ class _Scribe:
                         quantity=each.quantity,
                         unit=each.unit,
                         group="",
-                        alert=OF_REFERENCE,
+                        alert=REFERENCE_SUSPECT,
                         since=finite(each.since),
                         estimate=finite(each.estimate.value),
                         lower=finite(each.estimate.lower),
@@ -223,7 +223,7 @@ class _Scribe:
             estimate=None if own is None else finite(own.estimate.value),
             lower=None if own is None else finite(own.estimate.lower),
             upper=None if own is None else finite(own.estimate.upper),
-            estimate_unit=name.unit if alert in ("offset", "stuck") else "",
+            estimate_unit=estimate_unit(alert, name.unit),
             evidence=finite(float(now.evidence[row])),
         )
         sentence = now.sentences[row]

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from monitor.alerts.transition import Transition
 
@@ -21,6 +21,15 @@ _FIRST_PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_MAX: Final = 86_400.0
 
 _log: Final = logging.getLogger("monitor")
+
+
+class SinkFigures(NamedTuple):
+    """How one sink goes: transitions delivered and given up, attempts that failed, the queue."""
+
+    delivered: int = 0
+    failed: int = 0
+    dropped: int = 0
+    queued: int = 0
 
 
 class LaterError(Exception):

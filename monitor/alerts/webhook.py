@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
-import httpx
+import urllib3
+from urllib3 import exceptions
 
 from monitor import __version__
 from monitor.alerts.outlet import LaterError, RefusedError
@@ -26,6 +27,7 @@ from monitor.alerts.transition import Transition, document
 
 VERSION: Final = 1
 _ANSWER_BYTES_MAX: Final = 65_536
+_IDLE_SECONDS_MAX: Final = 30.0  # longer than that, some router may have forgotten the connection
 # Statuses below 500 that say "not now": a request time-out, too early, too many.
 _LATER: Final = (408, 425, 429)
 
@@ -56,13 +58,14 @@ class WebhookSink:
         self._target: Final = target
         self._clock: Final = clock
         self._monotonic: Final = monotonic
-        for name in ("httpx", "httpcore"):  # they would write the whole address into the log
-            logging.getLogger(name).setLevel(logging.WARNING)
-        self._client: Final = httpx.Client(
-            verify=ssl.create_default_context(cafile=target.ca_file),
-            timeout=target.timeout_seconds,
-            headers={"User-Agent": f"monitor/{__version__}"},
-            limits=httpx.Limits(max_connections=1, keepalive_expiry=30.0),
+        self._last_use = monotonic()
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # below, it logs the whole address
+        self._client: Final = urllib3.PoolManager(
+            num_pools=1,
+            maxsize=1,
+            retries=False,
+            timeout=urllib3.Timeout(total=target.timeout_seconds),
+            ssl_context=ssl.create_default_context(cafile=target.ca_file),
         )
 
     def deliver(self, transition: Transition) -> None:
@@ -70,34 +73,42 @@ class WebhookSink:
         if not transition.is_news:
             return
         content = body(transition)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "User-Agent": f"monitor/{__version__}"}
         headers |= signed(transition.id, content, self._clock(), self._target.key)
         if self._target.authorization is not None:
             headers["Authorization"] = self._target.authorization
-        until = self._monotonic() + self._target.timeout_seconds
         try:
-            with self._client.stream(
-                "POST", self._target.url, content=content, headers=headers
-            ) as answer:
-                self._read(answer, until)
-                status, told = answer.status_code, answer.headers
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            answer = self._post(content, headers)
+        except exceptions.HTTPError as error:
             raise LaterError(f"no answer ({type(error).__name__})") from None
-        judge(status, told, self._clock())
+        judge(answer.status, answer.headers, self._clock())
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._client.clear()
 
-    def _read(self, answer: httpx.Response, until: float) -> None:
-        """Read what the server says and forget it, with bounds in size and time."""
-        size = 0
-        for chunk in answer.iter_raw():
-            size += len(chunk)
-            if size > _ANSWER_BYTES_MAX:
-                return
-            if self._monotonic() > until:
-                raise httpx.ReadTimeout("it says more and more")
+    def _post(self, content: bytes, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+        """Post and return the answer; its body is read and dropped, with bounds in size and time.
+
+        The connection stays open for the next post if the body was read to its end.
+        """
+        began = self._monotonic()
+        if began - self._last_use > _IDLE_SECONDS_MAX:
+            self._client.clear()
+        answer = self._client.request(
+            "POST", self._target.url, body=content, headers=headers, redirect=False,
+            preload_content=False, decode_content=False,
+        )  # fmt: skip
+        try:
+            size = 0
+            while size <= _ANSWER_BYTES_MAX and (chunk := answer.read1(_ANSWER_BYTES_MAX)):
+                size += len(chunk)
+                if self._monotonic() - began > self._target.timeout_seconds:
+                    raise exceptions.TimeoutError("the answer does not end")
+        finally:
+            answer.close()
+        self._last_use = self._monotonic()
+        return answer
 
 
 def judge(status: int, headers: Mapping[str, str], now: float) -> None:

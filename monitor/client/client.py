@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import argparse
 import base64
-import http.client
 import os
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
+from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import orjson
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
 from monitor.config import Settings
 from monitor.config.kinds import is_loopback
@@ -72,7 +74,7 @@ class Door(NamedTuple):
             status, body = self._get(f"/api/v1/{path}")
         except ssl.SSLError as error:
             raise AskingError(f"{self.url}: {_distrust(error)}") from None
-        except (OSError, http.client.HTTPException):
+        except (OSError, HTTPError):
             return None
         if status in _CLOSED:
             raise AskingError(f"{self.url}: {_CLOSED[status]}")
@@ -80,7 +82,7 @@ class Door(NamedTuple):
             found: dict[str, Any] = orjson.loads(body)
         except ValueError:
             return None
-        return found if status == http.client.OK else None
+        return found if status == HTTPStatus.OK else None
 
     def silent(self, journal: str | Path) -> AskingError:
         """Return what is wrong where the journal is held by somebody who does not answer here."""
@@ -90,24 +92,31 @@ class Door(NamedTuple):
         )
 
     def _get(self, path: str) -> tuple[int, bytes]:
-        parts = urlsplit(self.url)
-        host, port = parts.hostname or "", parts.port
-        connection = (
-            http.client.HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
-            if self.tls is None
-            else http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=self.tls)
-        )
         headers = {"Authorization": self.authorization} if self.authorization else {}
-        with closing(connection):
+        address = urlsplit(self.url).path.rstrip("/") + path
+        with closing(self._connection()) as connection:
             connection.connect()
             try:
-                connection.request("GET", parts.path.rstrip("/") + path, headers=headers)
+                connection.request("GET", address, headers=headers)
                 answer = connection.getresponse()
-                return answer.status, answer.read()
-            except (ConnectionError, ssl.SSLError) as error:
+            except (ConnectionError, ssl.SSLError, ProtocolError, SSLError) as error:
                 if self.tls is None:
                     raise
                 raise AskingError(f"{self.url}: {_CUT_OFF}") from error
+        return answer.status, answer.data
+
+    def _connection(self) -> HTTPConnection:
+        parts = urlsplit(self.url)
+        host, port = parts.hostname or "", parts.port
+        if self.tls is None:
+            return HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
+        return HTTPSConnection(
+            host,
+            port,
+            timeout=_TIMEOUT_SECONDS,
+            ssl_context=self.tls,
+            assert_hostname=None if self.tls.check_hostname else False,
+        )
 
 
 _CUT_OFF: Final = "ends the connection; does it want a certificate of ours (--cert and --key)?"

@@ -15,6 +15,7 @@ import numpy as np
 
 from monitor.client.client import AskingError, Door
 from monitor.config import Settings
+from monitor.config.core_plan import rules_of
 from monitor.core.model import (
     NAN,
     PAIR,
@@ -25,7 +26,6 @@ from monitor.core.model import (
 from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.daemon.assembly import rules_of
 from monitor.journal import Journal, JournalBusyError
 from monitor.report.recorded import Recorded, replayed
 

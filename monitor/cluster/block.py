@@ -22,12 +22,12 @@ import msgspec
 import numpy as np
 
 from monitor.alerts.transition import PENDING
-from monitor.cluster.block_store import Keeping, Kept
+from monitor.cluster.block_store import BlockImage, BlockStore
 from monitor.cluster.records import Message
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
 from monitor.core.detector.thresholds import Bases, Crossings
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.reference_stations import Gathered, Station
 from monitor.core.model import (
     Bool,
@@ -42,7 +42,7 @@ from monitor.daemon.intake import BIRTHS, Intake, recover
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
 from monitor.errors import UNAVAILABLE, MonitorError
-from monitor.journal.batch import DeadLetter
+from monitor.journal import DeadLetter
 
 VERSION: Final = 3
 DEAD_LETTERS_A_BATCH: Final = 100
@@ -92,7 +92,7 @@ class Results(NamedTuple):
     rows: Int
     noted: list[int]
     medians: tuple[str, ...]
-    judgement_of: Callable[[int], Judgement | None]
+    judgement_of: Callable[[int], FaultReport | None]
     firing: Bool
     discounted: Float
     rejected: Float
@@ -121,7 +121,7 @@ class _State(msgspec.Struct, array_like=True):
     version: int
     expired: float
     too_late: int
-    kept: Kept
+    stored: BlockImage
     rows: list[_Row]
     noted: list[int]
     refusals: tuple[list[int], dict[str, int], dict[str, tuple[float, float, int]]]
@@ -164,30 +164,28 @@ class Block:
     ) -> None:
         self._recipe: Final = recipe
         loaded = None if state is None else _loaded(state)
-        self._keeping: Final = Keeping(None if loaded is None else loaded.kept)
+        self._store: Final = BlockStore(None if loaded is None else loaded.stored)
         # A block may keep fewer pairs than a replay looks back on.
-        plan = recipe.plan._replace(
-            known_series=len(self._keeping.series()), replay_in_windows=False
-        )
-        self.network: Final = Network(plan, self._keeping)
+        plan = recipe.plan._replace(known_series=len(self._store.series()), replay_in_windows=False)
+        self.network: Final = Network(plan, self._store)
         self._expired = -math.inf if loaded is None else loaded.expired
         self._too_late = 0 if loaded is None else loaded.too_late
         births = Births()
-        if noted := self._keeping.note(BIRTHS):
+        if noted := self._store.note(BIRTHS):
             births.load(noted)
         self._noted: list[int] = []
         self._losses = (0, 0)
         if loaded is not None:
             self._resume(loaded)
-        journal: Any = self._keeping  # answers as a journal does
         self._intake: Final = Intake(
-            recipe.router_of(births, number), self.network, journal, births
+            recipe.router_of(births, number), self.network, self._store, births
         )
 
     def apply(self, messages: Sequence[Message]) -> Results:
         """Take messages, in any order, and return what they come to."""
         network = self.network
         changed: list[Int] = []
+        letters: list[DeadLetter] = []
         known = len(network.registry)
         before = network.hearing.heard[:known].copy()
         network.hearing.heard[:known] = -math.inf
@@ -201,6 +199,7 @@ class Block:
             batch = batch._replace(pairs=self._in_time(batch.pairs))
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
+            letters += batch.dead_letters
             pairs += batch.pairs.size
         touched = np.flatnonzero(np.isfinite(network.hearing.heard[: len(network.registry)]))
         np.maximum(network.hearing.heard[:known], before, out=network.hearing.heard[:known])
@@ -222,12 +221,11 @@ class Block:
             changed_at={each.series: each.time for each in network.take_transitions()},
             taken_back=frozenset(network.watch.taken_back),
             references=network.shared_references(rows, self._is_shared),
-            dead_letters=self._keeping.dead_letters[-DEAD_LETTERS_A_BATCH:],
+            dead_letters=letters[-DEAD_LETTERS_A_BATCH:],
             totals=self._totals(),
             too_late=self._too_late,
             pairs=pairs,
         )
-        self._keeping.dead_letters.clear()
         self._trim()
         return results
 
@@ -240,7 +238,7 @@ class Block:
                 version=VERSION,
                 expired=self._expired,
                 too_late=self._too_late,
-                kept=self._keeping.dump(held),
+                stored=self._store.dump(held),
                 rows=self._rows(),
                 noted=self._noted,
                 refusals=self.network.refusals.dump(len(self.network.registry)),
@@ -257,8 +255,7 @@ class Block:
         network = self.network
         for row in range(len(loaded.rows)):
             network.watch.disturb(row, math.inf)
-        journal: Any = self._keeping
-        recover(network, journal, self._expired)
+        recover(network, self._store, self._expired)
         network.watch.disturbed.clear()
         for row, each in enumerate(loaded.rows):
             root = None if each.root is None else Checkpoint(*each.root)
@@ -280,7 +277,7 @@ class Block:
 
     def _totals(self) -> dict[str, int]:
         expired, corrections = self._lost()
-        return {**self._keeping.totals(), EXPIRED: expired, CORRECTIONS: corrections}
+        return {**self._store.totals(), EXPIRED: expired, CORRECTIONS: corrections}
 
     def _is_shared(self, subject: str, series: Collection[int]) -> bool:
         """Whether a reference may have sensors in other blocks: it is not of one of its own."""
@@ -320,31 +317,31 @@ class Block:
         if now - self._expired >= _EXPIRE_EVERY_SECONDS:
             self._expired = now
             self.network.expire(now)
-            self._keeping.forget(now - self._recipe.plan.max_wait_seconds)
+            self._store.forget(observations_before=now - self._recipe.plan.max_wait_seconds)
 
     def _trim(self) -> None:
         """Keep the newest pairs of series that have more than twice what is to be kept.
 
         Pairs whose reading or reference is held are kept: what is to come may be about them.
         """
-        if not self._keeping.is_grown():
+        if not self._store.is_grown():
             return
-        kept, counts = self._recipe.history_pairs, self._keeping.compact()
+        kept, counts = self._recipe.history_pairs, self._store.compact()
         grown = {row: count for row, count in counts.items() if count > 2 * kept}
         held = self._held_from() if grown else {}
         first: dict[int, int] = {}
         for row, count in grown.items():
-            times = self._keeping.history(row)["time"]
+            times = self._store.pairs_of(row)["time"]
             older = np.searchsorted(times, held.get(row, math.inf))
             first[row] = min(count - kept, int(older))
         first = {row: count for row, count in first.items() if count > kept}
         if first:
             self.network.watch.move_roots(first)
-            self._keeping.drop(first)
+            self._store.drop(first)
 
     def _held_from(self) -> dict[int, float]:
         """Return for each series the event time from which on readings and references are held."""
-        pairing, pairs = self.network.pairing, self._keeping.pairs()
+        pairing, pairs = self.network.pairing, self._store.pairs()
         found = pairing.oldest_readings()
         names = [name for bucket in pairing.buckets.values() for name in bucket.digests]
         theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from monitor.cluster.kafka_log import Appending, LogError
 from monitor.cluster.placing import Placing
 from monitor.cluster.records import Message, dump_record
-from monitor.mqtt.inbox import Arrivals
+from monitor.mqtt.inbox import Inbox
 from monitor.mqtt.inbox import Message as Arrived
 
 _log: Final = logging.getLogger("monitor.bridge")
@@ -118,6 +118,6 @@ class Bridge:
 
 
 def _columns(messages: Sequence[Arrived]) -> tuple[Sequence[str], Sequence[bytes]]:
-    if isinstance(messages, Arrivals):
+    if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [each.topic for each in messages], [each.payload for each in messages]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.results import Part
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.reference_stations import Told, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN
 from monitor.core.model import Records
@@ -26,7 +26,7 @@ Name = tuple[str, str]  # sensor, quantity
 
 
 class Found(msgspec.Struct, array_like=True):
-    """A reference that looks wrong, as :class:`monitor.core.fleet.suspect_references.Suspect` says it.
+    """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
 
     ``series`` are all that have it, in blocks ``blocks``.
     """

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.alerts.ledger import OF_REFERENCE, View
+from monitor.alerts.ledger import View
 from monitor.cluster.fleet_references import Found, Name, References
 from monitor.cluster.recipes import over_fleet
 from monitor.cluster.results import (
@@ -31,12 +31,13 @@ from monitor.core.detector.thresholds import (
     Threshold,
     Thresholds,
 )
+from monitor.core.diagnosis.faults import FAULTS, REFERENCE_SUSPECT, alert_meanings
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
-from monitor.core.snapshot.series_stats import ALERTS, FAULTS
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, sentence
 from monitor.core.snapshot.states import explains
 
@@ -67,7 +68,7 @@ class Right(NamedTuple):
         known = self.series.get(name)
         if known is None and name in self.suspicion:
             said = f"{line.sentence} ({self.suspicion[name]})"
-            return Correction([*line.alerts, OF_REFERENCE], said, page=False)
+            return Correction([*line.alerts, REFERENCE_SUSPECT], said, page=False)
         return known or Correction(line.alerts, line.sentence, page=False)
 
 
@@ -156,12 +157,12 @@ class Fleet:
         for summary in self._blocks.values():
             found.update(getattr(summary, name))
         if name == "alerts":
-            found.update(dict.fromkeys((*ALERTS, *self._limits), 0))
+            found.update(dict.fromkeys((*alert_meanings(), *self._limits), 0))
             own = Counter(alert for each in self._corrected for alert in each.alerts)
             found.update({alert: own[alert] - found[alert] for alert in (*FAULTS, *self._beyond)})
             users = {name for each in self._suspects for name in each.series}
             known = sum(1 for name in users if self._is_faulty(name))
-            found[OF_REFERENCE] = len(users) - known
+            found[REFERENCE_SUSPECT] = len(users) - known
         return found
 
     def total(self, name: str) -> int:
@@ -245,11 +246,11 @@ class Fleet:
     ) -> Correction:
         """Return what is so of a series."""
         line, judgement = stand.line, stand.judgement
-        alerts = {*beyond, *line.alerts} - {*FAULTS, OF_REFERENCE}
+        alerts = {*beyond, *line.alerts} - {*FAULTS, REFERENCE_SUSPECT}
         if stand.firing and judgement is not None and not explained:
             alerts.add(judgement.alert)
         if suspicion and not alerts.intersection(FAULTS):
-            alerts.add(OF_REFERENCE)
+            alerts.add(REFERENCE_SUSPECT)
         about = Circumstances(
             stand.uncompared_seconds,
             stand.rejected,
@@ -258,7 +259,7 @@ class Fleet:
         )
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
         return Correction(
-            [name for name in (*ALERTS, *self._limits) if name in alerts],
+            [name for name in (*alert_meanings(), *self._limits) if name in alerts],
             sentence(line.state, judgement, line.window_pairs, numbers, about),
             page=False,
         )
@@ -273,7 +274,7 @@ class Fleet:
                 if row is None or stand is None or stand.judgement is None or not stand.firing:
                     continue
                 own = stand.judgement
-                if own.alert == "offset" and explains(each.estimate, own.estimate):
+                if FAULTS[own.alert].mirrors and explains(each.estimate, own.estimate):
                     found.add(row)
         return found
 
@@ -310,7 +311,7 @@ class Fleet:
             states=tuple(line.state for line in lines),
             alerts={
                 name: np.array([name in each.alerts for each in right], dtype=np.bool_)
-                for name in (*ALERTS, *self._limits)
+                for name in (*alert_meanings(), *self._limits)
             },
             evidence=np.array([line.evidence for line in lines]),
             sentences=tuple(each.sentence for each in right),

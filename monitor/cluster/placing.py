@@ -16,10 +16,10 @@ from typing import Final
 
 from monitor.config import Settings
 from monitor.config.concerns import concerns_of, read_places
+from monitor.config.core_plan import router_of
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.history import names_nobody
-from monitor.daemon.assembly import router_of
 from monitor.decode import Decoded, Router
 from monitor.mqtt.topic_templates import Template
 

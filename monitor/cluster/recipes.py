@@ -15,9 +15,9 @@ from typing import Final
 from monitor.cluster.block import Recipe
 from monitor.cluster.placing import OwnRouter, block_of
 from monitor.config import Settings
+from monitor.config.core_plan import plan_of, router_of
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.state.core_settings import Plan
-from monitor.daemon.assembly import plan_of, router_of
 from monitor.decode import Router
 from monitor.decode.sparkplug_births import Births
 

@@ -14,11 +14,12 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.block import Results
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
 from monitor.core.fleet.reference_stations import Gathered, Station, Told
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import METRICS
-from monitor.journal.batch import DeadLetter
+from monitor.journal import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 
@@ -45,12 +46,12 @@ class Line(msgspec.Struct, array_like=True):
 class Stand(msgspec.Struct, array_like=True):
     """A series that is not calm, or was not a batch ago, as the driver needs it to judge the fleet.
 
-    ``rejected`` and ``uncompared_seconds`` as :class:`monitor.core.snapshot.state_sentences.Circumstances` has
+    ``rejected`` and ``uncompared_seconds`` as :class:`.state_sentences.Circumstances` has
     them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
     """
 
     line: Line
-    judgement: Judgement | None
+    judgement: FaultReport | None
     firing: bool
     discounted: float
     rejected: float
@@ -193,9 +194,9 @@ def _stands(results: Results) -> list[Stand]:
             judgement=results.judgement_of(row),
             firing=bool(results.firing[row]),
             discounted=float(results.discounted[row]),
-            rejected=float(results.rejected[row]) if "rejected_share" in line.alerts else 0.0,
+            rejected=float(results.rejected[row]) if REJECTED_SHARE in line.alerts else 0.0,
             uncompared_seconds=(
-                line.last_reading - line.last_pair if "reference_stale" in line.alerts else 0.0
+                line.last_reading - line.last_pair if REFERENCE_STALE in line.alerts else 0.0
             ),
             changed_at=results.changed_at.get(row, float("nan")),
             taken_back=row in results.taken_back,

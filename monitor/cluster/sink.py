@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from monitor.alerts.dispatch import Dispatch
@@ -23,7 +22,6 @@ from monitor.cluster.block import CORRECTIONS, EXPIRED
 from monitor.cluster.cluster_metrics import counter, gauge
 from monitor.cluster.fleet_verdicts import Fleet, Right
 from monitor.cluster.results import Said
-from monitor.core.model import PAIR
 from monitor.http.metrics import Exposition
 from monitor.http.telemetry import Figures, Telemetry
 from monitor.journal import Batch, Journal, JournalFullError
@@ -64,7 +62,7 @@ class Sink:
         settings_hash: str = "",
     ) -> None:
         self._journal: Final = journal
-        self._dispatch: Final = Dispatch(journal, outlets)
+        self._dispatch: Final = Dispatch(journal.alerts, outlets)
         self._exposition: Final = Exposition()
         self._noted = journal.note(NOTE)
         self._settings_hash: Final = settings_hash
@@ -152,9 +150,8 @@ class Sink:
         note = self.fleet.note()
         if note == self._noted:
             return
-        batch = Batch(time.time(), [], np.zeros(0, dtype=PAIR), [], [], {}, notes={NOTE: note})
         try:
-            self._journal.commit(batch)
+            self._journal.append(Batch(notes={NOTE: note}))
         except JournalFullError as error:
             _log.error("%s", error)
         else:

@@ -26,7 +26,7 @@ from monitor.config import (
     resolve_sink_secrets,
     settings_hash,
 )
-from monitor.daemon.assembly import plan_of
+from monitor.config.core_plan import plan_of
 from monitor.daemon.logs import configure
 from monitor.daemon.outlets import Keys, outlets
 from monitor.decode import DECODERS

@@ -81,7 +81,7 @@ class Stage:
 
     def __init__(self, service: Service, faults: dict[str, Fault]) -> None:
         self.service = service
-        self.wishes = service.wishes
+        self.requests = service.requests
         self._faults = faults
         self._started = time.monotonic()
         self._found: dict[str, Transition] = {}

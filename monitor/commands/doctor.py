@@ -10,7 +10,7 @@ import orjson
 
 from monitor.client.client import Door, door_arguments, door_of
 from monitor.config import Settings, load
-from monitor.daemon.assembly import assemble
+from monitor.daemon.assembly import assemble, examined
 from monitor.decode import DECODERS
 from monitor.explain.doctor import report, text
 from monitor.journal import JournalBusyError
@@ -40,7 +40,7 @@ def _of_journal(settings: Settings, door: Door) -> dict[str, Any]:
     except JournalBusyError as error:
         raise door.silent(settings.journal.path) from error
     try:
-        found = report(parts, None)
+        found = report(examined(parts), None)
         return {**found.document(), "text": text(found)}
     finally:
         parts.journal.close()

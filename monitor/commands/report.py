@@ -11,7 +11,8 @@ import numpy as np
 
 from monitor.client.client import door_arguments, door_of
 from monitor.client.current_pairs import standing
-from monitor.config import for_series, load, settings_hash
+from monitor.config import load, settings_hash
+from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
@@ -81,9 +82,7 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     bare = bool(np.isnan(recorded.pairs["u"]).all())
     by_claims: Density = "tophat" if bare else "normal"
     density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
-    own = usual(
-        [for_series(settings, each.sensor, each.quantity).profile for each in recorded.names]
-    )
+    own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
     return recorded, Source(Path(options.config).name, level, density, told, profile)
 

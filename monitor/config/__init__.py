@@ -1,10 +1,36 @@
-"""Typed settings from YAML: every key has a default, every mistake its place.
+"""The settings file: YAML to the core's own settings, or to every mistake in it with its place.
 
-``load`` reads a file, ``for_series`` says what holds for one series, ``resolve_secret`` reads name
-and password, ``settings_hash`` tells two runs' settings apart.
+A wrong settings file is the most common way to misuse the daemon, so it is checked as a whole
+before anything starts: `load` either returns settings that can be used, or raises one error that
+lists every mistake as ``file:line:column: path: what to write instead``. A reload that fails
+therefore changes nothing.
+
+* `document` parses YAML 1.2 into values and remembers where each key and value is. It refuses
+  anchors, tags and duplicate keys, and never recurses, so hostile files cost a sentence and not
+  the stack.
+* `kinds`, `sections` and the other sections are pydantic models. Each setting is defined once:
+  name, default, range, meaning. The JSON schema, docs/settings.md and the comments of
+  configs/default.yaml are made from that (`settings_docs`).
+* Where the core or the decoders have a type for a section (`MapSpec`, `Threshold`, `FleetRules`,
+  `PairUncertainty`), that type carries the definitions and `derived` makes the section from it.
+  Groups and overrides are made from the sections (`parts`).
+* `core_plan` merges group and overrides over the sections and hands the core its `SeriesRules`.
+
+Invariants: settings are immutable; a value never appears in a message, because it may be a secret
+in the wrong place; passwords are read from files or variables (`credentials`) and never are part
+of `Settings`, so no dump, hash or page can show them; two files that mean the same have the same
+`settings_hash`.
+
+Tried and rejected: pydantic models of the core's types, field by field (they drifted apart);
+pydantic-settings and environment variables for every key (no place to point at, two sources for
+one value); YAML 1.1, in which ``on`` is a truth value and ``1:30`` a number.
+
+What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that it
+does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
 from monitor.config.areas import Area, Place
+from monitor.config.broker_settings import Mqtt, Tls
 from monitor.config.credentials import (
     Credentials,
     SinkSecrets,
@@ -13,28 +39,26 @@ from monitor.config.credentials import (
 )
 from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
     Http,
     Journal,
     Log,
-    Mqtt,
     Pairing,
     Publish,
     Scoring,
     Series,
-    Tls,
     Windows,
 )
-from monitor.config.series_settings import SeriesSettings, for_series
-from monitor.config.settings import Group, Override, Settings
+from monitor.config.settings import Settings
 from monitor.config.sink_settings import (
     LogSink,
     MqttSink,
     Sinks,
     WebhookSink,
 )
-from monitor.config.sources import Maintenance, Map, MappedSeries, Source
+from monitor.config.sources import Maintenance, Source
 
 __all__ = [
     "Alerts",
@@ -46,8 +70,6 @@ __all__ = [
     "Log",
     "LogSink",
     "Maintenance",
-    "Map",
-    "MappedSeries",
     "Mistake",
     "Mqtt",
     "MqttSink",
@@ -57,7 +79,6 @@ __all__ = [
     "Publish",
     "Scoring",
     "Series",
-    "SeriesSettings",
     "Settings",
     "SettingsError",
     "SinkSecrets",
@@ -67,7 +88,6 @@ __all__ = [
     "WebhookSink",
     "Windows",
     "check",
-    "for_series",
     "load",
     "parse",
     "resolve_secret",

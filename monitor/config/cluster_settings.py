@@ -1,4 +1,4 @@
-"""The section ``cluster``: the same core on a distributed engine; nothing of it concerns `run`."""
+"""The section ``cluster``: the same core on Spark. `monitor run` ignores it."""
 
 from __future__ import annotations
 
@@ -103,23 +103,26 @@ Servers = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^\S+$")]
 class ClusterLog(Section):
     """The log (Kafka's protocol) between the bridges and the job."""
 
-    servers: Servers = setting("127.0.0.1:9092", "Its servers: host:port, with commas between.")
+    servers: Servers = setting("127.0.0.1:9092", "Its servers: host:port, separated by commas.")
     topic: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,200}$")] = setting(
         "monitor", "Name of its topic."
     )
     partitions: int = setting(
         8,
-        "How many partitions the topic has; fixed for its life, as cluster.blocks is.",
+        "Number of partitions of the topic; fixed for its life, as cluster.blocks is.",
         ge=1,
         le=100_000,
     )
     properties_file: File | None = setting(
         None,
-        "Further properties of librdkafka, one key=value a line (security.protocol, sasl.password "
-        "...), so that no secret stands here; null for none.",
+        "File of further librdkafka properties, one key=value a line (security.protocol, "
+        "sasl.password ...), which keeps secrets out of this file; null for none.",
     )
     acknowledge_seconds: float = setting(
-        30.0, "How long the log may take to acknowledge before a bridge tries again.", gt=0, le=3600
+        30.0,
+        "How long a bridge waits for the log's acknowledgement before it tries again.",
+        gt=0,
+        le=3600,
     )
 
 
@@ -128,7 +131,8 @@ class ClusterBridge(Section):
 
     share: Name | None = setting(
         None,
-        "Name of a shared subscription ($share), for several bridges side by side; null for one.",
+        "Name of a shared subscription ($share), if several bridges share the load; null for a "
+        "single bridge.",
     )
     metrics_port: int | None = setting(
         None,
@@ -142,18 +146,21 @@ class ClusterJob(Section):
     """From the log to results."""
 
     master: Annotated[str, Field(min_length=1, max_length=500)] = setting(
-        "local[2]", "Where Spark runs; spark-submit and a SparkApplication say it themselves."
+        "local[2]", "Spark master; spark-submit and SparkApplication set their own."
     )
-    trigger_seconds: float = setting(5.0, "Time between two batches, at least.", gt=0, le=3600)
+    trigger_seconds: float = setting(5.0, "Minimum time between two batches.", gt=0, le=3600)
     tasks: int = setting(
-        8, "How many tasks share the blocks; fixed for the checkpoint's life.", ge=1, le=100_000
+        8,
+        "Number of tasks that share the blocks; fixed for the checkpoint's life.",
+        ge=1,
+        le=100_000,
     )
     records_a_batch: int = setting(
-        1_000_000, "At most so many records of the log in one batch.", ge=1, le=1_000_000_000
+        1_000_000, "Maximum number of records in one batch.", ge=1, le=1_000_000_000
     )
     checkpoint: Annotated[str, Field(min_length=1, max_length=4096)] = setting(
         "state/cluster/checkpoint",
-        "Folder or address of the checkpoint; every node must reach it.",
+        "Folder or URL of the checkpoint; every node must reach it.",
     )
     results: File = setting("state/cluster/results", "Folder of the Parquet tables of results.")
     results_hours: float = setting(48.0, "How long results are kept.", gt=0, le=87_600)
@@ -165,41 +172,42 @@ class ClusterJob(Section):
     )
     blocks_in_memory: int = setting(
         128,
-        "How many blocks a worker keeps ready between batches; others are read from their state.",
+        "How many blocks a worker keeps in memory between batches; others are read from their "
+        "state.",
         ge=0,
         le=100_000,
     )
     worst: int = setting(
-        100, "How many series are shown in the metrics besides those that alert.", ge=0, le=10_000
+        100, "How many series the metrics show besides those that alert.", ge=0, le=10_000
     )
 
 
 class Cluster(Section):
-    """The same core on a distributed engine: `monitor bridge` and `monitor cluster`."""
+    """The same core on Spark: `monitor bridge` and `monitor cluster`."""
 
     blocks: int = setting(
         1024,
-        "Into how many blocks sensors are put by their names, some 64 in each; fixed for the "
+        "Number of blocks that sensors are hashed into by name, about 64 in each; fixed for the "
         "checkpoint's life.",
         ge=1,
         le=1_000_000,
     )
     history_pairs: int = setting(
         1000,
-        "So many of its last pairs a series keeps, at least; what is older than all of them is "
-        "too late to change anything.",
+        "Minimum number of its last pairs that a series keeps; anything older than all of them "
+        "arrives too late to change anything.",
         ge=64,
         le=1_000_000,
     )
     collocated_subjects: Globs = setting(
         ("*",),
-        "Patterns of the subjects that collocations may name; references to them go to all blocks, "
-        "if there is a source of collocations.",
+        "Patterns of the subjects that collocations may name; if there is a source of "
+        "collocations, references to them go to all blocks.",
     )
     metrics_host: Host = setting(
         "127.0.0.1",
-        "Address that the metrics of bridges and job are served at; with another than the loopback "
-        "other machines may read them, without encryption and password.",
+        "Address on which bridges and job serve their metrics; any but the loopback address lets "
+        "other machines read them, without encryption and password.",
     )
     log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
     bridge: ClusterBridge = setting(ClusterBridge(), "From the broker to the log.")
@@ -208,6 +216,4 @@ class Cluster(Section):
     def contradictions(self) -> Iterator[Contradiction]:
         """Every partition of the log has a block."""
         if self.blocks < self.log.partitions:
-            yield Contradiction(
-                ("log", "partitions"), "is more than there are blocks", ("blocks", "log")
-            )
+            yield Contradiction(("log", "partitions"), "exceeds cluster.blocks", ("blocks", "log"))

@@ -1,7 +1,7 @@
-"""From areas and places to the references that concern a sensor; the reader of the places' file.
+"""Which references apply to a sensor, from areas and places; the reader of the places file.
 
-Rules of this file: a sensor without a place is in no area with a radius or a site; distances are
-along the great circle of a sphere with the earth's mean radius.
+Rules of this file: a sensor without a place is in no area that has a radius or a site; distances
+are great-circle distances on a sphere with the earth's mean radius.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ConcernsOf = Callable[[str], tuple[Concern, ...]]
 
 
 def concerns_of(settings: Settings) -> ConcernsOf:
-    """Return what tells which references concern a sensor; raises SettingsError."""
+    """Return a function from a sensor to the references that apply to it; raises SettingsError."""
     places = {place.sensor: place for place in settings.places}
     if settings.places_file is not None:
         places.update((place.sensor, place) for place in read_places(Path(settings.places_file)))
@@ -50,7 +50,7 @@ def concerns_of(settings: Settings) -> ConcernsOf:
 
 
 def _concern(area: Area, sensor: str, place: Place | None) -> Concern | None:
-    """Return how the references of an area concern a sensor, None if they do not."""
+    """Return how the references of an area apply to a sensor, None if they do not."""
     if area.sensors is not None and not any(fnmatchcase(sensor, each) for each in area.sensors):
         return None
     if area.site is not None and (place is None or place.site != area.site):
@@ -108,7 +108,9 @@ def _places(path: Path, rows: Iterable[list[str]]) -> list[Place]:
             try:
                 places.append(_place(dict(zip(columns, row, strict=True))))
             except ValueError as error:
-                mistakes.append(Mistake(str(path), number, 1, "places_file", _told(error, columns)))
+                mistakes.append(
+                    Mistake(str(path), number, 1, "places_file", _reason(error, columns))
+                )
     if mistakes:
         raise SettingsError(mistakes)
     return places
@@ -123,11 +125,11 @@ def _place(cells: dict[str, str]) -> Place:
     return Place.model_validate(given)
 
 
-def _told(error: ValueError, columns: list[str]) -> str:
-    """Return in words what is wrong with a line."""
+def _reason(error: ValueError, columns: list[str]) -> str:
+    """Return why a line cannot be used."""
     if isinstance(error, ValidationError):
         found = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, found['loc'])) or 'line'}: {sentence(found)}"
     if "convert" in str(error):
         return "latitude and longitude must be numbers, in degrees"
-    return f"has not the {len(columns)} cells that the first line names"
+    return f"does not have the {len(columns)} cells that the first line names"

@@ -1,4 +1,4 @@
-"""Names, passwords and other secrets: read at the start from where the settings say they are.
+"""User names, passwords and other secrets, read at the start from the files and variables named.
 
 Rules of this file: a secret is never part of a message, an exception or a repr.
 """
@@ -31,14 +31,14 @@ _SECRET_BYTES_MAX: Final = 65_535  # MQTT 5 section 3.1.3.6: a password's length
 
 
 class Credentials(NamedTuple):
-    """What the broker is told; ``password.get_secret_value()`` gives the password."""
+    """User name and password for the broker; ``password.get_secret_value()`` gives the latter."""
 
     username: str | None
     password: SecretStr | None
 
 
 class SinkSecrets(NamedTuple):
-    """What sinks are not to tell: the webhook's address, the key that signs, a header's value."""
+    """The sinks' secrets: the webhook's URL, its signing key, the value of a header."""
 
     url: SecretStr = SecretStr("")
     key: SecretBytes | None = None
@@ -46,7 +46,7 @@ class SinkSecrets(NamedTuple):
 
 
 class _UnreadableError(Exception):
-    """A secret cannot be read; the message says why, and not what."""
+    """A secret cannot be read; the message says why, without the secret."""
 
 
 def resolve_secret(
@@ -54,9 +54,9 @@ def resolve_secret(
     file: str | PathLike[str] = "",
     environment: Mapping[str, str] = os.environ,
 ) -> Credentials:
-    """Return name and password as the settings of ``file`` say.
+    """Return user name and password for the broker as the settings of ``file`` name them.
 
-    Raises SettingsError with a mistake for each file or variable that is not there.
+    Raises SettingsError with a mistake for each file or variable that is missing.
     """
     mqtt = settings.mqtt
     reader = _Reader(file, environment, ("mqtt",))
@@ -73,9 +73,9 @@ def resolve_sink_secrets(
     file: str | PathLike[str] = "",
     environment: Mapping[str, str] = os.environ,
 ) -> SinkSecrets:
-    """Return what sinks keep to themselves, as the settings of ``file`` say.
+    """Return the sinks' secrets as the settings of ``file`` name them.
 
-    Raises SettingsError with a mistake for each file or variable that is not there, or is wrong.
+    Raises SettingsError with a mistake for each file or variable that is missing or wrong.
     """
     section = settings.sinks.webhook
     if section is None:
@@ -93,7 +93,7 @@ def resolve_sink_secrets(
 
 
 class _Reader:
-    """Reads the secrets of one section; each is in a file or a variable that a key names."""
+    """Reads the secrets of one section, each from the file or variable that a key names."""
 
     def __init__(
         self, file: str | PathLike[str], environment: Mapping[str, str], path: KeyPath
@@ -104,7 +104,7 @@ class _Reader:
         self._mistakes: list[Mistake] = []
 
     def read(self, section: object, what: str, form: Callable[[str], T]) -> T | None:
-        """Return the secret ``what`` as ``form`` makes it, None where no key names a place."""
+        """Return the secret ``what`` converted by ``form``, None if no key names a source."""
         for key, read in ((f"{what}_env", _from_environment), (f"{what}_file", _from_file)):
             place = getattr(section, key, None)
             if place is not None:
@@ -127,21 +127,23 @@ def _signing_key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(_BASE64_PREFIX), validate=True)
     except binascii.Error:
-        raise _UnreadableError("holds what is not base64 after whsec_") from None
+        raise _UnreadableError("is not base64 after whsec_") from None
 
 
 def _address(url: str, *, allow_http: bool) -> str:
     parts = split_url(url)
     if parts is None or parts.username is not None or parts.password is not None:
-        raise _UnreadableError("holds no address; write https://host/path")
+        raise _UnreadableError("does not hold a URL; write https://host/path")
     if not (allow_http or is_private(url)):
-        raise _UnreadableError("is http to another machine; write https, or allow_http: true")
+        raise _UnreadableError(
+            "is unencrypted http to another machine; write https, or set allow_http: true"
+        )
     return url
 
 
 def _header(value: str) -> str:
     if not (value.isascii() and value.isprintable()):
-        raise _UnreadableError("holds what no header may: use printable ASCII in one line")
+        raise _UnreadableError("cannot be a header's value; use printable ASCII on one line")
     return value
 
 
@@ -153,7 +155,7 @@ def _from_environment(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _from_file(name: str, environment: Mapping[str, str]) -> str:
-    """Return the first line of a file; systemd's folder of credentials is looked through first."""
+    """Return the first line of a file; systemd's credentials directory is searched first."""
     path = Path(environment.get("CREDENTIALS_DIRECTORY", ""), name)
     if not path.exists():
         path = Path(name)
@@ -173,7 +175,7 @@ def _from_file(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _mistake(file: str | PathLike[str], path: KeyPath, what: str) -> Mistake:
-    """Return a mistake at its place in ``file``, which is read again for that."""
+    """Return a mistake at its place in ``file``, which is read again to find it."""
     raw = b""
     if file and Path(file).is_file():
         with Path(file).open("rb") as stream:

@@ -1,7 +1,8 @@
-"""A settings file as a tree that knows where each key and value stands. The only user of YAML.
+"""A settings file as a tree that knows the place of each key and value. The only user of YAML.
 
 Rules of this file: YAML 1.2 numbers; no anchors, aliases, tags or second documents; nothing
-recurses, so that depth costs a sentence and not the stack; whatever bytes come, mistakes go out.
+recurses, so deep nesting costs an error message and not the stack; any bytes give either values
+or flaws, never an exception.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ENDS: Final = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
 
 class _Mark(Protocol):
-    """Where the parser is, from 0; there is one in C and one in Python."""
+    """Position of the parser, from 0; the C and the Python parser have a type each."""
 
     line: int
     column: int
@@ -54,9 +55,10 @@ class Flaw(NamedTuple):
 
 @dataclass
 class Document:
-    """The values of a file, where they stand, and what is wrong with it as a file.
+    """The values of a file, their places, and what is wrong with it as YAML.
 
-    ``missing`` are the paths whose value could not be read: nothing more is to be said of them.
+    ``missing`` are the paths of values that could not be read and were reported; they need no
+    further error.
     """
 
     values: Value = None
@@ -67,7 +69,7 @@ class Document:
     complete: bool = True
 
     def place(self, path: KeyPath, *, of_key: bool = False) -> Place:
-        """Return where the value at ``path`` stands, or its key; else where its parent does."""
+        """Return the place of the value at ``path``, or of its key; failing that, of its parent."""
         if of_key and path in self.keys:
             return self.keys[path]
         while path and path not in self.places:
@@ -76,7 +78,7 @@ class Document:
 
 
 def read_document(raw: bytes) -> Document:
-    """Return what ``raw`` says; what is wrong with it is in ``flaws``."""
+    """Return the values in ``raw``; what is wrong with it is in ``flaws``."""
     document = Document()
     text = _decoded(raw, document)
     if text is None:
@@ -128,7 +130,7 @@ def _decoded(raw: bytes, document: Document) -> str | None:
         return None
     odd = _UNPRINTABLE.search(text)
     if odd:
-        what = f"holds the control character U+{ord(odd[0]):04X}; take it away"
+        what = f"contains the control character U+{ord(odd[0]):04X}; remove it"
         document.flaws.append(Flaw(_place_after(text[: odd.start()]), (), what))
         return None
     return text
@@ -144,7 +146,7 @@ def _place(mark: _Mark | None) -> Place:
 
 
 class _Unusable:
-    """Stands for a key whose value is read and thrown away."""
+    """Marks a key whose value is read and discarded."""
 
 
 _UNUSABLE: Final = _Unusable()
@@ -161,7 +163,7 @@ class _Open:
 
 
 class _Builder:
-    """Makes a document of the events of a YAML parser, keeping its own stack."""
+    """Builds a document from the events of a YAML parser, with a stack of its own."""
 
     def __init__(self, document: Document) -> None:
         self._document: Final = document
@@ -171,7 +173,7 @@ class _Builder:
         self._documents = 0
 
     def build(self, events: Iterable[yaml.Event]) -> None:
-        """Take ``events`` until they end or cannot be used."""
+        """Consume ``events`` until they end or cannot be used."""
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._documents += 1
@@ -193,7 +195,7 @@ class _Builder:
         self._document.flaws.append(Flaw(_place(event.start_mark), path, what))
 
     def _skip(self, event: yaml.Event) -> None:
-        """Pass over what belongs to a collection that is not used."""
+        """Skip the contents of a collection that is not used."""
         if isinstance(event, yaml.CollectionStartEvent):
             self._skipped += 1
         elif isinstance(event, _ENDS):
@@ -215,7 +217,7 @@ class _Builder:
             parent.key = None
 
     def _key(self, event: yaml.NodeEvent, parent: _Open) -> str | _Unusable:
-        """Return a key, or _UNUSABLE after saying why it is."""
+        """Return a key, or _UNUSABLE after recording the flaw."""
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
             self._flaw(event, parent.path, _PLAIN_KEY)
             self._skipped = int(isinstance(event, yaml.CollectionStartEvent))
@@ -223,7 +225,7 @@ class _Builder:
         path = (*parent.path, event.value)
         first = self._document.keys.get(path)
         if first is not None:
-            what = f"stands twice; first at {first.line}:{first.column}"
+            what = f"is a duplicate key; first at {first.line}:{first.column}"
             self._flaw(event, path, what)
             return _UNUSABLE
         self._document.keys[path] = _place(event.start_mark)
@@ -237,7 +239,7 @@ class _Builder:
             self._put(path, self._scalar(event, path))
         elif isinstance(event, yaml.CollectionStartEvent):
             if event.tag:
-                self._flaw(event, path, "tags (!) are not used here; take it away")
+                self._flaw(event, path, "tags (!) are not used here; remove it")
             into: dict[str, Value] | list[Value]
             into = {} if isinstance(event, yaml.MappingStartEvent) else []
             self._put(path, into)
@@ -248,10 +250,10 @@ class _Builder:
             self._put(path, None)
 
     def _scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> Value:
-        """Return what a scalar says in YAML 1.2; None after saying why it cannot be used."""
+        """Return the value of a scalar in YAML 1.2, or None after recording the flaw."""
         tag = self._scalars.resolve(yaml.ScalarNode, event.value, event.implicit)
         if event.tag:
-            what = "tags (!) are not used here; take it away, put quotes around a text"
+            what = "tags (!) are not used here; remove it, and put quotes around text"
         elif len(event.value) > _SCALAR_CHARACTERS_MAX:
             what = f"is longer than {_SCALAR_CHARACTERS_MAX} characters"
         elif tag == _INTEGER and len(event.value) > _INTEGER_CHARACTERS_MAX:
@@ -265,7 +267,7 @@ class _Builder:
         return None
 
     def _put(self, path: KeyPath, value: Value) -> None:
-        """Lay a value where it belongs; one that is missing holds its place in a list."""
+        """Store a value; a missing one keeps its position in a list."""
         if not self._stack:
             self._document.values = value
             return

@@ -1,7 +1,7 @@
-"""What every part of the settings is made of: strict models and the kinds of values they hold.
+"""The building blocks of all sections: a strict base model and the kinds of values.
 
-Rules of this file: a refusal is a whole sentence that says what to write instead; a value that is
-refused is not repeated in it, for it may be a secret in the wrong place.
+Rules of this file: an error is a whole sentence that says what to write instead; it never repeats
+the value, which may be a secret in the wrong place.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from monitor.config.mistakes import KeyPath
 from monitor.mqtt.topic_templates import Template, TemplateError, valid_name
 
 _GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
+_NO_GLOB: Final = "is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]"
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class Contradiction(NamedTuple):
-    """Two settings that do not go together; ``path`` (from the model that says so) is to change.
+    """Two settings that contradict each other; ``path`` is the one to change, from this model on.
 
     ``needs`` names the sections whose values were compared.
     """
@@ -34,12 +35,19 @@ class Contradiction(NamedTuple):
 
 
 def refusal(what: str) -> PydanticCustomError:
-    """Return the error that says ``what`` about the value at hand."""
+    """Return the error that says ``what`` about the value being validated."""
     return PydanticCustomError("refused", "{what}", {"what": what})
 
 
+def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
+    """Raise pydantic's error if there are any."""
+    if found := list(contradictions):
+        what = "; ".join(each.what for each in found)
+        raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+
+
 class Section(BaseModel):
-    """A part of the settings; unknown keys, wrong types and numbers not finite are refused."""
+    """A section of the settings; refuses unknown keys, wrong types and non-finite numbers."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -47,19 +55,16 @@ class Section(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        defer_build=True,  # most parts are used within the whole alone
+        defer_build=True,  # most sections are only used within Settings
     )
 
     def contradictions(self) -> Iterable[Contradiction]:
-        """Return what in this part does not go together."""
+        """Return the contradictions within this section."""
         return ()
 
     @model_validator(mode="after")
     def _agrees(self) -> Section:
-        found = list(self.contradictions())
-        if found:
-            what = "; ".join(each.what for each in found)
-            raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+        refuse_contradictions(self.contradictions())
         return self
 
 
@@ -73,8 +78,15 @@ def _topic(text: str) -> str:
 
 def _glob(pattern: str) -> str:
     if _GLOB.fullmatch(pattern) is None:
-        raise refusal("is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]")
+        raise refusal(_NO_GLOB)
     return pattern
+
+
+def glob_contradictions(key: str, patterns: Iterable[str]) -> Iterable[Contradiction]:
+    """Return which of ``patterns``, the list at ``key``, cannot be patterns of names."""
+    for at, pattern in enumerate(patterns):
+        if _GLOB.fullmatch(pattern) is None:
+            yield Contradiction((key, at), _NO_GLOB)
 
 
 def _host(host: str) -> str:
@@ -101,12 +113,6 @@ def _file(path: str) -> str:
     return path
 
 
-def _unit(unit: str) -> str:
-    if not unit.isprintable():
-        raise refusal("is not a unit; use printable characters, such as kg")
-    return unit
-
-
 Topic = Annotated[str, AfterValidator(_topic)]
 Glob = Annotated[str, AfterValidator(_glob)]
 Globs = Annotated[tuple[Glob, ...], Field(min_length=1, max_length=1000, strict=False)]
@@ -114,17 +120,16 @@ Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
 File = Annotated[str, Field(max_length=4096), AfterValidator(_file)]
-Unit = Annotated[str, Field(max_length=32), AfterValidator(_unit)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401 - as Field's
-    """Return a field with its default and what it means."""
+    """Return a field with its default and meaning."""
     return Field(default=default, description=description, **limits)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is this machine alone; of a name only ``localhost`` is known to be."""
+    """Whether ``host`` is a loopback address; of names, only ``localhost`` is."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

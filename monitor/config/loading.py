@@ -1,7 +1,4 @@
-"""The hash that says whether two runs had the same settings.
-
-From a file to settings, or to every mistake in it at once with its place.
-"""
+"""From a file to settings, or to all of its mistakes at once; the hash of settings."""
 
 from __future__ import annotations
 
@@ -42,10 +39,10 @@ _HIDDEN: Final[dict[str, Any]] = {"mqtt": _CREDENTIALS, "sinks": {"webhook": _WE
 
 
 def settings_hash(settings: Settings) -> str:
-    """Return the SHA-256 (hex) of the settings as canonical JSON, without who logs in and how.
+    """Return the SHA-256 (hex) of the settings as canonical JSON, without credentials.
 
-    A key that is given its default and one that is left out give the same hash; not so in groups
-    and overrides, where what is left out stays as it is above.
+    A key set to its default and a key left out give the same hash, except in groups and overrides,
+    where a key left out inherits.
     """
     values = shown_settings(settings)
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -53,7 +50,7 @@ def settings_hash(settings: Settings) -> str:
 
 
 def shown_settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings in force as plain values, without who logs in and how."""
+    """Return the settings as plain values, without the settings that name credentials."""
     values: dict[str, Any] = settings.model_dump(mode="json", exclude=_HIDDEN)
     for key in ("groups", "overrides"):
         values[key] = [
@@ -63,7 +60,7 @@ def shown_settings(settings: Settings) -> dict[str, Any]:
 
 
 class _Finding(NamedTuple):
-    """A mistake that has not been put into words: pydantic's error, or the words themselves."""
+    """A mistake before it is put into words: pydantic's error, or the words themselves."""
 
     place: Place
     path: KeyPath
@@ -73,7 +70,7 @@ class _Finding(NamedTuple):
 def load(path: str | PathLike[str], *, decoders: Collection[str] | None = None) -> Settings:
     """Return the settings in the file at ``path``; raises SettingsError with every mistake.
 
-    ``decoders`` are the formats a source may name; any name will do where it is None.
+    ``decoders`` are the formats that a source may name; None allows any.
     """
     file = str(path)
     try:
@@ -102,7 +99,7 @@ def parse(raw: bytes, file: str, *, decoders: Collection[str] | None = None) -> 
 
 
 def check(path: str | PathLike[str], *, decoders: Collection[str] | None = None) -> list[str]:
-    """Return one line a mistake in the file at ``path``, ``file:line:column: path: what``."""
+    """Return one line per mistake in the file at ``path``, ``file:line:column: path: what``."""
     try:
         load(path, decoders=decoders)
     except SettingsError as error:
@@ -128,7 +125,7 @@ def _validated(
 def _between_sections(
     values: dict[str, Value], wrong: set[str], document: Document
 ) -> Iterable[_Finding]:
-    """Return what does not go together in the sections that are right by themselves."""
+    """Return the contradictions between sections that are valid by themselves."""
     try:
         Settings.model_validate({key: each for key, each in values.items() if key not in wrong})
     except ValidationError as error:
@@ -142,7 +139,7 @@ def _between_sections(
 def _findings(error: ErrorDetails, document: Document) -> Iterable[_Finding]:
     path = error["loc"]
     if error["type"] == "too_short" and error["input"]:
-        return  # the entries that are there are wrong, and said to be
+        return  # each entry is wrong, and reported by itself
     contradictions = _contradictions(error)
     for each in contradictions:
         compared: list[KeyPath] = [(section,) for section in each.needs] or [path]
@@ -159,12 +156,12 @@ def _contradictions(error: ErrorDetails) -> list[Contradiction]:
 
 
 def _unreadable(path: KeyPath, document: Document) -> bool:
-    """Whether the value at ``path``, or a part of it, could not be read: that has been said."""
+    """Whether the value at ``path``, or a part of it, could not be read and was reported."""
     return any(missing[: len(path)] == path for missing in document.missing)
 
 
 def _mistakes(findings: list[_Finding], file: str) -> Iterable[Mistake]:
-    """Put the first findings into words; words cost time, and a file may be wrong everywhere."""
+    """Put the first findings into words; that costs time, and every line may be wrong."""
     findings.sort(key=lambda each: each.place)
     for place, path, what in findings[:SHOWN_MAX]:
         text = what if isinstance(what, str) else sentence(what)

@@ -1,4 +1,4 @@
-"""What is wrong with a settings file: every mistake at once, each with its place."""
+"""Mistakes in a settings file, each with its place, and the error that carries all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Mistake(NamedTuple):
 
 
 class SettingsError(MonitorError):
-    """The settings cannot be used; ``mistakes`` holds all of them, in the order of the file."""
+    """The settings cannot be used; ``mistakes`` are in the order of the file."""
 
     exit_code = USAGE
 
@@ -37,7 +37,7 @@ class SettingsError(MonitorError):
         super().__init__("\n".join([f"the settings cannot be used; see {SETTINGS}", *self.lines()]))
 
     def lines(self) -> list[str]:
-        """Return one line a mistake, the first hundred of them."""
+        """Return one line per mistake, for the first hundred."""
         lines = [str(mistake) for mistake in self.mistakes[:SHOWN_MAX]]
         more = len(self.mistakes) - SHOWN_MAX
         return [*lines, f"... and {more} more"] if more > 0 else lines
@@ -52,14 +52,14 @@ def path_text(path: KeyPath) -> str:
 
 
 def key_text(key: str) -> str:
-    """Return a key as it may stand in a message: one line, not too long."""
+    """Return a key as messages show it: on one line, not too long."""
     if len(key) > _KEY_CHARACTERS_SHOWN:
         key = f"{key[:_KEY_CHARACTERS_SHOWN]}..."
     return key if key.isprintable() and key else repr(key)
 
 
 def nearest_text(word: str, known: Iterable[str]) -> str:
-    """Return a hint at the known word that was probably meant, else all of them."""
+    """Return a hint at the known word that was probably meant, or else all of them."""
     words = list(known)
     close = get_close_matches(word[:_KEY_CHARACTERS_SHOWN], words, n=1)
     return f"did you mean {close[0]}?" if close else f"use {listed(words)}"

@@ -1,4 +1,4 @@
-"""The settings as a JSON schema for editors and as a page to read, both made of the models.
+"""The settings' JSON schema, reference page and comments in default.yaml, made from the models.
 
 ``python -m monitor.config.settings_docs`` in the project's folder writes them anew.
 """
@@ -6,14 +6,20 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from monitor.config.kinds import Section
+from monitor.config.parts import Part, Parts
 from monitor.config.settings import Settings
+from monitor.config.validation_text import model_at
 
 SCHEMA_FILE: Final = Path("configs/schema.json")
 PAGE_FILE: Final = Path("docs/settings.md")
+DEFAULT_FILE: Final = Path("configs/default.yaml")
 
 _Schema = dict[str, Any]
 _HEAD: Final = """# Settings
@@ -128,6 +134,43 @@ def _bound(limit: float) -> str:
     return str(int(limit) if limit == int(limit) else limit)
 
 
+_KEY: Final = re.compile(r"(#?)( *)(?:- )?([a-z_]+):")
+
+
+def commented(text: str) -> str:
+    """Return a settings file whose keys have their meanings above them, each at its first place.
+
+    What may be set for some series has no comment again under groups and overrides. A line of an
+    example begins with # and no single space after it.
+    """
+    lines: list[str] = []
+    path: list[tuple[int, str]] = []
+    seen: set[tuple[type[Section], str]] = set()
+    for line in text.splitlines():
+        found = _KEY.match(line)
+        if found is not None:
+            mark, indent, key = found.groups()
+            depth = found.start(3) - len(mark)
+            path = [each for each in path if each[0] < depth]
+            model = model_at(tuple(step for _, step in path))
+            path.append((depth, key))
+            while lines and re.match(rf"{mark} *# (?! )", lines[-1]):
+                lines.pop()
+            if (model, key) not in seen and not _is_part(model, key):
+                seen.add((model, key))
+                meaning = model.model_fields[key].description or ""
+                begin = f"{mark}{indent}# "
+                lines += textwrap.wrap(meaning, 100, initial_indent=begin, subsequent_indent=begin)
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _is_part(model: type[Section], key: str) -> bool:
+    """Whether a key belongs to a part of a group or an override."""
+    return issubclass(model, Part) and (key in Parts.model_fields or not issubclass(model, Parts))
+
+
 if __name__ == "__main__":
     SCHEMA_FILE.write_text(schema_json())
     PAGE_FILE.write_text(settings_page())
+    DEFAULT_FILE.write_text(commented(DEFAULT_FILE.read_text()))

@@ -24,7 +24,7 @@ _PREFIX_CHARACTERS: Final = frozenset("+#$\0")
 def _prefix(topic: str) -> str:
     levels = topic.split("/")
     if not topic.isprintable() or _PREFIX_CHARACTERS & set(topic) or "" in levels:
-        raise refusal("is not the beginning of a topic; write levels with / between, such as a/b")
+        raise refusal("is not a topic prefix; write levels separated by /, such as a/b")
     return topic
 
 
@@ -42,9 +42,11 @@ def split_url(url: str) -> SplitResult | None:
 def _url(url: str) -> str:
     parts = split_url(url)
     if parts is None:
-        raise refusal("is not an address; write https://host/path")
+        raise refusal("is not a URL; write https://host/path")
     if parts.username is not None or parts.password is not None:
-        raise refusal("holds a name or a password; give authorization_file or authorization_env")
+        raise refusal(
+            "contains a user name or password; give authorization_file or authorization_env"
+        )
     return url
 
 
@@ -58,80 +60,80 @@ class LogSink(Section):
     """Lines in the daemon's log: pending at level info, all else at warning."""
 
     retry_seconds_max: RetrySeconds = setting(60.0, "Longest pause between two attempts.")
-    give_up_hours: GiveUpHours = setting(1.0, "One transition is tried for so long.")
+    give_up_hours: GiveUpHours = setting(1.0, "How long delivery of one transition is retried.")
 
 
 class MqttSink(Section):
     """A retained message for each alert of each series, at the daemon's own broker."""
 
-    topic: Prefix = setting(
-        "monitor/alert", "Beginning of the topics; sensor, quantity and alert come after it."
-    )
+    topic: Prefix = setting("monitor/alert", "Topic prefix; sensor, quantity and alert follow it.")
     resolved: Literal["keep", "clear"] = setting(
         "keep", "When an alert ends: keep a message that says so, or clear the retained one."
     )
     discovery: bool = setting(
-        default=False, description="Whether Home Assistant is told of each alert (MQTT discovery)."
+        default=False,
+        description="Whether to announce each alert to Home Assistant (MQTT discovery).",
     )
-    discovery_topic: Prefix = setting(
-        "homeassistant", "Where Home Assistant listens for discovery."
-    )
+    discovery_topic: Prefix = setting("homeassistant", "Home Assistant's discovery prefix.")
     retry_seconds_max: RetrySeconds = setting(300.0, "Longest pause between two attempts.")
-    give_up_hours: GiveUpHours = setting(72.0, "One transition is tried for so long.")
+    give_up_hours: GiveUpHours = setting(72.0, "How long delivery of one transition is retried.")
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Home Assistant reads the message that says that an alert is over."""
+        """Home Assistant needs the message that says that an alert ended."""
         if self.discovery and self.resolved == "clear":
-            yield Contradiction(("resolved",), "must be keep, for Home Assistant reads it")
+            yield Contradiction(
+                ("resolved",), "must be keep, because Home Assistant reads that message"
+            )
 
 
 class WebhookSink(Section):
     """An HTTP POST of JSON for each transition (docs/alerts.md)."""
 
     url: Url | None = setting(
-        None, "Address that is posted to; https, or http on this machine. Null where it is secret."
+        None, "URL to post to: https, or http on this machine; null if it is secret."
     )
-    url_file: File | None = setting(None, "File that holds the address, instead of url.")
+    url_file: File | None = setting(None, "File that holds the URL, instead of url.")
     url_env: Variable | None = setting(
-        None, "Environment variable that holds the address, instead of url."
+        None, "Environment variable that holds the URL, instead of url."
     )
     secret_file: File | None = setting(
-        None, "File that holds the secret which signs what is posted; null for no signature."
+        None, "File that holds the signing secret; null for no signature."
     )
     secret_env: Variable | None = setting(
-        None, "Environment variable that holds the secret, instead of secret_file."
+        None, "Environment variable that holds the signing secret, instead of secret_file."
     )
     authorization_file: File | None = setting(
-        None, "File that holds the value of the header Authorization, such as `Bearer ...`."
+        None, "File that holds the value of the Authorization header, such as `Bearer ...`."
     )
     authorization_env: Variable | None = setting(
-        None, "Environment variable that holds it, instead of authorization_file."
+        None, "Environment variable that holds that value, instead of authorization_file."
     )
     ca_file: File | None = setting(
-        None, "Certificates (PEM) of those who may vouch for the server; null for the system's."
+        None, "CA certificates (PEM) to trust for the server; null for the system's."
     )
     allow_http: bool = setting(
         default=False,
-        description="Whether http may leave this machine, where everybody on the way can read it.",
+        description="Whether to allow unencrypted http to another machine.",
     )
-    timeout_seconds: float = setting(10.0, "How long one attempt may take.", gt=0, le=120)
+    timeout_seconds: float = setting(10.0, "Time limit of one attempt.", gt=0, le=120)
     retry_seconds_max: RetrySeconds = setting(300.0, "Longest pause between two attempts.")
-    give_up_hours: GiveUpHours = setting(72.0, "One transition is tried for so long.")
+    give_up_hours: GiveUpHours = setting(72.0, "How long delivery of one transition is retried.")
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """There is one address, and each secret has one place."""
+        """There is one URL, and each secret has one source."""
         given = [key for key in ("url", "url_file", "url_env") if getattr(self, key) is not None]
         if not given:
-            yield Contradiction(("url",), "is needed: where to post to (or url_file, url_env)")
+            yield Contradiction(("url",), "is missing; give url, url_file or url_env")
         for key in given[1:]:
-            yield Contradiction((key,), f"stands beside {given[0]}; give one of the two")
+            yield Contradiction((key,), f"conflicts with {given[0]}; give one of the two")
         for what in ("secret", "authorization"):
             file, variable = f"{what}_file", f"{what}_env"
             if getattr(self, file) is not None and getattr(self, variable) is not None:
-                yield Contradiction((variable,), f"stands beside {file}; give one of the two")
+                yield Contradiction((variable,), f"conflicts with {file}; give one of the two")
         if self.url is not None and not (self.allow_http or is_private(self.url)):
             yield Contradiction(
-                ("url",), "is http to another machine; write https, or allow_http: true"
+                ("url",),
+                "is unencrypted http to another machine; write https, or set allow_http: true",
             )
 
 
@@ -142,14 +144,17 @@ def is_private(url: str) -> bool:
 
 
 class Sinks(Section):
-    """Whom the daemon tells when an alert begins or ends, besides Prometheus."""
+    """Where alerts are sent when they begin or end, besides Prometheus."""
 
     history: int = setting(
         10_000,
-        "How many transitions of alerts the journal keeps; a sink that is further behind loses.",
+        "How many alert transitions the journal keeps; a sink that falls further behind loses "
+        "the oldest.",
         ge=100,
         le=10_000_000,
     )
-    log: LogSink | None = setting(LogSink(), "Lines in the log; null for none.")
-    mqtt: MqttSink | None = setting(None, "Retained MQTT messages; null for none, {} for usual.")
-    webhook: WebhookSink | None = setting(None, "HTTP POST; null for none.")
+    log: LogSink | None = setting(LogSink(), "Log lines; null for none.")
+    mqtt: MqttSink | None = setting(
+        None, "Retained MQTT messages at the broker above; null for none, {} for the defaults."
+    )
+    webhook: WebhookSink | None = setting(None, "Signed HTTP POST; null for none.")

@@ -1,17 +1,18 @@
 """pydantic's errors as sentences: what is wrong with a value and what to write instead.
 
-Rules of this file: one entry of ``SENTENCES`` a type of error; the value itself is not repeated
-unless it is one of a few words that were to be chosen from.
+Rules of this file: one entry of ``SENTENCES`` per type of error; the value itself is not repeated
+unless it is close to one of a few allowed words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from pydantic_core import ErrorDetails
 
+from monitor.config.derived import section_of
 from monitor.config.kinds import Section
 from monitor.config.mistakes import KeyPath, listed, nearest_text
 from monitor.config.settings import Settings
@@ -27,7 +28,7 @@ HINTS: Final = dict.fromkeys(("password", "passwd", "pass", "secret"), _NOT_HERE
 
 
 def sentence(error: ErrorDetails) -> str:
-    """Return what is wrong at ``error`` in plain words."""
+    """Return an error of pydantic in plain words."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(error["loc"])
     if error["input"] is None and error["type"] not in ("missing", "refused"):
@@ -39,22 +40,22 @@ def sentence(error: ErrorDetails) -> str:
 
 
 def _unknown_key(path: KeyPath) -> str:
-    """Return what may have been meant by the key at the end of ``path``."""
+    """Return what the unknown key at the end of ``path`` may have been meant to be."""
     key = str(path[-1])
     if key in HINTS:
         return HINTS[key]
-    known = list(_model_at(path[:-1]).model_fields)
+    known = list(model_at(path[:-1]).model_fields)
     elsewhere = [
         f"{section}.{key}"
         for section in Settings.model_fields
-        if key in _model_at((section,)).model_fields and section not in ("groups", "overrides")
+        if key in model_at((section,)).model_fields and section not in ("groups", "overrides")
     ]
     if elsewhere:
         return f"unknown key here; did you mean {listed(elsewhere)}?"
     return f"unknown key; {nearest_text(key, known)}"
 
 
-def _model_at(path: KeyPath) -> type[Section]:
+def model_at(path: KeyPath) -> type[Section]:
     """Return the model of the section at ``path``."""
     model: type[Section] = Settings
     for step in path:
@@ -64,8 +65,11 @@ def _model_at(path: KeyPath) -> type[Section]:
 
 
 def _model_in(annotation: object) -> type[Section] | None:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
+    if isinstance(annotation, type):
+        if issubclass(annotation, Section):
+            return annotation
+        if hasattr(annotation, "_field_defaults"):
+            return section_of(cast("Any", annotation))
     return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
@@ -104,6 +108,7 @@ def _choice(context: _Context, value: object) -> str:
 
 SENTENCES: Final[dict[str, Callable[[_Context, Any], str]]] = {
     "refused": lambda context, _: str(context["what"]),
+    "value_error": lambda context, _: str(context["error"]),
     "missing": lambda *_: "is missing; it has no default",
     "int_type": _integer,
     "int_from_float": _integer,

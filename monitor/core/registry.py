@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -18,6 +19,16 @@ class SeriesKey(NamedTuple):
 
     sensor: str
     quantity: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesName:
+    """Who a series is: one sensor's one quantity."""
+
+    sensor: str
+    quantity: str
+    unit: str = ""
+    group: str = ""
 
 
 class Limits(NamedTuple):

@@ -7,7 +7,7 @@ a second; the last second may be lost, an alert that stands on it stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,16 +15,10 @@ from monitor.core.detector.thresholds import Crossings
 from monitor.core.fleet.eviction import Summary as Silent
 from monitor.core.fleet.refusals import Summary
 from monitor.core.state.network import Network
+from monitor.journal import Store
 
 _EVERY_SECONDS: Final = 1.0
 _EARLY: Final = frozenset(("silence",))
-
-
-class _Notes(Protocol):
-    """Where notes are kept."""
-
-    def note(self, name: str) -> bytes:
-        """Return a note, empty if there is none."""
 
 
 class _Kept(NamedTuple):
@@ -65,12 +59,12 @@ class Remembering:
         self._noted.update({each.name: each.changed() for each in due})
         return {each.name: msgspec.json.encode(each.summary()) for each in due}
 
-    def recall(self, journal: _Notes, *, early: bool = False) -> None:
+    def recall(self, store: Store, *, early: bool = False) -> None:
         """Take what was noted; the network knows its series again.
 
         ``early`` is what must be known before their readings and pairs come, the rest is after it.
         """
         for each in self._kept:
-            noted = journal.note(each.name)
+            noted = store.note(each.name)
             if noted and early is (each.name in _EARLY):
                 each.recall(msgspec.json.decode(noted, type=each.form))

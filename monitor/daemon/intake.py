@@ -32,8 +32,8 @@ from monitor.decode import (
     Router,
 )
 from monitor.decode.sparkplug_births import Births
-from monitor.journal import Batch, DeadLetter, Journal
-from monitor.mqtt.inbox import Arrivals
+from monitor.journal import Batch, DeadLetter, Store
+from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
@@ -118,7 +118,7 @@ class Intake:
     """
 
     def __init__(
-        self, router: Router, network: Network, journal: Journal, births: Births | None = None
+        self, router: Router, network: Network, store: Store, births: Births | None = None
     ) -> None:
         self._router: Final = router
         self._births: Final = births if births is not None else Births()
@@ -126,8 +126,8 @@ class Intake:
         self._remembering: Final = Remembering(network)
         self.delays: Final = Delays()
         self._network: Final = network
-        self._journal: Final = journal
-        self.counts: Final = Counts(journal.totals())
+        self._store: Final = store
+        self.counts: Final = Counts(store.totals())
         self.commits = 0
         self.commit_seconds = 0.0
 
@@ -159,7 +159,7 @@ class Intake:
     def commit(self, batch: Batch) -> None:
         """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
         began = time.perf_counter()
-        self._journal.commit(batch)
+        self._store.append(batch)
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
@@ -241,17 +241,17 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
     return fates
 
 
-def recover(network: Network, journal: Journal, now: float) -> None:
-    """Rebuild ``network`` from ``journal``: series, pairs and what waits for its other side."""
-    network.restore_series(journal.series())
+def recover(network: Network, store: Store, now: float) -> None:
+    """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side."""
+    network.restore_series(store.series())
     remembering = Remembering(network)
-    remembering.recall(journal, early=True)
-    network.restore(now, [*journal.events(), *journal.collocations()])
-    for received, observations in journal.observations():
+    remembering.recall(store, early=True)
+    network.restore(now, [*store.events(), *store.collocations()])
+    for received, observations in store.observations():
         network.restore(received, observations)
-    network.recall(journal.pairs())
+    network.recall(store.pairs())
     network.expire(now)
-    remembering.recall(journal)
+    remembering.recall(store)
 
 
 class _Sorted(NamedTuple):
@@ -282,7 +282,7 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
 
 def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
     """Return the topics and the payloads of messages, as they are where they came as columns."""
-    if isinstance(messages, Arrivals):
+    if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [message.topic for message in messages], [message.payload for message in messages]
 

@@ -18,9 +18,9 @@ from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
 from monitor.config import settings_hash, shown_settings
 from monitor.core.steps import Steps
-from monitor.daemon.assembly import Parts
+from monitor.daemon.assembly import Parts, examined
 from monitor.explain.doctor import report, text
-from monitor.http.on_demand import Answerer, Wishes
+from monitor.http.on_demand import OnDemandEvaluator, OnDemandRequests
 from monitor.http.published import Page
 from monitor.http.telemetry import Figures
 from monitor.journal import DeadLetter
@@ -44,9 +44,11 @@ class Connection(Protocol):
 
 
 class Show(Protocol):
-    """Where pages go; ``wishes`` are what those who read them look at."""
+    """Where pages go, and where requests for more come from."""
 
-    wishes: Wishes
+    @property
+    def requests(self) -> OnDemandRequests:
+        """What readers ask for."""
 
     def publish(self, page: Page) -> None:
         """Show a page from now on."""
@@ -58,10 +60,10 @@ class Publisher:
     def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
         self._parts: Final = parts
         self._show: Final = show
-        self._dispatch: Final = Dispatch(parts.journal, outlets)
+        self._dispatch: Final = Dispatch(parts.journal.alerts, outlets)
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
-        self._answerer: Final = Answerer(parts.network, show.wishes)
+        self._on_demand: Final = OnDemandEvaluator(parts.network, show.requests)
         self.reload_successful = True
         self._page: Page | None = None
         self._connection: Connection | None = None
@@ -109,12 +111,12 @@ class Publisher:
 
     def answer(self, now: float) -> None:
         """Show at once what somebody has just begun to look at."""
-        noted = self._show.wishes.noted
+        noted = self._show.requests.made
         if self._page is None or noted == self._noted:
             return
         self._noted = noted
-        if self._answerer.is_behind() or self._is_doctor_behind():
-            answers = self._answerer.answers(now)
+        if self._on_demand.is_behind() or self._is_doctor_behind():
+            answers = self._on_demand.evaluate(now)
             self._page = replace(self._page, **answers._asdict(), doctor=self._examined())
             self._show.publish(self._page)
 
@@ -135,7 +137,7 @@ class Publisher:
             )
         )
         yield
-        answers = self._answerer.answers(now)
+        answers = self._on_demand.evaluate(now)
         yield
         self._page = Page(
             snapshot=snapshot,
@@ -163,15 +165,15 @@ class Publisher:
         return self._letters
 
     def _is_doctor_behind(self) -> bool:
-        return self._show.wishes.doctor() and not self._doctor
+        return self._show.requests.doctor() and not self._doctor
 
     def _examined(self) -> dict[str, Any]:
         """Return the doctor's report, if somebody reads it; made anew every few seconds only."""
         now = time.perf_counter()
-        if not self._show.wishes.doctor():
+        if not self._show.requests.doctor():
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
-            found = report(self._parts, self._connection)
+            found = report(examined(self._parts), self._connection)
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor

@@ -18,12 +18,8 @@ from monitor.config import (
     resolve_secret,
     resolve_sink_secrets,
 )
-from monitor.daemon.assembly import (
-    assemble,
-    mqtt_settings,
-    note_subscriptions,
-    plan_of,
-)
+from monitor.config.core_plan import plan_of
+from monitor.daemon.assembly import assemble, mqtt_settings, note_subscriptions
 from monitor.daemon.gc_tuning import settle
 from monitor.daemon.logs import configure
 from monitor.daemon.loop import Daemon

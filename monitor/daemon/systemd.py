@@ -2,6 +2,11 @@
 
 Rules of this file: one datagram a message, never waited for; without a service manager nothing is
 sent; a message that cannot be sent costs the daemon nothing but that message.
+
+A library would be shorter, but the two that exist (sdnotify 0.3.2, systemd-watchdog 1.0.1) block
+when the manager does not read: the thread of the data would stand still on a full queue. sdnotify
+also drops a status that is not Latin-1. systemd-watchdog raises when the manager is gone, and takes
+the time between two beats from the wall clock, so that a clock set back ends the beats.
 """
 
 from __future__ import annotations

@@ -307,7 +307,7 @@ class Router:
         """
         if len(payload) > self._payload_bytes_max:
             raise Rejected(
-                "oversize", f"{len(payload)} bytes; at most {self._payload_bytes_max} are read"
+                "oversize", f"more than {self._payload_bytes_max} bytes (mqtt.max_packet_bytes)"
             )
         known = self._known.get(topic)
         if known is None:

@@ -6,13 +6,14 @@ is plain values, so that it can be served, printed, and read by a program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isnan
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from monitor.config import Settings
+from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
-from monitor.daemon.assembly import Parts
 from monitor.decode import REASONS
 from monitor.errors import (
     CONNECTION,
@@ -20,10 +21,11 @@ from monitor.errors import (
     NOTHING_COMES,
     REFUSALS,
 )
+from monitor.journal import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
 _SKEW_SECONDS: Final = 30.0
-_LETTERS_LOOKED_AT: Final = 100
+LETTERS_EXAMINED: Final = 100
 
 
 class Connection(Protocol):
@@ -32,6 +34,25 @@ class Connection(Protocol):
     connected: bool
     status: str
     last_message: dict[str, float]
+
+
+class Counted(Protocol):
+    """How many messages came and what became of them, over the life of the journal."""
+
+    received: int
+    committed: int
+    rejected: dict[str, int]
+    records_rejected: dict[str, int]
+
+
+class Examined(NamedTuple):
+    """What the doctor looks at; ``delays`` are medians by topic filter, s."""
+
+    settings: Settings
+    pairing: Pairing
+    counts: Counted
+    delays: Mapping[str, float]
+    letters: Sequence[DeadLetter]
 
 
 @dataclass(frozen=True)
@@ -75,12 +96,12 @@ class Report:
         return document
 
 
-def report(parts: Parts, connection: Connection | None) -> Report:
+def report(examined: Examined, connection: Connection | None) -> Report:
     """Return what the daemon knows; without a connection none is running."""
-    filters = tuple(_filters(parts, connection))
-    refusals = tuple(_refusals(parts))
-    quantities = tuple(examine(parts.network.pairing))
-    counts, pairing = parts.intake.counts, parts.network.pairing
+    filters = tuple(_filters(examined, connection))
+    refusals = tuple(_refusals(examined))
+    quantities = tuple(examine(examined.pairing))
+    counts, pairing = examined.counts, examined.pairing
     findings = [
         *_of_connection(connection),
         *(_of_filters(filters) if connection is not None and connection.connected else ()),
@@ -117,19 +138,17 @@ def text(found: Report) -> str:
 # -- what was found ------------------------------------------------------------------------------
 
 
-def _filters(parts: Parts, connection: Connection | None) -> Iterable[Filter]:
+def _filters(examined: Examined, connection: Connection | None) -> Iterable[Filter]:
     last_message = {} if connection is None else connection.last_message
-    delays = parts.intake.delays.medians()
-    for source in parts.settings.sources:
+    delays = examined.delays
+    for source in examined.settings.sources:
         topics = Template.parse(source.topic).filter
         yield Filter(topics, source.kind, last_message.get(topics), delays.get(topics))
 
 
-def _refusals(parts: Parts) -> Iterable[Refusal]:
-    last = {
-        letter.reason: letter for letter in parts.journal.dead_letters(_LETTERS_LOOKED_AT)[::-1]
-    }
-    counts = parts.intake.counts
+def _refusals(examined: Examined) -> Iterable[Refusal]:
+    last = {letter.reason: letter for letter in reversed(examined.letters)}
+    counts = examined.counts
     for reason in REASONS:
         count = counts.rejected[reason] + counts.records_rejected[reason]
         if count:

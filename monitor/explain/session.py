@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from monitor.config import Settings
+from monitor.config.core_plan import plan_of, router_of
 from monitor.core.model import (
     Collocation,
     Event,
@@ -19,10 +20,8 @@ from monitor.core.model import (
     Reference,
 )
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.history import Memory
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
-from monitor.daemon.assembly import plan_of, router_of
 from monitor.decode import Found, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.explain.document import Pair, Series
@@ -36,6 +35,7 @@ from monitor.explain.pairs import (
     rules_sentence,
     series_of,
 )
+from monitor.journal import Batch, InMemoryStore
 
 _SERIES_MAX: Final = 10_000
 
@@ -77,8 +77,8 @@ class Session:
         self._has_areas: Final = bool(settings.areas)
         self._router: Final = router_of(settings, self.births)
         self._plan: Final = plan._replace(limits=plan.limits._replace(maximum=maximum))
-        self._past: Final = Memory()
-        self._network: Final = Network(self._plan, self._past)
+        self._store: Final = InMemoryStore()
+        self._network: Final = Network(self._plan, self._store)
         self._standing: Final[dict[tuple[int, int], Records]] = {}
         self._collocations: Final[dict[str, list[Concern]]] = {}
 
@@ -95,7 +95,7 @@ class Session:
     def _observe(self, observation: Observation) -> Fate:
         outcome = self._network.observe([observation], self._now)
         references = [observation] if isinstance(observation, Reference) else []
-        self._past.keep(outcome.pairs, references)
+        self._store.append(Batch(observations=references, pairs=outcome.pairs))
         if isinstance(observation, Collocation):
             concern = Concern(
                 observation.subject, observation.start, observation.end, observation.distance_km

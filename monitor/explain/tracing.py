@@ -81,10 +81,11 @@ def trace(
     fields = dict(fields)
     fields.setdefault("quantity", "value")
     fields.setdefault("subject", fields.get("sensor", ""))
-    if source.map is None:
+    specification = source.specification
+    if specification is None:
         return _native(source, payload, fields, received)
     names = Template.parse(source.topic).names
-    mapped = _Tracing(source.map.specification(source.decoder), source.kind, names, source.unit)
+    mapped = _Tracing(specification, source.kind, names, source.unit)
     mapped.seen = []
     route = Route(source.kind, source.decoder, source.unit, source.topic, mapped, births)
     found = _decoded(route, payload, fields, received)

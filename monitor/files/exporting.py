@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from monitor.core.model import Records
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import SeriesName
 from monitor.files.tables import arrow
 
 Form = Literal["csv", "jsonl", "parquet"]

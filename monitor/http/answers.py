@@ -1,4 +1,4 @@
-"""What every route needs: the published page, a wish granted in time, an answer packed and safe.
+"""What every route needs: the page, what was asked for on demand, an answer packed and safe.
 
 Rules of this file: no answer waits longer than ``WAIT_SECONDS``; every refusal says what to do.
 """
@@ -9,7 +9,7 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 from fastapi import HTTPException, Request
@@ -22,10 +22,7 @@ from monitor.core.snapshot.details import (
     Detail,
     Occasion,
 )
-from monitor.http.published import Page
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
+from monitor.http.published import Page, Published
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
@@ -36,9 +33,9 @@ _PACK_BYTES: Final = 1024
 T = TypeVar("T")
 
 
-def published(service: Service) -> Page:
+def shown_page(shared: Published) -> Page:
     """Return the page that is shown; raises HTTPException before the first."""
-    page = service.page()
+    page = shared.page()
     if page is None:
         raise HTTPException(503, "nothing is published yet; the daemon is still starting")
     return page
@@ -51,56 +48,56 @@ def unknown_series() -> HTTPException:
     )
 
 
-async def detail(service: Service, key: SeriesKey) -> Detail:
+async def detail(shared: Published, key: SeriesKey) -> Detail:
     """Return one series in full; raises HTTPException if it is unknown, or not made in time."""
-    if key not in published(service).rows:
+    if key not in shown_page(shared).rows:
         raise unknown_series()
-    service.wishes.want_series(key)
-    return await _granted(service, lambda page: page.details.get(key))
+    shared.requests.request_series(key)
+    return await _evaluated(shared, lambda page: page.details.get(key))
 
 
-async def occasion(service: Service, key: str) -> Occasion:
+async def occasion(shared: Published, key: str) -> Occasion:
     """Return what shares a key; raises HTTPException if it is not made in time."""
-    published(service)
-    service.wishes.want_occasion(key)
-    return await _granted(service, lambda page: page.occasions.get(key))
+    shown_page(shared)
+    shared.requests.request_occasion(key)
+    return await _evaluated(shared, lambda page: page.occasions.get(key))
 
 
-async def contenders(service: Service, contest: Contest) -> Contenders:
+async def contenders(shared: Published, contest: Contest) -> Contenders:
     """Return the series of a contest; raises HTTPException if they are not gathered in time."""
-    published(service)
-    service.wishes.want_contest(contest)
-    return await _granted(service, lambda page: page.contenders.get(contest))
+    shown_page(shared)
+    shared.requests.request_contest(contest)
+    return await _evaluated(shared, lambda page: page.contenders.get(contest))
 
 
-async def doctor(service: Service) -> Mapping[str, Any]:
+async def doctor(shared: Published) -> Mapping[str, Any]:
     """Return the doctor's report; raises HTTPException if it is not made in time."""
-    published(service)
-    service.wishes.want_doctor()
-    return await _granted(service, lambda page: page.doctor or None)
+    shown_page(shared)
+    shared.requests.request_doctor()
+    return await _evaluated(shared, lambda page: page.doctor or None)
 
 
-async def opponents(service: Service, quantity: str, a: str, b: str) -> Contenders:
+async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contenders:
     """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
 
     An empty ``a`` is the first sensor. Raises HTTPException if one is unknown or has no pairs.
     """
-    names = published(service).snapshot.names
+    names = shown_page(shared).snapshot.names
     known = [name.sensor for name in names if name.quantity == quantity]
     wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
     if not wanted or not set(wanted) <= set(known):
         raise unknown_series()
-    found = await contenders(service, Contest(quantity, None, tuple(wanted)))
+    found = await contenders(shared, Contest(quantity, None, tuple(wanted)))
     if len(found.names) < len(wanted):
         raise HTTPException(404, "one of them has no pairs yet; /doctor says why")
     return found if [name.sensor for name in found.names] == wanted else found.turned()
 
 
-async def _granted(service: Service, look: Callable[[Page], T | None]) -> T:
+async def _evaluated(shared: Published, look: Callable[[Page], T | None]) -> T:
     """Return what ``look`` finds on the page, as soon as the data's thread has put it there."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + WAIT_SECONDS
-    while (found := look(published(service))) is None:
+    while (found := look(shown_page(shared))) is None:
         if loop.time() > deadline:
             raise HTTPException(
                 503,

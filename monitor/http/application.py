@@ -6,7 +6,7 @@ hosts other than our own; a refusal is a sentence, as JSON for programs and as a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,10 +23,8 @@ from monitor.http import (
 )
 from monitor.http.answers import HTML
 from monitor.http.league import League
+from monitor.http.published import Published
 from monitor.http.rendering import Renderer
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
 
 SECURITY: Final = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
@@ -39,8 +37,8 @@ SECURITY: Final = {
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
-def application(service: Service) -> FastAPI:
-    """Return the application that shows what ``service`` published last."""
+def application(shared: Published, connections_max: int) -> FastAPI:
+    """Return the application that shows what was published last."""
     app = FastAPI(
         title="monitor",
         version=__version__,
@@ -50,11 +48,11 @@ def application(service: Service) -> FastAPI:
         redoc_url=None,
     )
     renderer = Renderer()
-    app.include_router(metrics_routes.routes(service))
+    app.include_router(metrics_routes.routes(shared))
     league = League()
-    app.include_router(interface.routes(service, league))
-    app.include_router(pages.routes(service, renderer, league))
-    app.include_router(server_sent_events.routes(service, renderer))
+    app.include_router(interface.routes(shared, league))
+    app.include_router(pages.routes(shared, renderer, league))
+    app.include_router(server_sent_events.routes(shared, renderer, connections_max // 2))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)
     return app

@@ -16,9 +16,9 @@ import numpy as np
 
 from monitor.alerts.transition import Transition
 from monitor.alerts.transition import document as transition
-from monitor.core.analysis import conventions
 from monitor.core.columns import Columns
 from monitor.core.model import Float
+from monitor.core.scores import conventions
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import compute

@@ -6,7 +6,7 @@ route changes anything, nothing is read from a path that a client names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
@@ -18,18 +18,16 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
 from monitor.http import answers, documents, models
-from monitor.http.answers import document, published
+from monitor.http.answers import document, shown_page
 from monitor.http.league import League, usual_quantity
+from monitor.http.published import Published
 from monitor.http.selection import (
     ORDERS,
     STATES,
     WORDS,
-    Wish,
+    SeriesQuery,
     select,
 )
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
 
 ROWS_MAX: Final = 10_000
 SORT: Final = rf"^-?({'|'.join((*ORDERS, *WORDS))})$"
@@ -62,24 +60,26 @@ def described(model: type[BaseModel], **more: dict[str, Any]) -> dict[int | str,
     return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
 
 
-def wish(state: str, group: str | None, text: str, sort: str, page: int, rows: int) -> Wish:
-    """Return the wish that a query means."""
-    return Wish(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
+def series_query(
+    state: str, group: str | None, text: str, sort: str, page: int, rows: int
+) -> SeriesQuery:
+    """Return the query of the interface."""
+    return SeriesQuery(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
-def routes(service: Service, league: League) -> APIRouter:
+def routes(shared: Published, league: League) -> APIRouter:
     """Return all routes of the interface."""
     router = APIRouter(prefix="/api/v1")
-    _add_series(router, service)
-    _add_detail(router, service)
-    _add_fleet(router, service)
-    _add_ranking(router, service, league)
-    _add_comparison(router, service, league)
-    _add_troubles(router, service)
+    _add_series(router, shared)
+    _add_detail(router, shared)
+    _add_fleet(router, shared)
+    _add_ranking(router, shared, league)
+    _add_comparison(router, shared, league)
+    _add_troubles(router, shared)
     return router
 
 
-def _add_series(router: APIRouter, service: Service) -> None:
+def _add_series(router: APIRouter, shared: Published) -> None:
     @router.get("/series", responses=described(models.SeriesList))
     async def series(
         request: Request,
@@ -91,8 +91,8 @@ def _add_series(router: APIRouter, service: Service) -> None:
         rows: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS_MAX,
     ) -> Response:
         """Every series that fits: state, sentence and statistics."""
-        now = published(service).snapshot
-        chosen = select(now, wish(state, group, text, sort, page, rows))
+        now = shown_page(shared).snapshot
+        chosen = select(now, series_query(state, group, text, sort, page, rows))
         content = {
             "time": now.time,
             "matching": chosen.matching,
@@ -106,14 +106,14 @@ def _add_series(router: APIRouter, service: Service) -> None:
     @router.get("/series/{sensor}/{quantity}", responses=described(models.SeriesEntry))
     async def one(request: Request, sensor: Name, quantity: Name) -> Response:
         """One series."""
-        page = published(service)
+        page = shown_page(shared)
         row = page.rows.get(SeriesKey(sensor, quantity))
         if row is None:
             raise answers.unknown_series()
         return document(request, documents.entry(page.snapshot, row))
 
 
-def _add_detail(router: APIRouter, service: Service) -> None:
+def _add_detail(router: APIRouter, shared: Published) -> None:
     csv_too: dict[str, dict[str, Any]] = {"content": {"text/csv": {}}}
 
     @router.get("/series/{sensor}/{quantity}/pairs", responses=described(models.Pairs, **csv_too))
@@ -127,7 +127,7 @@ def _add_detail(router: APIRouter, service: Service) -> None:
         ] = "json",
     ) -> Response:
         """The pairs in the window of a series."""
-        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        found = await answers.detail(shared, SeriesKey(sensor, quantity))
         if format == "csv":
             name = f'attachment; filename="{sensor}_{quantity}.csv"'.replace(":", "_")
             text = documents.pairs_csv(found)
@@ -151,22 +151,22 @@ def _add_detail(router: APIRouter, service: Service) -> None:
         axes: Literal["bandwidth-miss", "excess-deficit"] = "bandwidth-miss",
     ) -> Response:
         """The uncertainty characteristics curve of a series."""
-        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        found = await answers.detail(shared, SeriesKey(sensor, quantity))
         return document(request, documents.ucc(found, axes))
 
     @router.get("/series/{sensor}/{quantity}/conventions", responses=described(models.Conventions))
     async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
         """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
-        found = await answers.detail(service, SeriesKey(sensor, quantity))
+        found = await answers.detail(shared, SeriesKey(sensor, quantity))
         return document(request, documents.conventional(found))
 
     @router.get("/events/{key:path}", responses=described(models.Occasion))
     async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         """The pairs of all series whose references share a key or an identity."""
-        return document(request, documents.occasion(await answers.occasion(service, key)))
+        return document(request, documents.occasion(await answers.occasion(shared, key)))
 
 
-def _add_fleet(router: APIRouter, service: Service) -> None:
+def _add_fleet(router: APIRouter, shared: Published) -> None:
     @router.get("/alerts", responses=described(models.Alerts))
     async def alerts(
         request: Request,
@@ -176,7 +176,7 @@ def _add_fleet(router: APIRouter, service: Service) -> None:
         sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
     ) -> Response:
         """The alerts that fire now, and the last changes of alerts, the newest first."""
-        page = published(service)
+        page = shown_page(shared)
         firing = documents.alerts(page.snapshot)
         content: dict[str, Any] = {
             "alerts": [each for each in firing if sensor in ("", each["sensor"])]
@@ -186,7 +186,7 @@ def _add_fleet(router: APIRouter, service: Service) -> None:
         return document(request, content)
 
 
-def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
+def _add_ranking(router: APIRouter, shared: Published, league: League) -> None:
     @router.get("/ranking", responses=described(models.RankingTable))
     async def ranked(
         request: Request,
@@ -198,13 +198,13 @@ def _add_ranking(router: APIRouter, service: Service, league: League) -> None:
         profile: ProfileText = None,
     ) -> Response:
         """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
-        names = published(service).snapshot.names
+        names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
-        found = await answers.contenders(service, contest)
+        found = await answers.contenders(shared, contest)
         return document(request, await league.table(found, profile))
 
 
-def _add_comparison(router: APIRouter, service: Service, league: League) -> None:
+def _add_comparison(router: APIRouter, shared: Published, league: League) -> None:
     @router.get("/compare", responses=described(models.Comparison))
     async def compare(
         request: Request,
@@ -224,12 +224,12 @@ def _add_comparison(router: APIRouter, service: Service, league: League) -> None
         miss: MissNumber = MISS,
     ) -> Response:
         """Two sensors on their common events, or one sensor before and after."""
-        quantity = quantity or usual_quantity(published(service).snapshot.names)
-        found = await answers.opponents(service, quantity, a, b)
+        quantity = quantity or usual_quantity(shown_page(shared).snapshot.names)
+        found = await answers.opponents(shared, quantity, a, b)
         return document(request, await league.comparison(found, profile, miss, at))
 
 
-def _add_troubles(router: APIRouter, service: Service) -> None:
+def _add_troubles(router: APIRouter, shared: Published) -> None:
     @router.get("/deadletters", responses=described(models.DeadLetters))
     async def dead_letters(
         request: Request,
@@ -239,7 +239,7 @@ def _add_troubles(router: APIRouter, service: Service) -> None:
         reason: Annotated[str, Query(max_length=64, description="Why they were refused.")] = "",
     ) -> Response:
         """The newest messages that could not be used, with the reason."""
-        page = service.page()
+        page = shared.page()
         letters = [
             documents.dead_letter(letter)
             for letter in (() if page is None else page.dead_letters)
@@ -250,12 +250,12 @@ def _add_troubles(router: APIRouter, service: Service) -> None:
     @router.get("/doctor", responses=described(models.Doctor))
     async def doctor(request: Request) -> Response:
         """Why there are no pairs: what came, what was refused, what waits."""
-        return document(request, await answers.doctor(service))
+        return document(request, await answers.doctor(shared))
 
     @router.get("/settings", responses=described(models.SettingsInForce))
     async def settings(request: Request) -> Response:
         """The settings in force, without who logs in and how."""
-        page = published(service)
+        page = shown_page(shared)
         content = {
             "version": __version__,
             "hash": page.settings_hash,

@@ -27,9 +27,9 @@ from monitor.core.analysis.ranking import sentence as told
 from monitor.core.analysis.side_by_side import SEED, Sides
 from monitor.core.analysis.side_by_side import document as compared
 from monitor.core.model import Float
+from monitor.core.registry import SeriesName
 from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
 from monitor.core.snapshot.details import Contenders, Contest
-from monitor.core.snapshot.snapshot import SeriesName
 from monitor.http.documents import number
 
 _KEPT: Final = 8

@@ -16,8 +16,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import orjson
 
+from monitor.core.diagnosis.faults import REFERENCE_STALE
 from monitor.core.model import Bool, Int
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesName
+from monitor.core.scores.statistics import live_metrics
+from monitor.core.snapshot.snapshot import Snapshot
 
 
 class Metric(NamedTuple):
@@ -27,86 +30,8 @@ class Metric(NamedTuple):
     help: str
 
 
-def _score(name: str, words: str) -> dict[str, Metric]:
-    return {
-        f"monitor_score_{name}_mean": Metric(
-            f"score_{name}_mean", f"Mean {words} over the window; lower is better."
-        ),
-        f"monitor_score_{name}_median": Metric(
-            f"score_{name}_median", f"Median {words} over the window; lower is better."
-        ),
-    }
-
-
-def _ratio(name: str, words: str) -> dict[str, Metric]:
-    return {
-        f"monitor_score_{name}_expected_ratio": Metric(
-            f"score_{name}_expected_ratio",
-            f"Mean {words} over the one the sensor's own claim predicts; 1 keeps the claim.",
-        )
-    }
-
-
 METRICS: Final[dict[str, Metric]] = {
-    **_score("crps", "CRPS in the unit of the quantity"),
-    **_ratio("crps", "CRPS"),
-    "monitor_score_crps_stated_mean": Metric(
-        "score_crps_stated_mean",
-        "Mean CRPS of the quantiles or ensembles themselves, where a sensor states them.",
-    ),
-    **_score("quadratic", "quadratic score (Brier, Martin et al.) in 1/unit"),
-    **_ratio("quadratic", "quadratic score"),
-    **_score("interval", "interval score in the unit of the quantity"),
-    **_ratio("interval", "interval score"),
-    **_score("norm", "norm score, half of z squared plus log u"),
-    "monitor_calibration_bias": Metric(
-        "calibration_bias", "Mean error, value less reference, in the unit of the quantity."
-    ),
-    "monitor_calibration_zms": Metric(
-        "calibration_zms", "Mean of z squared; 1 where the stated uncertainty is right."
-    ),
-    "monitor_calibration_zms_lower": Metric(
-        "calibration_zms_lower", "Lower end of the 95 % interval of ZMS."
-    ),
-    "monitor_calibration_zms_upper": Metric(
-        "calibration_zms_upper", "Upper end of the 95 % interval of ZMS."
-    ),
-    "monitor_calibration_zms_zeta": Metric(
-        "calibration_zms_zeta", "Where 1 lies in the interval of ZMS; within -1 and 1 is inside."
-    ),
-    "monitor_calibration_rce": Metric(
-        "calibration_rce", "Relative calibration error, 1 - RMSE/RMV; 0 is right."
-    ),
-    "monitor_calibration_nll": Metric("calibration_nll", "Mean negative log likelihood."),
-    "monitor_calibration_ence": Metric(
-        "calibration_ence", "Mean relative calibration error in ten bins of u; compare only."
-    ),
-    "monitor_calibration_coverage_ratio": Metric(
-        "calibration_coverage_ratio", "Share of stated intervals that hold the reference."
-    ),
-    "monitor_calibration_z_lag1": Metric(
-        "calibration_z_lag1", "Autocorrelation of z from one pair to the next."
-    ),
-    "monitor_calibration_u_ref_ratio": Metric(
-        "calibration_u_ref_ratio",
-        "Uncertainty of reference and pairing over the sensor's; above 1/3 it blurs the verdict.",
-    ),
-    "monitor_ucc_auucc": Metric(
-        "ucc_auucc", "Area under the uncertainty characteristics curve, in the quantity's unit."
-    ),
-    "monitor_ucc_gain_ratio": Metric(
-        "ucc_gain_ratio", "How much smaller that area is than for a constant uncertainty."
-    ),
-    "monitor_ucc_scale_optimal": Metric(
-        "ucc_scale_optimal", "Factor on the stated uncertainty that would cost least."
-    ),
-    "monitor_window_pairs_effective": Metric(
-        "window_pairs_effective", "Pairs in the window, less what autocorrelation takes."
-    ),
-    "monitor_availability_ratio": Metric(
-        "availability_ratio",
-        "Share of the references held that came with a usable reading, since its first one.",
-    ),
+    f"monitor_{name}": Metric(name, words) for name, words in live_metrics().items()
 }
 OTHERS: Final[dict[str, str]] = {
     "monitor_window_pairs": "Pairs in the window.",
@@ -271,7 +196,7 @@ def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
     # A series that is not compared any more loses its numbers and keeps its alerts.
-    told, paged = shown | snapshot.alerts.get("reference_stale", shown), snapshot.paged
+    told, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],

@@ -11,19 +11,15 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import Exposition
-from monitor.http.published import Page
+from monitor.http.published import Page, Published
 from monitor.http.telemetry import Figures, Telemetry
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
-
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PORTION_BYTES: Final = 1 << 17
@@ -100,13 +96,13 @@ async def _sent(written: _Written) -> AsyncIterator[bytes]:
         yield portion
 
 
-def routes(service: Service) -> APIRouter:
+def routes(shared: Published) -> APIRouter:
     """Return the routes."""
     router, scraping = APIRouter(include_in_schema=False), Scraping()
 
     @router.get("/metrics")
     async def metrics(request: Request) -> Response:
-        page = service.page()
+        page = shared.page()
         if page is None:
             return Response("nothing is published yet\n", 503, media_type="text/plain")
         packed = "gzip" in request.headers.get("accept-encoding", "")
@@ -114,13 +110,13 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/healthz")
     async def health() -> Response:
-        if service.stalled_seconds():
+        if shared.stalled_seconds():
             return Response("the main loop does not move\n", 503, media_type="text/plain")
         return Response("ok\n", media_type="text/plain")
 
     @router.get("/readyz")
     async def ready() -> Response:
-        page = service.page()
+        page = shared.page()
         reason = "still starting" if page is None else page.not_ready
         if reason:
             return Response(f"{reason}\n", 503, media_type="text/plain")

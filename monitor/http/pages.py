@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -22,7 +22,7 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import answers, documents, plots
-from monitor.http.answers import published, unless_known
+from monitor.http.answers import shown_page, unless_known
 from monitor.http.figures import (
     Figure,
     compared,
@@ -43,17 +43,14 @@ from monitor.http.interface import (
 from monitor.http.league import League, usual_quantity
 from monitor.http.lines import counted, href, lines
 from monitor.http.metrics import METRICS
-from monitor.http.published import Page
+from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer
 from monitor.http.selection import (
     ROWS,
     STATES,
     Selection,
-    Wish,
+    SeriesQuery,
 )
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
 
 PAIRS_SHOWN: Final = 50
 HISTORY_SHOWN: Final = 100
@@ -79,44 +76,44 @@ RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
 GroupName = Annotated[str, Query(max_length=128)]
 
 
-def wish(  # a query as the page's form sends it: an empty group is any group
+def page_query(  # a query as the page's form sends it: an empty group is any group
     state: StateText = "",
     group: GroupName = "",
     text: WordsText = "",
     sort: SortText = "state",
     page: PageNumber = 1,
     rows: RowsNumber = ROWS,
-) -> Wish:
-    """Return the wish that the query of a page means."""
+) -> SeriesQuery:
+    """Return the query of the page's form."""
     descending = sort.startswith("-")
-    return Wish(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
+    return SeriesQuery(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
 
 
-WishOfPage = Annotated[Wish, Depends(wish)]
+PageQuery = Annotated[SeriesQuery, Depends(page_query)]
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
-def routes(service: Service, renderer: Renderer, league: League) -> APIRouter:
+def routes(shared: Published, renderer: Renderer, league: League) -> APIRouter:
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
-    _add_fleet(router, service, renderer)
-    _add_series(router, service, renderer)
-    _add_ranking(router, service, renderer, league)
-    _add_comparison(router, service, renderer, league)
-    _add_troubles(router, service, renderer)
+    _add_fleet(router, shared, renderer)
+    _add_series(router, shared, renderer)
+    _add_ranking(router, shared, renderer, league)
+    _add_comparison(router, shared, renderer, league)
+    _add_troubles(router, shared, renderer)
     _add_static(router, renderer)
     return router
 
 
-def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
+def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/")
-    async def fleet(request: Request, wished: WishOfPage) -> Response:
-        page = service.page()
+    async def fleet(request: Request, query: PageQuery) -> Response:
+        page = shared.page()
         if page is None:
             nothing = {"selection": _NOTHING, "total": 0, "not_ready": "still starting"}
             text = renderer.text("fleet.html", nothing | {"here": "/", "live": "page"})
             return answers.packed(request, text.encode(), answers.HTML)
-        shown = renderer.fleet(page, wished)
+        shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
         values: dict[str, Any] = {
             "here": "/",
@@ -125,7 +122,7 @@ def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
             "total": len(page.snapshot.names) - len(page.snapshot.gone),
             "not_ready": page.not_ready,
             "selection": shown.selection,
-            "wish": wished,
+            "query": query,
             "columns": _COLUMNS,
             "largest_first": _LARGEST_FIRST,
             # Rendered by templates that escape.
@@ -137,12 +134,12 @@ def _add_fleet(router: APIRouter, service: Service, renderer: Renderer) -> None:
         return unless_known(request, text, f"{request.url.query} {shown.summary} {shown.mark}")
 
 
-def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None:
+def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/series/{sensor}/{quantity}")
     async def series(request: Request, sensor: Name, quantity: Name) -> Response:
         key = SeriesKey(sensor, quantity)
-        detail = await answers.detail(service, key)
-        page = published(service)
+        detail = await answers.detail(shared, key)
+        page = shown_page(shared)
         now, row = page.snapshot, page.rows[key]
         entry = documents.entry(now, row)
         told_of = (each for each in page.history if (each.sensor, each.quantity) == key)
@@ -160,7 +157,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
             "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": _statistics(now, row),
-            "letters": _letters(service, sensor),
+            "letters": _letters(shared, sensor),
             "history": _history(page, sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
@@ -169,7 +166,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
 
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
-        found = await answers.occasion(service, key)
+        found = await answers.occasion(shared, key)
         told = documents.occasion(found)
         for each in told["pairs"]:
             each["href"] = href(each["sensor"], each["quantity"])
@@ -177,7 +174,7 @@ def _add_series(router: APIRouter, service: Service, renderer: Renderer) -> None
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
 
 
-def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league: League) -> None:
+def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, league: League) -> None:
     @router.get("/ranking")
     async def ranking(
         request: Request,
@@ -185,9 +182,9 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
         group: GroupName = "",
         profile: ProfileText = None,
     ) -> Response:
-        names = published(service).snapshot.names
+        names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group or None)
-        found = await answers.contenders(service, contest)
+        found = await answers.contenders(shared, contest)
         table = await league.table(found, profile)
         for each in table["series"]:
             each["href"] = href(each["sensor"], each["quantity"])
@@ -206,7 +203,7 @@ def _add_ranking(router: APIRouter, service: Service, renderer: Renderer, league
 
 
 def _add_comparison(
-    router: APIRouter, service: Service, renderer: Renderer, league: League
+    router: APIRouter, shared: Published, renderer: Renderer, league: League
 ) -> None:
     @router.get("/compare")
     async def compare(
@@ -217,9 +214,9 @@ def _add_comparison(
         profile: ProfileText = None,
         miss: MissNumber = MISS,
     ) -> Response:
-        names = published(service).snapshot.names
+        names = shown_page(shared).snapshot.names
         quantity = quantity or usual_quantity(names)
-        found = await answers.opponents(service, quantity, a, b)
+        found = await answers.opponents(shared, quantity, a, b)
         told = await league.comparison(found, profile, miss, None)
         sensors = [name.sensor for name in found.names]
         values = {
@@ -238,10 +235,10 @@ def _add_comparison(
         return answers.packed(request, text.encode(), answers.HTML)
 
 
-def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> None:
+def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/alerts")
     async def alerts(request: Request) -> Response:
-        page = published(service)
+        page = shown_page(shared)
         now, listed = page.snapshot, documents.alerts(page.snapshot)
         for each in listed:
             each["href"] = href(each["sensor"], each["quantity"])
@@ -258,11 +255,11 @@ def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> No
 
     @router.get("/doctor")
     async def doctor(request: Request) -> Response:
-        page = service.page()
+        page = shared.page()
         values: dict[str, Any] = {
             "here": "/doctor",
-            "doctor": {} if page is None else await answers.doctor(service),
-            "letters": _letters(service, ""),
+            "doctor": {} if page is None else await answers.doctor(shared),
+            "letters": _letters(shared, ""),
             "time": None if page is None else page.snapshot.time,
         }
         text = renderer.text("doctor.html", values)
@@ -270,7 +267,7 @@ def _add_troubles(router: APIRouter, service: Service, renderer: Renderer) -> No
 
     @router.get("/about")
     async def about(request: Request) -> Response:
-        page = published(service)
+        page = shown_page(shared)
         facts = (
             ("version", __version__),
             ("python", platform.python_version()),
@@ -313,8 +310,8 @@ def _statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     return found
 
 
-def _letters(service: Service, sensor: str) -> list[dict[str, Any]]:
-    page = service.page()
+def _letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
+    page = shared.page()
     letters = () if page is None else page.dead_letters
     found = [each for each in letters if documents.concerns(each, sensor)]
     return [documents.dead_letter(letter) for letter in found[:PAIRS_SHOWN]]

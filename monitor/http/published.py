@@ -1,11 +1,16 @@
-"""What is published: everything that HTTP may say, gathered on the data's thread, immutable."""
+"""What the data's thread and HTTP share: the page shown now, requests, and a sign of life.
+
+The data's thread replaces the page, which is immutable, and reads the requests; routes do the
+opposite. Neither waits for the other. Routes know this and not the service that runs them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesKey
@@ -16,8 +21,11 @@ from monitor.core.snapshot.details import (
     Occasion,
 )
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.on_demand import OnDemandRequests
 from monitor.http.telemetry import Figures
 from monitor.journal import DeadLetter
+
+TICK_SECONDS_MAX: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -48,3 +56,31 @@ class Page:
         """The row of each series in the snapshot."""
         names = self.snapshot.names
         return {SeriesKey(name.sensor, name.quantity): row for row, name in enumerate(names)}
+
+
+class Published:
+    """State: the page that is shown, what readers ask for, when the data's thread last ticked."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic: Final = monotonic
+        self._page: Page | None = None
+        self._ticked = monotonic()
+        self.requests: Final = OnDemandRequests(monotonic)
+        self.stopping = False
+
+    def publish(self, page: Page) -> None:
+        """Show ``page`` from now on."""
+        self._page = page
+        self.tick()
+
+    def page(self) -> Page | None:
+        """Return the page shown now, None before the first."""
+        return self._page
+
+    def tick(self) -> None:
+        """Say that the data's thread is alive."""
+        self._ticked = self._monotonic()
+
+    def stalled_seconds(self) -> float:
+        """Return for how long beyond the allowed the data's thread has been silent."""
+        return max(0.0, self._monotonic() - self._ticked - TICK_SECONDS_MAX)

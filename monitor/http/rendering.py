@@ -28,7 +28,7 @@ from monitor.http.published import Page
 from monitor.http.selection import (
     ROWS,
     Selection,
-    Wish,
+    SeriesQuery,
     select,
 )
 
@@ -48,18 +48,18 @@ class Rendered(NamedTuple):
     mark: str
 
 
-def address(wish: Wish) -> str:
-    """Return the address of the fleet's page for a wish."""
-    query = {
-        "state": wish.state,
-        "group": wish.group or "",
-        "text": wish.text,
-        "sort": f"-{wish.order}" if wish.descending else wish.order,
-        "page": wish.page,
-        "rows": wish.rows,
+def address(query: SeriesQuery) -> str:
+    """Return the address of the fleet's page for a query."""
+    fields: dict[str, object] = {
+        "state": query.state,
+        "group": query.group or "",
+        "text": query.text,
+        "sort": f"-{query.order}" if query.descending else query.order,
+        "page": query.page,
+        "rows": query.rows,
     }
     usual = {"state": "", "group": "", "text": "", "sort": "state", "page": 1, "rows": ROWS}
-    told = urlencode({key: value for key, value in query.items() if value != usual[key]})
+    told = urlencode({key: value for key, value in fields.items() if value != usual[key]})
     return f"/?{told}" if told else "/"
 
 
@@ -93,30 +93,30 @@ class Renderer:
         )
         self._page: Page | None = None
         self._changes: Changes | None = None
-        self._fleets: dict[Wish, Rendered] = {}
+        self._fleets: dict[SeriesQuery, Rendered] = {}
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
         """Return a rendered template."""
         return self._templates.get_template(template).render(values)
 
-    def fleet(self, page: Page, wish: Wish) -> Rendered:
+    def fleet(self, page: Page, query: SeriesQuery) -> Rendered:
         """Return a part of the fleet, rendered at the first request for it."""
         if page is not self._page:
             self._page = page
             self._changes = changes(page)
             self._fleets.clear()
-        found = self._fleets.get(wish)
+        found = self._fleets.get(query)
         if found is None:
             while len(self._fleets) >= _KEPT:
                 del self._fleets[next(iter(self._fleets))]
-            found = self._fleets[wish] = self._fleet(page, wish)
+            found = self._fleets[query] = self._fleet(page, query)
         return found
 
-    def _fleet(self, page: Page, wish: Wish) -> Rendered:
-        chosen = select(page.snapshot, wish)
+    def _fleet(self, page: Page, query: SeriesQuery) -> Rendered:
+        chosen = select(page.snapshot, query)
         template = self._templates.get_template("line.html")
         found = lines(page.snapshot, chosen.rows.tolist())
-        above: dict[str, Any] = {"selection": chosen, "wish": wish, "not_ready": page.not_ready}
+        above: dict[str, Any] = {"selection": chosen, "query": query, "not_ready": page.not_ready}
         above["changes"] = self._changes
         rows = {each.key: template.render(each=each) for each in found}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()

@@ -20,7 +20,7 @@ ROWS: Final = 200
 _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
 
 
-class Wish(NamedTuple):
+class SeriesQuery(NamedTuple):
     """What to show: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
 
     ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines.
@@ -49,17 +49,17 @@ class Selection(NamedTuple):
     groups: tuple[str, ...]
 
 
-def select(now: Snapshot, wish: Wish) -> Selection:
-    """Return what of ``now`` is wished for; a page past the last is the last one."""
+def select(now: Snapshot, query: SeriesQuery) -> Selection:
+    """Return what of ``now`` a query asks for; a page past the last is the last one."""
     states = np.array(now.states, dtype=object)
-    mentioned = _mentioned(now, wish)
+    mentioned = _mentioned(now, query)
     counts = {state: int(np.sum(mentioned & (states == state))) for state in STATES}
-    chosen = np.flatnonzero(mentioned & (states == wish.state) if wish.state else mentioned)
-    ordered = _ordered(now, chosen, wish)
-    pages = max(1, -(-ordered.size // wish.rows))
-    page = min(wish.page, pages)
+    chosen = np.flatnonzero(mentioned & (states == query.state) if query.state else mentioned)
+    ordered = _ordered(now, chosen, query)
+    pages = max(1, -(-ordered.size // query.rows))
+    page = min(query.page, pages)
     return Selection(
-        rows=ordered[(page - 1) * wish.rows : page * wish.rows],
+        rows=ordered[(page - 1) * query.rows : page * query.rows],
         page=page,
         pages=pages,
         matching=int(ordered.size),
@@ -68,12 +68,12 @@ def select(now: Snapshot, wish: Wish) -> Selection:
     )
 
 
-def _mentioned(now: Snapshot, wish: Wish) -> Bool:
+def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:
     """Whether each series is of the group and holds all words of the text."""
     fits = now.present()
-    if wish.group is not None:
-        fits &= np.array([name.group == wish.group for name in now.names], dtype=np.bool_)
-    words = wish.text.casefold().split()
+    if query.group is not None:
+        fits &= np.array([name.group == query.group for name in now.names], dtype=np.bool_)
+    words = query.text.casefold().split()
     if words:
         texts = (
             f"{name.sensor} {name.quantity} {name.group} {said} {advised}".casefold()
@@ -83,25 +83,25 @@ def _mentioned(now: Snapshot, wish: Wish) -> Bool:
     return fits
 
 
-def _ordered(now: Snapshot, rows: Int, wish: Wish) -> Int:
-    """Return ``rows`` in the order wished for; ties by state, evidence and name."""
+def _ordered(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
+    """Return ``rows`` in the order asked for; ties by state, evidence and name."""
     by_name = sorted(
         rows.tolist(), key=lambda row: (now.names[row].sensor, now.names[row].quantity)
     )
     rows = np.array(by_name, dtype=np.int64)
     evidence = np.nan_to_num(now.evidence[rows], nan=0.0, posinf=np.finfo(np.float64).max)
     rows = rows[np.lexsort((-evidence, _severity(now)[rows]))]
-    if wish.order in WORDS:
-        return _by_word(now, rows, wish)
-    key = ORDERS[wish.order](now)[rows]
-    key = np.where(np.isnan(key), np.inf, -key if wish.descending else key)
+    if query.order in WORDS:
+        return _by_word(now, rows, query)
+    key = ORDERS[query.order](now)[rows]
+    key = np.where(np.isnan(key), np.inf, -key if query.descending else key)
     ordered: Int = rows[np.argsort(key, kind="stable")]
     return ordered
 
 
-def _by_word(now: Snapshot, rows: Int, wish: Wish) -> Int:
-    words = [getattr(name, wish.order) for name in now.names]
-    ordered = sorted(rows.tolist(), key=lambda row: words[row], reverse=wish.descending)
+def _by_word(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
+    words = [getattr(name, query.order) for name in now.names]
+    ordered = sorted(rows.tolist(), key=lambda row: words[row], reverse=query.descending)
     return np.array(ordered, dtype=np.int64)
 
 

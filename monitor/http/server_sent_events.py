@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from monitor.http.pages import WishOfPage
-from monitor.http.published import Page
+from monitor.http.limits import ANSWER_SECONDS
+from monitor.http.pages import PageQuery
+from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer
-from monitor.http.selection import Wish
-from monitor.http.server import ANSWER_SECONDS
+from monitor.http.selection import SeriesQuery
 from monitor.http.svg import moment
-
-if TYPE_CHECKING:
-    from monitor.http.service import Service
 
 STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1
@@ -32,18 +29,18 @@ _HELLO: Final = b": hello\n\n"
 _TOO_MANY: Final = "too many pages are live; this one is right but stands still"
 
 
-def routes(service: Service, renderer: Renderer) -> APIRouter:
+def routes(shared: Published, renderer: Renderer, streams_max: int) -> APIRouter:
     """Return the streams."""
     router = APIRouter(prefix="/live", include_in_schema=False)
-    streams = Streams(service.connections_max // 2)
+    streams = Streams(streams_max)
 
     @router.get("/fleet")
-    async def fleet(wished: WishOfPage, seen: SeenMark = "") -> Stream:
-        return streams.open(_fleet(service, renderer, wished, seen))
+    async def fleet(query: PageQuery, seen: SeenMark = "") -> Stream:
+        return streams.open(_fleet(shared, renderer, query, seen))
 
     @router.get("/page")
     async def page() -> Stream:
-        return streams.open(_published(service))
+        return streams.open(_published(shared))
 
     return router
 
@@ -96,34 +93,34 @@ async def _begun(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield event
 
 
-async def _pages(service: Service) -> AsyncIterator[Page]:
+async def _pages(shared: Published) -> AsyncIterator[Page]:
     """Yield every page that is published, the present one first, for a while."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STREAM_SECONDS
     shown: Page | None = None
-    while loop.time() < deadline and not service.stopping:
-        page = service.page()
+    while loop.time() < deadline and not shared.stopping:
+        page = shared.page()
         if page is not None and page is not shown:
             shown = page
             yield page
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _published(service: Service) -> AsyncIterator[bytes]:
-    async for page in _pages(service):
+async def _published(shared: Published) -> AsyncIterator[bytes]:
+    async for page in _pages(shared):
         yield _event("published", {"time": _told(page)})
 
 
 async def _fleet(
-    service: Service, renderer: Renderer, wish: Wish, seen: str
+    shared: Published, renderer: Renderer, query: SeriesQuery, seen: str
 ) -> AsyncIterator[bytes]:
     """Yield the lines that changed, the order if it did, and what stands above them.
 
     The reader has the lines of the mark ``seen`` already.
     """
     sent: dict[str, str] = {}
-    async for page in _pages(service):
-        shown = renderer.fleet(page, wish)
+    async for page in _pages(shared):
+        shown = renderer.fleet(page, query)
         if not sent and shown.mark == seen:
             sent = shown.rows
         changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}

@@ -1,6 +1,6 @@
-"""The HTTP service: a thread that shows the last published page to whoever asks.
+"""The HTTP service: a thread with a server that shows what was published last.
 
-Rules of this file: it reads one immutable page and touches nothing else of the daemon.
+It reads one immutable page and touches nothing else of the daemon.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.errors import ADDRESS, CANNOT_CREATE, MonitorError
 from monitor.http.access import OPEN, Access
-from monitor.http.on_demand import Wishes
-from monitor.http.published import Page
+from monitor.http.published import Page, Published
 
 if TYPE_CHECKING:
     from monitor.http.server import QuietServer
 
-TICK_SECONDS_MAX: Final = 10.0
 _STOP_SECONDS: Final = 2.0
 
 
@@ -48,14 +46,11 @@ class Service:
         self._port: Final = port
         self._bound = port
         self.connections_max: Final = connections_max
-        self.stopping = False
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._access: Final = access
-        self._monotonic: Final = monotonic
         self._loaded: Final = loaded
-        self._page: Page | None = None
-        self.wishes = Wishes(monotonic)
-        self._ticked = monotonic()
+        self.published: Final = Published(monotonic)
+        self.requests: Final = self.published.requests
         self._socket: socket.socket | None = None
         self._server: QuietServer | None = None
         self._thread: threading.Thread | None = None
@@ -87,24 +82,19 @@ class Service:
 
     def publish(self, page: Page) -> None:
         """Show ``page`` from now on."""
-        self._page = page
-        self.tick()
+        self.published.publish(page)
 
     def tick(self) -> None:
         """Say that the data's thread is alive."""
-        self._ticked = self._monotonic()
+        self.published.tick()
 
     def page(self) -> Page | None:
         """Return the page shown now, None before the first."""
-        return self._page
-
-    def stalled_seconds(self) -> float:
-        """Return for how long beyond the allowed the data's thread has been silent."""
-        return max(0.0, self._monotonic() - self._ticked - TICK_SECONDS_MAX)
+        return self.published.page()
 
     def stop(self) -> None:
         """Stop answering, within a bounded time."""
-        self.stopping = True
+        self.published.stopping = True
         if self._server is not None:
             self._server.end()
         if self._thread is not None:
@@ -117,11 +107,12 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
-        from monitor.http.access import Authenticated  # noqa: PLC0415
         from monitor.http.application import application  # noqa: PLC0415
-        from monitor.http.server import Dated, QuietServer, limited, loop_of  # noqa: PLC0415  # noqa: PLC0415
+        from monitor.http.authentication import Authenticated  # noqa: PLC0415
+        from monitor.http.limits import limited, loop_of  # noqa: PLC0415
+        from monitor.http.server import Dated, QuietServer  # noqa: PLC0415
 
-        app, users = application(self), self._access.users
+        app, users = application(self.published, self.connections_max), self._access.users
         settings = uvicorn.Config(
             Dated(Authenticated(app, users) if users else app),
             http=limited(self.connections_max, self._header_timeout_seconds),

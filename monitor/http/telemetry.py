@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -16,15 +16,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from monitor import __version__
-
-
-class SinkFigures(NamedTuple):
-    """How one sink goes: transitions delivered and given up, attempts that failed, the queue."""
-
-    delivered: int = 0
-    failed: int = 0
-    dropped: int = 0
-    queued: int = 0
+from monitor.alerts.outlet import SinkFigures
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""Copies of a journal, taken also while a daemon writes it, each proven before it is kept.
+"""Copies of a journal, also of one that a daemon is writing, each proven before it is kept.
 
-Rules of this file: a copy is read without a lock and believed only if it opens, and every checksum
-and the seal agree; so a copy taken while the file changed is thrown away and taken again.
+A copy is read without a lock and trusted only if it opens and every checksum agrees. A copy that
+was taken while the file changed is thrown away and taken again.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from monitor.journal import log
 from monitor.journal.database import Database
-from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalError
-from monitor.journal.files import (
-    link,
-    move_aside,
-    put_in_place,
-    refuse_busy,
-    sync_folder,
+from monitor.journal.errors import (
+    JournalBusyError,
+    JournalDamagedError,
+    JournalError,
+    JournalFormError,
 )
+from monitor.journal.opening import link, move_aside, put_in_place, refuse_busy, sync_folder
 from monitor.journal.schema import TABLES
+from monitor.journal.wal_check import wal_of
 
 _TRIES: Final = 20
 _PAUSE_SECONDS: Final = 0.25
 
 
 def verify(path: Path) -> dict[str, int]:
-    """Hold all that a journal holds against its checksums; return the rows of each table.
+    """Hold every row of a journal against its checksum; return the rows of each table.
 
     Raises JournalDamagedError, JournalFormError, JournalBusyError, JournalError. The file must not
     be in use; its log is merged into it.
@@ -41,13 +40,13 @@ def verify(path: Path) -> dict[str, int]:
         for table in (name for name, form in TABLES.items() if form.blobs):
             for _ in database.whole(table):
                 pass
-        return {table: rows for table, (rows, _) in database.seal.tables.items()}
+        return {table: rows for table, (rows, _) in database.checksums.tables.items()}
     finally:
         database.close()
 
 
 def check(path: Path) -> tuple[dict[str, int], bool]:
-    """Verify a journal, or a copy of it where a daemon has it open; return also which of both."""
+    """Verify a copy of a journal; return also whether a daemon has the journal open."""
     with _copy(path, path.parent) as (_, rows):
         return rows, is_busy(path)
 
@@ -71,14 +70,14 @@ def restore(copy: Path, path: Path, stamp: str) -> tuple[dict[str, int], Path | 
     """Put a proven copy in place of a journal that no daemon has open; return where that went."""
     refuse_busy(path)
     with _copy(copy, path.parent) as (proven, rows):
-        there = path.exists() or log.of(path).exists()
+        there = path.exists() or wal_of(path).exists()
         aside = move_aside(path, f"replaced.{stamp}") if there else None
         put_in_place(proven, path)
         return rows, aside
 
 
 def is_busy(path: Path) -> bool:
-    """Say whether another process has the journal open."""
+    """Return whether another process has the journal open."""
     try:
         refuse_busy(path)
     except JournalBusyError:
@@ -95,21 +94,16 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
         for left in reversed(range(_TRIES)):
             copy = Path(place, f"{left}.sqlite")
             was = _state(path)
-            for source, goal in ((path, copy), (log.of(path), log.of(copy))):
+            for source, goal in ((path, copy), (wal_of(path), wal_of(copy))):
                 if source.exists():
                     shutil.copyfile(source, goal)
             is_still = _state(path) == was
-            try:
-                rows = verify(copy)
-            except JournalDamagedError as error:
-                if is_still and not is_busy(path):
-                    raise JournalDamagedError(str(error).replace(str(copy), str(path))) from error
-                rows = None
+            rows = _verified(copy, path, is_still=is_still)
             if rows is not None and is_still:
                 yield copy, rows
                 return
             copy.unlink()
-            log.of(copy).unlink(missing_ok=True)
+            wal_of(copy).unlink(missing_ok=True)
             time.sleep(_PAUSE_SECONDS if left else 0.0)
     raise JournalError(
         f"{path}: was written too fast to be copied {_TRIES} times, or is damaged; try again, or "
@@ -117,10 +111,22 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
     )
 
 
+def _verified(copy: Path, path: Path, *, is_still: bool) -> dict[str, int] | None:
+    """Return the rows of a copy of ``path``; None if it is damaged, perhaps only in the copy."""
+    try:
+        return verify(copy)
+    except JournalFormError as error:
+        raise JournalFormError(path, error.reason) from error
+    except JournalDamagedError as error:
+        if is_still and not is_busy(path):
+            raise JournalDamagedError(path, error.damage) from error
+        return None
+
+
 def _state(path: Path) -> tuple[object, ...]:
     """Return what changes when the journal itself is written, or its log begins anew."""
     try:
-        with log.of(path).open("rb") as file:
+        with wal_of(path).open("rb") as file:
             head = file.read(32)
     except OSError:
         head = b""

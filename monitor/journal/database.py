@@ -1,7 +1,7 @@
 """The file of the journal: one connection, its lock, transactions, rows with their checksums.
 
-Rules of this file: one connection; fdatasync before a transaction ends; the seal is written with
-every transaction; no row is given out whose checksum differs; every failure is told as a
+One connection; fdatasync before a transaction ends; the checksums of the tables are written with
+every transaction; no row is given out whose checksum differs; every failure is raised as a
 :class:`JournalError` with what to do.
 """
 
@@ -14,34 +14,30 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.journal.errors import JournalDamagedError, JournalError
-from monitor.journal.failures import (
-    UNREADABLE,
-    damaged,
-    failure,
-    refusal,
-)
+from monitor.journal.errors import UNREADABLE, JournalDamagedError, cannot_open, cannot_use
 from monitor.journal.opening import find_or_create, prepare
-from monitor.journal.schema import TABLES
-from monitor.journal.seal import Seal, row_crc
-from monitor.journal.tables import (
+from monitor.journal.schema import (
+    TABLES,
+    Checksums,
     Row,
     insert,
-    statement,
-    write_seal,
+    insertion,
+    read_checksums,
+    row_crc,
+    write_checksums,
 )
 
 _MAPPED_BYTES: Final = 1 << 40  # of the file; SQLite maps 2 GB of it at most
 
 
 class Database:
-    """An open file whose structure, small tables and seal are sound; holds its lock."""
+    """An open file whose structure, small tables and checksums are sound; holds its lock."""
 
     def __init__(self, path: Path, *, may_upgrade: bool = True) -> None:
         self.path = path
         self.connection = _open(path, may_upgrade=may_upgrade)
         try:
-            self.seal = self._read_seal()
+            self.checksums = self._read_checksums()
             for table in (name for name, form in TABLES.items() if not form.blobs):
                 for _ in self.whole(table):
                     pass
@@ -54,43 +50,42 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all that is written within durable together, or none of it."""
-        db, standing = self.connection, self.seal
-        self.seal = standing.copy()
+        db, durable = self.connection, self.checksums
+        self.checksums = durable.copy()
         try:
             db.execute("begin immediate")
             yield
-            write_seal(db, self.seal)
+            write_checksums(db, self.checksums)
             db.execute("commit")
-            standing = self.seal
+            durable = self.checksums
         except sqlite3.DatabaseError as error:
-            raise self.failure(error) from error
+            raise cannot_use(self.path, error) from error
         finally:
-            self.seal = standing
+            self.checksums = durable
             if db.in_transaction:
                 with suppress(sqlite3.DatabaseError):
                     db.execute("rollback")
 
     def insert(self, table: str, rows: Iterable[Row], blobs: Row = ()) -> None:
-        """Put rows in; ``blobs`` are those of each of them."""
-        crcs = insert(self.connection, table, rows, blobs)
-        self.seal.add(table, crcs)
+        """Insert rows; ``blobs`` are those of each of them."""
+        self.checksums.add(table, insert(self.connection, table, rows, blobs))
 
     def insert_new(self, table: str, rows: Iterable[Row]) -> None:
-        """Put in those of the rows that are not there."""
-        put = statement("insert or ignore", table)
+        """Insert those of the rows that are not there."""
+        put = insertion("insert or ignore", table)
         for row in rows:
             crc = row_crc(table, row)
             if self.connection.execute(put, (*row, crc)).rowcount == 1:
-                self.seal.add(table, (crc,))
+                self.checksums.add(table, (crc,))
 
     def delete(self, table: str, where: str, *values: object) -> None:
-        """Take rows out."""
+        """Delete rows."""
         found = self.connection.execute(
             f"select count(*), coalesce(sum(crc), 0) from {table} where {where}", values
         ).fetchone()
         if found[0]:
             self.connection.execute(f"delete from {table} where {where}", values)
-            self.seal.drop(table, *found)
+            self.checksums.drop(table, *found)
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -99,7 +94,7 @@ class Database:
         """Read large bodies through mapped memory: a fourth of the cost of reading page by page.
 
         Only for what was read once since the file was opened (which looks all of it over): a
-        disk that fails here ends the process, and is not told in words.
+        disk that fails here ends the process, without a JournalError.
         """
         self.connection.execute(f"pragma mmap_size = {_MAPPED_BYTES}")
         try:
@@ -120,13 +115,15 @@ class Database:
 
     def whole(self, table: str, *, bodies: bool = True) -> Iterator[Row]:
         """Yield all rows, as :meth:`read` does; raises JournalDamagedError if some are missing."""
-        found = Seal.empty()
+        found = Checksums.empty()
         for row, crc in self._checked(table, "", (), bodies=bodies):
             found.add(table, (crc,))
             yield row
-        if found.tables[table] != self.seal.tables[table]:
-            had, wanted = found.tables[table][0], self.seal.tables[table][0]
-            raise damaged(self.path, f"{table}: {had} rows are there, {wanted} were written")
+        if found.tables[table] != self.checksums.tables[table]:
+            had, wanted = found.tables[table][0], self.checksums.tables[table][0]
+            raise JournalDamagedError(
+                self.path, f"{table}: {had} rows are there, {wanted} were written"
+            )
 
     def _checked(
         self, table: str, where: str, values: Sequence[object], *, bodies: bool
@@ -150,43 +147,54 @@ class Database:
 
     def _differs(self, table: str, columns: Row) -> JournalDamagedError:
         key = TABLES[table].columns[0]
-        return damaged(
+        return JournalDamagedError(
             self.path, f"{key} {columns[0]!r} of {table} is damaged, its checksum differs"
         )
 
     def part(self, batch: int, start: int, length: int) -> bytes:
-        """Return some bytes of a batch of pairs."""
+        """Return some bytes of a batch of pairs, without reading the others."""
         try:
             with self.connection.blobopen("pairs", "body", batch, readonly=True) as body:
                 body.seek(start)
                 return body.read(length)
-        except (sqlite3.DatabaseError, ValueError) as error:
-            raise self.failure(error) from error
+        except ValueError as error:
+            raise self._differs("pairs", (batch,)) from error  # it is shorter than it was
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # there is no such row any more
+                raise self._differs("pairs", (batch,)) from error
+            raise cannot_use(self.path, error) from error
 
     def rows(self, query: str, *values: object) -> Iterator[Any]:
         """Yield the rows of a query; raises JournalError where the file cannot be read."""
         try:
             yield from self.connection.execute(query, values)
         except UNREADABLE as error:
-            raise self.failure(error) from error
+            raise cannot_use(self.path, error) from error
 
-    def _read_seal(self) -> Seal:
-        found = list(self.rows("select body, crc from seal where id = 1"))
+    def _read_checksums(self) -> Checksums:
         try:
-            ((body, crc),) = found
-            if row_crc("seal", body) == crc:
-                return Seal.load(body)
-        except ValueError:
-            pass
-        raise damaged(self.path, "the seal, which says what it holds, is damaged")
+            found = read_checksums(self.connection)
+        except UNREADABLE as error:
+            raise cannot_use(self.path, error) from error
+        if found is None:
+            raise JournalDamagedError(self.path, "the seal, which says what it holds, is damaged")
+        return found
+
+    def copy(self) -> bytes:
+        """Return the content of the file as of the last transaction."""
+        try:
+            return self.connection.serialize()
+        except UNREADABLE as error:
+            raise cannot_use(self.path, error) from error
 
     def close(self) -> None:
-        """Let go of the file; what was committed stays."""
+        """Close the file; what was committed stays."""
         self.connection.close()
 
-    def failure(self, error: Exception) -> JournalError:
-        """Return ``error`` of SQLite in words."""
-        return failure(self.path, error)
+
+def text_of(raw: bytes) -> str:
+    """Return a text as SQLite has it; what is not UTF-8 is left to the checksum of its row."""
+    return raw.decode("utf-8", "replace")
 
 
 def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
@@ -194,12 +202,13 @@ def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
         find_or_create(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
     except (OSError, sqlite3.DatabaseError) as error:
-        raise refusal(path, error) from error
+        raise cannot_open(path, error) from error
+    db.text_factory = text_of
     try:
         prepare(db, path, may_upgrade=may_upgrade)
     except UNREADABLE as error:
         db.close()
-        raise refusal(path, error) from error
+        raise cannot_open(path, error) from error
     except BaseException:
         db.close()
         raise

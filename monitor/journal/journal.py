@@ -1,29 +1,45 @@
-"""An open journal: batches in, everything out."""
+"""The daemon's store: a file of SQLite. Every row that is read is held against its checksum."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from monitor.journal import housekeeping
-from monitor.journal.alerts import AlertLog
-from monitor.journal.batch import Batch
+import msgspec
+import numpy as np
+
+from monitor.core.model import PAIR, Collocation, Event, Records, in_event_order
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
+from monitor.journal import writing
 from monitor.journal.database import Database
-from monitor.journal.reading import Reader
-from monitor.journal.writing import Writer
+from monitor.journal.schema import PLACE, signed
+from monitor.journal.store import Batch, DeadLetter, Notification
 
 
-class Journal(Reader):
-    """An open journal; holds the file's lock until :meth:`close`."""
+class Journal:
+    """An open journal, see :class:`monitor.journal.store.Store`; holds the file's lock.
+
+    ``alerts`` are the transitions of alerts in the same file.
+    """
 
     def __init__(
         self, path: Path, *, dead_letters_kept: int = 10_000, transitions_kept: int = 10_000
     ) -> None:
-        super().__init__(Database(path))
-        self.path = path
-        self.alerts = AlertLog(self._database, transitions_kept)
-        self._writer = Writer(self._database, self, dead_letters_kept)
+        self.path: Final = path
+        self._database: Final = Database(path)
+        self._decode: Final = msgspec.msgpack.Decoder(list[Durable]).decode
+        self._writer: Final = writing.Writer(self._database, dead_letters_kept)
+        self.alerts: Final = JournalAlerts(self._database, transitions_kept)
 
-    def commit(self, batch: Batch) -> None:
+    def close(self) -> None:
+        """Close the file; what was appended stays."""
+        self._database.close()
+
+    # -- append -----------------------------------------------------------------------------
+
+    def append(self, batch: Batch) -> None:
         """Make ``batch`` durable: when this returns, it survives a power cut.
 
         Raises JournalFullError when there is no space (nothing was written), JournalError when
@@ -32,24 +48,175 @@ class Journal(Reader):
         with self._database.transaction():
             self._writer.write(batch)
 
-    def remember(self, name: str, body: bytes) -> None:
-        """Make a note durable, in place of an earlier one of its name; raises JournalError."""
-        with self._database.transaction():
-            self._writer.note({name: body})
+    # -- read -------------------------------------------------------------------------------
+
+    def series(self) -> list[KnownSeries]:
+        """Return every series, by row."""
+        return [KnownSeries(*row) for row in self._database.whole("series")]
+
+    def observations(self) -> Iterator[tuple[float, list[Durable]]]:
+        """Yield (time of arrival, observations) of each batch that had some."""
+        for _, received, _, _, body in self._database.whole("observations"):
+            yield received, self._decode(body)
+
+    def pairs(self) -> Records:
+        """Return all changes of pairs; those of one series in the order they were made."""
+        query = "select coalesce(sum(length(body)), 0) from pairs"
+        ((size,),) = self._database.rows(query)
+        memory, first = np.empty(size, dtype=np.uint8), 0
+        with self._database.mapped():
+            for *_, body in self._database.whole("pairs"):
+                memory[first : first + len(body)] = np.frombuffer(body, dtype=np.uint8)
+                first += len(body)
+        return memory.view(PAIR)
+
+    def events(self) -> list[Event]:
+        """Return every event, by time."""
+        found = [Event(*row) for row in self._database.whole("events")]
+        return sorted(found, key=lambda event: (event.time, event.sensor, event.event, event.note))
+
+    def collocations(self) -> list[Collocation]:
+        """Return every collocation, by sensor, subject and start."""
+        return [Collocation(*row) for row in self._database.whole("collocations")]
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters of messages as of the last batch."""
+        return dict(self._database.checksums.totals)
+
+    def note(self, name: str) -> bytes:
+        """Return the last note of a name, empty if there is none."""
+        found = [body for _, body in self._database.read("notes", "name = ?", (name,))]
+        return found[0] if found else b""
+
+    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """Return the newest dead letters that are kept, newest first."""
+        newest = "id in (select id from dead_letters order by id desc limit ?)"
+        found = [
+            DeadLetter(*row[1:]) for row in self._database.read("dead_letters", newest, (limit,))
+        ]
+        return found[::-1]
+
+    # -- read what memory no longer holds ---------------------------------------------------
+
+    def pairs_of(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+        found = [np.zeros(0, dtype=PAIR)]
+        for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
+            if places is None:
+                rows = self._batch(batch)
+                found.append(rows[rows["series"] == series])
+            else:
+                found.append(self._part(batch, np.frombuffer(places, dtype=PLACE), series))
+        return in_event_order(np.concatenate(found))
+
+    def _batch(self, batch: int) -> Records:
+        bodies = [row[-1] for row in self._database.read("pairs", "batch = ?", (batch,))]
+        return np.frombuffer(b"".join(bodies), dtype=PAIR)
+
+    def _part(self, batch: int, places: Records, series: int) -> Records:
+        """Return the pairs of one series in a batch, reading no others."""
+        at = int(np.searchsorted(places["series"], series))
+        if at == places.size - 1 or places["series"][at] != series:  # the last place is the end
+            return np.zeros(0, dtype=PAIR)
+        first, stop = places["first"][at : at + 2].tolist()
+        start, length = first * PAIR.itemsize, (stop - first) * PAIR.itemsize
+        part = self._database.part(batch, start, length)
+        self._database.check("pairs", (batch,), int(places["crc"][at]), part)
+        return np.frombuffer(part, dtype=PAIR)
+
+    def made_by(self, reference_id: int) -> Records:
+        """Return all standing pairs that a reference made which can be revised."""
+        made = self._database.read("made", "reference = ?", (signed(reference_id),))
+        found = [np.zeros(0, dtype=PAIR), *(self._batch(batch) for _, batch in list(made))]
+        rows = np.concatenate(found)
+        ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]
+        standing = in_event_order(rows[np.isin(rows["id"], ids)])
+        return standing[standing["reference_id"] == np.uint64(reference_id)]
+
+    def named(self, identity: str) -> list[tuple[str, str]]:
+        """Return (subject, quantity) of every reference that came with this identity, sorted."""
+        if not identity:
+            return []
+        rows = self._database.read("revisions", "identity = ?", (identity,))
+        found = ((subject, quantity) for _, _, subject, quantity, *_ in rows)
+        return sorted(each for each in found if each != ("", ""))
+
+    def revision(self, reference_id: int) -> int:
+        """Return the highest revision that came of a reference, -1 if none is known."""
+        return writing.revision_of(self._database, reference_id)
+
+    # -- forget -----------------------------------------------------------------------------
 
     def forget(self, *, observations_before: float, pairs_before: float) -> None:
-        """Drop observations that arrived before a time, and batches of pairs all older than one.
-
-        Of pairs only the first batches go, so that no row outlives one that replaced it.
-        """
-        housekeeping.forget(
+        """Drop observations that arrived before a time, and batches of pairs all older than one."""
+        writing.forget(
             self._database, observations_before=observations_before, pairs_before=pairs_before
         )
 
     def compact(self) -> None:
-        """Lay the small batches after the last large one together once there are many."""
-        housekeeping.compact(self._database)
+        """Merge the small batches of pairs after the last large one once there are many."""
+        writing.compact(self._database)
 
-    def close(self) -> None:
-        """Let go of the file; what was committed stays."""
-        self._database.close()
+    # -- copy -------------------------------------------------------------------------------
+
+    def copy(self) -> bytes:
+        """Return the whole file as of the last batch.
+
+        All of it is in memory then: :func:`monitor.journal.copying.backup` copies from file to
+        file, also beside a daemon.
+        """
+        return self._database.copy()
+
+
+class JournalAlerts:
+    """The alerts' part of an open file, see :class:`monitor.journal.store.AlertLog`."""
+
+    def __init__(self, database: Database, kept: int) -> None:
+        self._database: Final = database
+        self._kept: Final = kept
+
+    def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
+        """Make transitions durable, and how far sinks are, in one transaction."""
+        db = self._database
+        with db.transaction():
+            db.insert("transitions", [(each.seq, each.body) for each in notifications])
+            for each in notifications:
+                db.delete("standing", "sensor = ? and quantity = ? and alert = ?", *each.alert)
+                if each.is_active:
+                    db.insert("standing", [(*each.alert, each.seq)])
+            if notifications:
+                db.delete(
+                    "transitions",
+                    "seq <= ? and seq not in (select seq from standing)",
+                    notifications[-1].seq - self._kept,
+                )
+            for sink, seq in delivered.items():
+                db.delete("deliveries", "sink = ?", sink)
+                db.insert("deliveries", [(sink, seq)])
+
+    def last_seq(self) -> int:
+        """Return the number of the last transition, 0 if there is none."""
+        return max((seq for seq, _ in self._read("order by seq desc limit 1")), default=0)
+
+    def after(self, seq: int, limit: int) -> list[bytes]:
+        """Return the first transitions after a number, oldest first."""
+        found = self._read("where seq > ? order by seq limit ?", seq, limit)
+        return [body for _, body in found]
+
+    def newest(self, limit: int) -> list[bytes]:
+        """Return the last transitions, newest first."""
+        return [body for _, body in reversed(self._read("order by seq desc limit ?", limit))]
+
+    def active(self) -> list[bytes]:
+        """Return the last transition of each alert that is pending or firing, oldest first."""
+        rows = self._database.read("transitions", "seq in (select seq from standing)")
+        return [body for _, body in rows]
+
+    def delivered(self) -> dict[str, int]:
+        """Return for each sink the last transition that needs nothing more."""
+        return dict(self._database.read("deliveries"))
+
+    def _read(self, which: str, *values: int) -> list[tuple[int, bytes]]:
+        """Return some transitions, oldest first."""
+        where = f"seq in (select seq from transitions {which})"
+        return [(seq, body) for seq, body in self._database.read("transitions", where, values)]

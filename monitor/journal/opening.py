@@ -1,46 +1,63 @@
 """From a path to a file that can be trusted: made, locked, looked over, of this version's form.
 
-Rules of this file: what is not a sound journal of ours is refused and left as it is; a new file is
-there whole or not at all.
+What is not a sound journal of ours is refused and left as it is. A new file is there whole or not
+at all. A file of an earlier form is brought to this one in one transaction, after a copy: whatever
+ends that, the file is whole and of the one form or of the other.
 """
 
 from __future__ import annotations
 
+import fcntl
+import logging
+import os
 import sqlite3
+import struct
 import tempfile
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from monitor.journal import log
-from monitor.journal.errors import JournalFormError
-from monitor.journal.failures import damaged
-from monitor.journal.files import (
-    link,
-    refuse_busy,
-    sync_folder,
-    write_through,
-)
-from monitor.journal.schema import SCHEMA, SCHEMA_VERSION
-from monitor.journal.seal import Seal, row_crc
-from monitor.journal.upgrading import NAMES, UPGRADES, upgrade
+from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalFormError
+from monitor.journal.schema import SCHEMA_VERSION, create_tables
+from monitor.journal.wal_check import lost_transactions, wal_of
 
-_LOG_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
+_log: Final = logging.getLogger("monitor")
+
+_WAL_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
+_FLOCK: Final = "hhqqi"  # Linux' struct flock: kind, from where, first byte, how many, whose
+_FIRST_LOCK: Final = 0x40000000  # the bytes that SQLite locks: sqlite.org/fileformat2.html, 1.3.1
+_LOCKS: Final = 512
+
+
+class Upgrade(NamedTuple):
+    """How a file of an earlier form is recognised and brought to this one.
+
+    ``names`` are its tables and indices, ``apply`` changes them within a transaction and writes
+    the checksums; it raises JournalDamagedError rather than take over what is damaged.
+    """
+
+    names: frozenset[str]
+    apply: Callable[[sqlite3.Connection, Path], None]
+
+
+# From the first release on, every form that was released has an entry here. None has been yet.
+UPGRADES: Final[dict[int, Upgrade]] = {}
 
 
 def find_or_create(path: Path) -> None:
     """See that there is a file; raises JournalDamagedError for remains of one, OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        if log.of(path).exists():
-            raise damaged(path, f"the file is gone, only {log.of(path).name} is there")
+        if wal_of(path).exists():
+            raise JournalDamagedError(path, f"the file is gone, only {wal_of(path).name} is there")
         create(path)
     elif path.is_file() and not path.stat().st_size:
-        raise damaged(path, "the file is empty (0 bytes), a journal never is")
-    if lost := log.lost_transactions(log.of(path)):
+        raise JournalDamagedError(path, "the file is empty (0 bytes), a journal never is")
+    if lost := lost_transactions(wal_of(path)):
         refuse_busy(path)
-        raise damaged(
+        raise JournalDamagedError(
             path, f"its log is damaged, and at least {lost} transactions that were durable in it"
         )
 
@@ -52,61 +69,64 @@ def prepare(db: sqlite3.Connection, path: Path, *, may_upgrade: bool = True) -> 
     """
     db.execute("pragma locking_mode = exclusive")
     db.execute("pragma cell_size_check = on")
-    version = db.execute("pragma user_version").fetchone()[0]
-    if version != SCHEMA_VERSION and version not in UPGRADES:
-        raise _other_form(path, version)
-    form = _form(db)
-    if form != _form_wanted() and {name for _, name, sql in form if sql} != NAMES.get(version):
-        raise damaged(path, "the journal's tables are not as they were made")
+    version = form_of(db)
+    check_form(path, version)
+    if not _has_the_tables_of(db, version):
+        raise JournalDamagedError(path, "the journal's tables are not as they were made")
     if (found := db.execute("pragma integrity_check(1)").fetchone()[0]) != "ok":
-        raise damaged(path, f"the journal is damaged ({' '.join(found.split())})")
+        raise JournalDamagedError(path, f"the journal is damaged ({' '.join(found.split())})")
     if version != SCHEMA_VERSION and not may_upgrade:
         raise JournalFormError(
-            f"{path}: has form {version}, this version of monitor has {SCHEMA_VERSION}; "
-            "`monitor run` brings it to that form, and keeps a copy"
+            path,
+            f"has form {version}, this version of monitor has {SCHEMA_VERSION}; "
+            "`monitor run` brings it to that form, and keeps a copy",
         )
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
-    db.execute(f"pragma journal_size_limit = {_LOG_BYTES}")
+    db.execute(f"pragma journal_size_limit = {_WAL_BYTES}")
     db.execute("begin immediate")
     db.execute("commit")
     if version != SCHEMA_VERSION:
-        upgrade(db, path, version)
+        _upgrade(db, path, version)
 
 
-def _other_form(path: Path, version: int) -> JournalFormError:
+# -- forms --------------------------------------------------------------------------------------
+
+
+def form_of(db: sqlite3.Connection) -> int:
+    """Return the number of a file's form; 0 if it has none, as other programs' files."""
+    return int(db.execute("pragma user_version").fetchone()[0])
+
+
+def check_form(path: Path, version: int) -> None:
+    """Raise JournalFormError unless this version reads that form, or can bring it to its own."""
+    if version == SCHEMA_VERSION or version in UPGRADES:
+        return
     if version > SCHEMA_VERSION:
-        return JournalFormError(
-            f"{path}: written by a newer version of monitor (schema {version}, this one writes "
-            f"{SCHEMA_VERSION}); install that version, or restore the copy from before its upgrade"
+        raise JournalFormError(
+            path,
+            f"written by a newer version of monitor (form {version}, this one writes "
+            f"{SCHEMA_VERSION}); install that version, or restore the copy from before its upgrade",
         )
-    return JournalFormError(
-        f"{path}: cannot be opened as a journal, it is the file of another program (schema "
-        f"{version}, this one writes {SCHEMA_VERSION}); use another path (journal.path)"
+    if version > 0:
+        raise JournalFormError(
+            path,
+            f"has form {version}, from before the first release; this version of monitor "
+            f"reads form {SCHEMA_VERSION} only; move the file away to begin anew, or use another "
+            "path (journal.path)",
+        )
+    raise JournalFormError(
+        path,
+        "cannot be opened as a journal, it is the file of another program; use another "
+        "path (journal.path)",
     )
 
 
-def create(path: Path) -> None:
-    """Make an empty journal, readable by its owner only; one that came meanwhile stands."""
-    with closing(in_memory()) as db:
-        content = db.serialize()
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        made = Path(folder, path.name)
-        write_through(made, content)
-        with suppress(FileExistsError):
-            link(made, path)
-    sync_folder(path.parent)
-
-
-def in_memory() -> sqlite3.Connection:
-    """Return an empty journal in memory."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in SCHEMA.split(";"):
-        db.execute(statement)
-    body = Seal.empty().dump()
-    db.execute("insert into seal values (1, ?, ?)", (body, row_crc("seal", body)))
-    db.execute(f"pragma user_version = {SCHEMA_VERSION}")
-    return db
+def _has_the_tables_of(db: sqlite3.Connection, version: int) -> bool:
+    form = _form(db)
+    if version in UPGRADES:
+        return frozenset(name for _, name, sql in form if sql) == UPGRADES[version].names
+    return form == _form_wanted()
 
 
 def _form(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
@@ -115,5 +135,124 @@ def _form(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 @cache
 def _form_wanted() -> list[tuple[str, str, str]]:
-    with closing(in_memory()) as db:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        create_tables(db)
         return _form(db)
+
+
+def _upgrade(db: sqlite3.Connection, path: Path, version: int) -> None:
+    """Bring a locked journal to this form; raises sqlite3.DatabaseError, OSError, JournalError."""
+    copy = Path(f"{path}.form{version}")
+    _back_up(db, copy)
+    db.execute("begin immediate")
+    try:
+        UPGRADES[version].apply(db, path)
+        db.execute(f"pragma user_version = {SCHEMA_VERSION}")
+        db.execute("commit")
+    finally:
+        if db.in_transaction:
+            with suppress(sqlite3.DatabaseError):
+                db.execute("rollback")
+    _log.warning(
+        "%s: brought from form %d to %d; the former is kept as %s, delete it when all is well",
+        path,
+        version,
+        SCHEMA_VERSION,
+        copy.name,
+    )
+
+
+def _back_up(db: sqlite3.Connection, target: Path) -> None:
+    """Write a copy of an open journal, which is there whole or not at all."""
+    part = Path(f"{target}.part")
+    part.unlink(missing_ok=True)
+    with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        db.backup(copy)
+    put_in_place(part, target)
+
+
+# -- files --------------------------------------------------------------------------------------
+
+
+def empty_journal() -> bytes:
+    """Return the content of a journal in which there is nothing."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        create_tables(db)
+        return db.serialize()
+
+
+def create(path: Path) -> None:
+    """Make an empty journal, readable by its owner only; one that came meanwhile stands."""
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        made = Path(folder, path.name)
+        write_through(made, empty_journal())
+        with suppress(FileExistsError):
+            link(made, path)
+    sync_folder(path.parent)
+
+
+def refuse_busy(path: Path) -> None:
+    """Raise JournalBusyError if SQLite holds a lock on the file, in whatever process.
+
+    The file is not opened by SQLite for this: that would merge a log which may be damaged.
+    """
+    try:
+        number = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _FIRST_LOCK, _LOCKS, 0)
+        found = fcntl.fcntl(number, fcntl.F_OFD_GETLK, asked)
+    finally:
+        os.close(number)
+    if struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK:
+        raise JournalBusyError(path)
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a file, readable by its owner only, and make it durable."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(number, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def move_aside(path: Path, suffix: str) -> Path:
+    """Give a journal and its log another name, and return it; the journal itself stays as well.
+
+    The log goes first: a log beside a file that it does not belong to is worse than none.
+    """
+    aside = path.with_name(f"{path.name}.{suffix}")
+    if wal_of(path).exists():
+        wal_of(path).rename(wal_of(aside))
+    if path.exists():
+        link(path, aside)
+    return aside
+
+
+def link(path: Path, other: Path) -> None:
+    """Give a file a second name, or another one where there are no second ones."""
+    try:
+        os.link(path, other)
+    except FileExistsError:
+        raise
+    except OSError:
+        path.rename(other)
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Make a finished file durable under another name, in one step."""
+    with new.open("rb") as file:
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

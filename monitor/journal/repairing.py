@@ -1,8 +1,8 @@
 """From a damaged journal to a sound one: every row with a good checksum, and what was lost.
 
-Rules of this file: the damaged file is only read, and kept beside the new one; a row is taken
-only if its own checksum vouches for it; what cannot be reached is counted where the seal says how
-much there was.
+The damaged file is only read, and kept beside the new one. A row is copied only if its own checksum
+is right. What cannot be reached is counted, where the checksums of the tables say how much there
+was.
 """
 
 from __future__ import annotations
@@ -17,24 +17,39 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR
-from monitor.journal import log
+from monitor.core.pairing.observations import Durable, PackedReadings, PlainReadings, pack
 from monitor.journal.copying import verify
-from monitor.journal.errors import JournalDamagedError, JournalError, JournalFormError
-from monitor.journal.failures import UNREADABLE
-from monitor.journal.files import (
+from monitor.journal.database import text_of
+from monitor.journal.errors import UNREADABLE, JournalDamagedError, JournalError, JournalFormError
+from monitor.journal.opening import (
+    UPGRADES,
+    check_form,
+    empty_journal,
+    form_of,
     move_aside,
     put_in_place,
     refuse_busy,
     write_through,
 )
-from monitor.journal.opening import in_memory
-from monitor.journal.schema import SEALED_SINCE, TABLES, Table
-from monitor.journal.seal import Seal, row_crc
-from monitor.journal.tables import Row, insert, write_seal
+from monitor.journal.schema import (
+    SCHEMA_VERSION,
+    TABLES,
+    Checksums,
+    Row,
+    Table,
+    insert,
+    read_checksums,
+    row_crc,
+    write_checksums,
+)
+from monitor.journal.wal_check import lost_transactions, wal_of
+from monitor.journal.writing import observations_row
 
+_decode: Final = msgspec.msgpack.Decoder(list[Durable]).decode
 _GAP: Final = 10_000
 _PAGE: Final = 4096
 
@@ -53,15 +68,15 @@ class Repair(NamedTuple):
     def sentences(self) -> list[str]:
         """Return it in words."""
         kept = ", ".join(f"{count} {table}" for table, count in self.kept.items() if count)
-        said = [f"the damaged file is kept as {self.aside}", f"kept: {kept or 'nothing'}"]
+        lines = [f"the damaged file is kept as {self.aside}", f"kept: {kept or 'nothing'}"]
         if self.lost is None:
-            said.append("lost: unknown, the seal that says how much there was is damaged too")
+            lines.append("lost: unknown, the seal that says how much there was is damaged too")
         else:
             lost = ", ".join(f"{count} {table}" for table, count in self.lost.items() if count)
-            said.append(f"lost: {lost or 'nothing'}")
+            lines.append(f"lost: {lost or 'nothing'}")
         if self.lost_transactions:
-            said.append(f"lost besides: {self.lost_transactions} transactions of its log, at least")
-        return said
+            lines.append(f"also lost: at least {self.lost_transactions} transactions of its log")
+        return lines
 
 
 def repair(path: Path, stamp: str) -> Repair:
@@ -69,72 +84,81 @@ def repair(path: Path, stamp: str) -> Repair:
 
     Raises JournalBusyError where a daemon has it open, JournalError, OSError.
     """
-    if not path.exists() and not log.of(path).exists():
+    if not path.exists() and not wal_of(path).exists():
         raise JournalError(f"{path}: there is no journal to repair")
     refuse_busy(path)
-    lost_transactions = log.lost_transactions(log.of(path))
+    transactions = lost_transactions(wal_of(path))
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.repair.", dir=path.parent) as folder:
         new = Path(folder, path.name)
-        with closing(in_memory()) as empty:
-            write_through(new, empty.serialize())
-        kept, seal = _salvage(path, new, Path(folder))
+        write_through(new, empty_journal())
+        kept, wanted = _salvage(path, new, Path(folder))
         aside = move_aside(path, f"corrupt.{stamp}")
         put_in_place(new, path)
     lost = (
         None
-        if seal is None
-        else {table: max(0, rows - kept[table]) for table, (rows, _) in seal.tables.items()}
+        if wanted is None
+        else {table: max(0, rows - kept[table]) for table, (rows, _) in wanted.tables.items()}
     )
-    return Repair(kept, lost, lost_transactions, aside)
+    return Repair(kept, lost, transactions, aside)
 
 
-def _salvage(path: Path, new: Path, folder: Path) -> tuple[dict[str, int], Seal | None]:
+def _salvage(path: Path, new: Path, folder: Path) -> tuple[dict[str, int], Checksums | None]:
+    """Copy what is sound; return the rows of each table, and the checksums there should be."""
     with closing(sqlite3.connect(new, isolation_level=None)) as target:
         target.execute("begin immediate")
-        former = _readable(path, folder)
-        seal = None
-        kept = Seal.empty()
-        if former is not None:
-            with closing(former):
-                seal = _seal_of(former)
-                kept = _Salvage(former, target).run()
-        kept.totals.update(seal.totals if seal is not None else {})
-        write_seal(target, kept)
+        damaged = _readable(path, folder)
+        wanted = None
+        kept = Checksums.empty()
+        if damaged is not None:
+            with closing(damaged):
+                with suppress(*UNREADABLE):
+                    wanted = read_checksums(damaged)
+                kept = _Salvage(damaged, target).run()
+        kept.totals.update(wanted.totals if wanted is not None else {})
+        write_checksums(target, kept)
         target.execute("commit")
-    return {table: rows for table, (rows, _) in kept.tables.items()}, seal
+    return {table: rows for table, (rows, _) in kept.tables.items()}, wanted
 
 
 class _Salvage:
     """Copies sound rows from one connection to another."""
 
-    def __init__(self, former: sqlite3.Connection, target: sqlite3.Connection) -> None:
-        self._former, self._target = former, target
-        self._seal = Seal.empty()
+    def __init__(self, damaged: sqlite3.Connection, target: sqlite3.Connection) -> None:
+        self._damaged, self._target = damaged, target
+        self._checksums = Checksums.empty()
 
-    def run(self) -> Seal:
-        """Copy all tables; return the seal of what was copied."""
+    def run(self) -> Checksums:
+        """Copy all tables; return the checksums of what was copied."""
         rows_of = self._series()
         for table, form in TABLES.items():
             if not form.blobs and table not in ("series", "made"):
-                for row, _ in sound_rows(self._former, table):
+                for row, _ in sound_rows(self._damaged, table):
                     self._put(table, row)
-        for row, blobs in sound_rows(self._former, "observations"):
-            self._put("observations", row, blobs)
-        revised = {row[0] for row, _ in sound_rows(self._former, "revisions")}
-        for row, blobs in sound_rows(self._former, "pairs"):
+        for row, blobs in sound_rows(self._damaged, "observations"):
+            self._observations(row, blobs, rows_of)
+        revised = {row[0] for row, _ in sound_rows(self._damaged, "revisions")}
+        for row, blobs in sound_rows(self._damaged, "pairs"):
             self._pairs(row, blobs, rows_of, revised)
-        return self._seal
+        return self._checksums
 
     def _put(self, table: str, row: Row, blobs: Row = ()) -> None:
-        self._seal.add(table, insert(self._target, table, [row], blobs))
+        self._checksums.add(table, insert(self._target, table, [row], blobs))
 
     def _series(self) -> dict[int, int]:
         """Copy the series; rows must follow each other, so those after a lost one move up."""
-        rows = [row for row, _ in sound_rows(self._former, "series")]
+        rows = [row for row, _ in sound_rows(self._damaged, "series")]
         rows.sort(key=lambda row: int(row[0]))
         for new, row in enumerate(rows):
             self._put("series", (new, *row[1:]))
         return {int(row[0]): new for new, row in enumerate(rows)}
+
+    def _observations(self, row: Row, blobs: Row, rows_of: Mapping[int, int]) -> None:
+        """Copy a batch of observations, without packed readings of series that are lost."""
+        former = _decode(blobs[0])
+        moved = [_with_rows(each, rows_of) for each in former]
+        if any(one is not other for one, other in zip(former, moved, strict=True)):
+            row, blobs = observations_row(row[0], row[1], [each for each in moved if each])
+        self._put("observations", row, blobs)
 
     def _pairs(self, row: Row, blobs: Row, rows_of: dict[int, int], revised: set[int]) -> None:
         """Copy a batch of pairs, without those of series that are lost, and who made them."""
@@ -154,18 +178,26 @@ class _Salvage:
             self._put("made", (reference, row[0]))
 
 
+def _with_rows(each: Durable, rows_of: Mapping[int, int]) -> Durable | None:
+    """Return an observation with the row its series has now; None if nothing of it is left."""
+    if not isinstance(each, PackedReadings):
+        return each
+    rows, *columns = each.columns()
+    now = np.array([rows_of.get(row, -1) for row in rows.tolist()], dtype=np.int64)
+    return each if (now == rows).all() else pack(now, PlainReadings((), now, *columns))
+
+
 def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:
     """Open what can be read of a file: as it is, with its log, or with a new first page."""
     if not path.exists() or not path.stat().st_size:
         return None
     copy = folder / "former"
     shutil.copyfile(path, copy)
-    if log.of(path).exists():
-        shutil.copyfile(log.of(path), log.of(copy))
+    if wal_of(path).exists():
+        shutil.copyfile(wal_of(path), wal_of(copy))
     found = _connect(copy, path)
     if found is None:
-        with closing(in_memory()) as empty:
-            first = bytearray(empty.serialize()[:_PAGE])
+        first = bytearray(empty_journal()[:_PAGE])
         first[28:32] = (copy.stat().st_size // _PAGE).to_bytes(4, "big")  # how many pages there are
         with copy.open("r+b") as file:
             file.write(first)
@@ -174,30 +206,29 @@ def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:
 
 
 def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
+    """Open a file if its tables can be read; raises JournalFormError if they are of another form.
+
+    A file that has this version's tables under a damaged number of its form is opened.
+    """
+    form = 0
     db = sqlite3.connect(copy, isolation_level=None)
-    db.text_factory = lambda text: text.decode("utf-8", "replace")
-    version = -1
+    db.text_factory = text_of
     try:
-        version = db.execute("pragma user_version").fetchone()[0]
+        form = form_of(db)
         db.execute("select 1 from seal, pairs, observations limit 1").fetchone()
     except UNREADABLE:
         db.close()
-    else:
-        return db
-    if 0 < version < SEALED_SINCE:
+        if 0 < form < SCHEMA_VERSION:
+            check_form(path, form)
+        return None
+    if form in UPGRADES:
+        db.close()
         raise JournalFormError(
-            f"{path}: form {version} has no checksum for every row and cannot be repaired; "
-            "restore a backup"
+            path,
+            f"has form {form}, which can be repaired only once `monitor run` has brought "
+            f"it to form {SCHEMA_VERSION}; if it is damaged, restore a backup",
         )
-    return None
-
-
-def _seal_of(db: sqlite3.Connection) -> Seal | None:
-    with suppress(*UNREADABLE, ValueError):
-        for body, crc in db.execute("select body, crc from seal where id = 1"):
-            if row_crc("seal", body) == crc:
-                return Seal.load(body)
-    return None
+    return db
 
 
 def sound_rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[Row, Row]]:
@@ -258,7 +289,7 @@ def recover(path: Path, stamp: str) -> Repair | None:
 
     Raises JournalBusyError, JournalError, OSError.
     """
-    if not path.exists() and not log.of(path).exists():
+    if not path.exists() and not wal_of(path).exists():
         return None
     try:
         verify(path)

@@ -1,21 +1,26 @@
-"""The tables of the journal; a later row of a pair replaces an earlier one of the same id.
+"""The tables of the journal, and the checksums of their rows.
 
-Rules of this file: a row's columns up to ``crc`` are what ``crc`` covers; blobs come after it, and
-each has a checksum of its own among the columns, so that a row's head can be trusted unread.
+A row's CRC-32 covers the name of its table and its columns up to ``crc``, so that no row passes for
+another. Blobs come after it, and each has a checksum of its own among the columns, so that the head
+of a row can be trusted without reading its blobs. :class:`Checksums`, kept in the table ``seal``,
+has the number of rows of every table and the sum of their checksums, so that none can be missing;
+it is written in the transaction of the rows.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple, Self
 
+import msgspec
 import numpy as np
 
 from monitor.core.model import Records
 
 SCHEMA_VERSION: Final = 3
-SEALED_SINCE: Final = 2  # the first form with a checksum for every row
 SCHEMA: Final = """
 create table series (row integer primary key, sensor text not null, quantity text not null,
                      unit text not null, since real not null, crc integer not null,
@@ -53,6 +58,12 @@ create table seal (id integer primary key, body blob not null, crc integer not n
 # Where the pairs of a series are in a batch whose pairs are ordered by series.
 PLACE: Final = np.dtype([("series", np.int64), ("first", np.int64), ("crc", np.uint32)])
 
+Row = tuple[Any, ...]
+
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+_DECODER: Final = msgspec.msgpack.Decoder(tuple[dict[str, int], dict[str, tuple[int, int]]])
+_MODULUS: Final = 1 << 63
+
 
 class Table(NamedTuple):
     """The columns of a table that ``crc`` covers, those first that order it, and its blobs."""
@@ -61,8 +72,8 @@ class Table(NamedTuple):
     blobs: tuple[str, ...] = ()
     keys: int = 1
 
-    def statement(self, verb: str, name: str) -> str:
-        """Return the SQL that puts a row in."""
+    def insertion(self, verb: str, name: str) -> str:
+        """Return the SQL that inserts a row."""
         places = ", ".join("?" * (len(self.columns) + 1 + len(self.blobs)))
         return f"{verb} into {name} values ({places})"
 
@@ -87,6 +98,93 @@ TABLES: Final[Mapping[str, Table]] = {
     "standing": Table(("sensor", "quantity", "alert", "seq"), keys=3),
     "deliveries": Table(("sink", "seq")),
 }
+
+
+class Checksums:
+    """The counters of messages, and (rows, sum of checksums) of each table."""
+
+    def __init__(self, totals: dict[str, int], tables: dict[str, tuple[int, int]]) -> None:
+        self.totals: Final = totals
+        self.tables: Final = tables
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return those of an empty journal."""
+        return cls({}, dict.fromkeys(TABLES, (0, 0)))
+
+    @classmethod
+    def load(cls, body: bytes) -> Self:
+        """Return what :meth:`dump` wrote; raises ValueError where it is something else."""
+        totals, tables = _DECODER.decode(body)
+        if tables.keys() != TABLES.keys():
+            raise ValueError("tables are missing among the checksums")
+        return cls(totals, tables)
+
+    def dump(self) -> bytes:
+        """Return them as bytes."""
+        return _ENCODE((self.totals, self.tables))
+
+    def copy(self) -> Checksums:
+        """Return some that can change without these."""
+        return Checksums(self.totals.copy(), self.tables.copy())
+
+    def add(self, table: str, crcs: Iterable[int]) -> None:
+        """Count rows with these checksums in."""
+        rows, total = self.tables[table]
+        for crc in crcs:
+            rows, total = rows + 1, total + crc
+        self.tables[table] = rows, total % _MODULUS
+
+    def drop(self, table: str, rows: int, total: int) -> None:
+        """Count rows out whose checksums add up to ``total``."""
+        had, sum_ = self.tables[table]
+        self.tables[table] = had - rows, (sum_ - total) % _MODULUS
+
+
+def row_crc(table: str, values: Sequence[object]) -> int:
+    """Return the checksum of a row: whole numbers, floats, texts and bytes as SQLite gives them."""
+    return zlib.crc32(_ENCODE((table, values)))
+
+
+@cache
+def insertion(verb: str, table: str) -> str:
+    """Return the SQL that inserts a row into a table."""
+    return TABLES[table].insertion(verb, table)
+
+
+def insert(db: sqlite3.Connection, table: str, rows: Iterable[Row], blobs: Row = ()) -> list[int]:
+    """Insert rows with their checksums; return these."""
+    made = [(*row, row_crc(table, row), *blobs) for row in rows]
+    if len(made) == 1:
+        db.execute(insertion("insert", table), made[0])
+    elif made:
+        db.executemany(insertion("insert", table), made)
+    at = len(TABLES[table].columns)
+    return [row[at] for row in made]
+
+
+def write_checksums(db: sqlite3.Connection, checksums: Checksums) -> None:
+    """Write the checksums of the tables in place of the former ones."""
+    body = checksums.dump()
+    db.execute("insert or replace into seal values (1, ?, ?)", (body, row_crc("seal", body)))
+
+
+def read_checksums(db: sqlite3.Connection) -> Checksums | None:
+    """Return the checksums of the tables, None if they are damaged themselves."""
+    for body, crc in db.execute("select body, crc from seal where id = 1"):
+        try:
+            return Checksums.load(body) if row_crc("seal", body) == crc else None
+        except ValueError:
+            return None
+    return None
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of an empty journal."""
+    for statement in SCHEMA.split(";"):
+        db.execute(statement)
+    write_checksums(db, Checksums.empty())
+    db.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
 
 def signed(name: int) -> int:

@@ -1,4 +1,4 @@
-"""A batch into the tables, within a transaction."""
+"""What changes the tables: a batch is written, old rows are forgotten, small batches merge."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.model import Records, Reference
+from monitor.core.model import PAIR, Records, Reference
 from monitor.core.pairing.buffers import digest, reference_identity
-from monitor.core.pairing.history import name_alone, names_nobody
-from monitor.core.pairing.observations import PackedReadings
+from monitor.core.pairing.history import is_revisable, name_alone, names_nobody
+from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.state.network import KnownSeries
-from monitor.journal.batch import Batch, DeadLetter
 from monitor.journal.database import Database
-from monitor.journal.reading import Reader
-from monitor.journal.schema import TABLES, signed
+from monitor.journal.schema import TABLES, Row, places_of, signed
+from monitor.journal.store import Batch, DeadLetter
+
+# Small batches are merged once there are this many, so that a slow stream starts fast too.
+_COMPACT_AT_BATCHES: Final = 512
+_COMPACT_AT_PAIRS: Final = 131_072
+_SEGMENT_PAIRS: Final = 65_536
+_encode: Final = msgspec.msgpack.Encoder().encode
+_ALL_OLDER: Final = (
+    "batch < coalesce((select min(batch) from pairs where newest >= ?), 9223372036854775807)"
+)
 
 
 class Writer:
     """Writes batches into an open file."""
 
-    def __init__(self, database: Database, reader: Reader, dead_letters_kept: int) -> None:
+    def __init__(self, database: Database, dead_letters_kept: int) -> None:
         self._database = database
-        self._reader = reader
         self._dead_letters_kept: Final = dead_letters_kept
-        self._encoder = msgspec.msgpack.Encoder()
-        self._has_revisions = bool(database.seal.tables["revisions"][0])
+        self._has_revisions = bool(database.checksums.tables["revisions"][0])
 
     def write(self, batch: Batch) -> None:
         """Write ``batch``; most have neither series nor events."""
@@ -36,18 +42,17 @@ class Writer:
             self._replace_series(batch.series)
         if batch.observations:
             self._insert_observations(batch)
-            self._note_revisions(batch)
+            self._record_revisions(batch)
         if batch.pairs.size:
             self._insert_pairs(batch.pairs)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
         if batch.events or batch.collocations:
             self._insert_events(batch)
-        self.note(batch.notes)
-        self._database.seal.totals.update(batch.totals)
+        self._replace_notes(batch.notes)
+        self._database.checksums.totals.update(batch.totals)
 
-    def note(self, notes: Mapping[str, bytes]) -> None:
-        """Write notes in place of earlier ones of their names."""
+    def _replace_notes(self, notes: Mapping[str, bytes]) -> None:
         for name, body in notes.items():
             self._database.delete("notes", "name = ?", name)
             self._database.insert("notes", [(name, body)])
@@ -68,16 +73,12 @@ class Writer:
         for known in series:
             same = "row = ? or (sensor = ? and quantity = ?)"
             self._database.delete("series", same, known.row, known.sensor, known.quantity)
-        self._database.insert("series", [(*known[:4], _real(known.since)) for known in series])
+            self._database.insert("series", [(*known[:4], _real(known.since))])
 
     def _insert_observations(self, batch: Batch) -> None:
-        body = self._encoder.encode(batch.observations)
         number = self._next("observations")
-        count = sum(
-            len(each) if isinstance(each, PackedReadings) else 1 for each in batch.observations
-        )
-        row = (number, _real(batch.received), count, zlib.crc32(body))
-        self._database.insert("observations", [row], (body,))
+        row, blobs = observations_row(number, batch.received, batch.observations)
+        self._database.insert("observations", [row], blobs)
 
     def _insert_pairs(self, pairs: Records) -> None:
         body = pairs.tobytes()
@@ -100,33 +101,6 @@ class Writer:
         ((number,),) = self._database.rows(f"select coalesce(max({key}), 0) + 1 from {table}")
         return int(number)
 
-    def _note_revisions(self, batch: Batch) -> None:
-        """Note the references that can be revised, and how far they were."""
-        for each in batch.observations:
-            if type(each) is Reference and (each.identity or each.revision):
-                self._has_revisions = True
-                self._note_revision(each, batch.received)
-
-    def _note_revision(self, reference: Reference, received: float) -> None:
-        name, identity = digest(*reference_identity(reference)), reference.identity
-        known = [self._reader.revision(name)]
-        if identity:
-            known.append(self._reader.revision(name_alone(identity)))
-        revision = max(reference.revision, *known)
-        row = (signed(name), identity, reference.subject, reference.quantity)
-        self._database.delete("revisions", "reference = ?", row[0])
-        self._database.insert("revisions", [(*row, revision, _real(received))])
-        if names_nobody(reference):
-            self._raise_revisions(identity, reference.revision)
-
-    def _raise_revisions(self, identity: str, revision: int) -> None:
-        """Let a word on all references of a name count for each of them."""
-        rows = list(self._database.read("revisions", "identity = ?", (identity,)))
-        lower = [row for row in rows if row[4] < revision]
-        for row in lower:
-            self._database.delete("revisions", "reference = ?", row[0])
-        self._database.insert("revisions", [(*row[:4], revision, row[5]) for row in lower])
-
     def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         first, kept = self._next("dead_letters"), letters[-self._dead_letters_kept :]
         self._database.insert(
@@ -135,6 +109,111 @@ class Writer:
         )
         last = first + len(kept) - 1
         self._database.delete("dead_letters", "id <= ?", last - self._dead_letters_kept)
+
+    # -- revisions --------------------------------------------------------------------------
+
+    def _record_revisions(self, batch: Batch) -> None:
+        """Record the references that can be revised, and the highest revision of each."""
+        for each in batch.observations:
+            if type(each) is Reference and is_revisable(each):
+                self._has_revisions = True
+                self._record_revision(each, batch.received)
+
+    def _record_revision(self, reference: Reference, received: float) -> None:
+        name, identity = digest(*reference_identity(reference)), reference.identity
+        highest = max(reference.revision, revision_of(self._database, name))
+        if identity:
+            highest = max(highest, revision_of(self._database, name_alone(identity)))
+        row = (signed(name), identity, reference.subject, reference.quantity)
+        self._database.delete("revisions", "reference = ?", row[0])
+        self._database.insert("revisions", [(*row, highest, _real(received))])
+        if identity and names_nobody(reference):
+            self._raise_revisions(identity, reference.revision)
+
+    def _raise_revisions(self, identity: str, revision: int) -> None:
+        """Let a void that gives an identity alone count for each reference that has it."""
+        rows = list(self._database.read("revisions", "identity = ?", (identity,)))
+        lower = [row for row in rows if row[4] < revision]
+        for row in lower:
+            self._database.delete("revisions", "reference = ?", row[0])
+        self._database.insert("revisions", [(*row[:4], revision, row[5]) for row in lower])
+
+
+def observations_row(
+    number: int, received: float, observations: Sequence[Durable]
+) -> tuple[Row, Row]:
+    """Return the columns and the blobs of a batch of observations."""
+    body = _encode(observations)
+    count = sum(len(each) if isinstance(each, PackedReadings) else 1 for each in observations)
+    return (number, _real(received), count, zlib.crc32(body)), (body,)
+
+
+def revision_of(database: Database, reference_id: int) -> int:
+    """Return the highest revision that came of a reference, -1 if none is known."""
+    rows = database.read("revisions", "reference = ?", (signed(reference_id),))
+    return max((row[4] for row in rows), default=-1)
+
+
+# -- housekeeping -------------------------------------------------------------------------------
+
+
+def forget(database: Database, *, observations_before: float, pairs_before: float) -> None:
+    """Delete observations that arrived before a time, and batches of pairs all older than one.
+
+    Of pairs only the first batches go, so that no row outlives one that replaced it.
+    """
+    with database.transaction():
+        _delete_sound(database, "observations", "received < ?", observations_before)
+        _delete_sound(database, "pairs", _ALL_OLDER, pairs_before)
+        database.delete("made", "batch not in (select batch from pairs)")
+        _delete_sound(database, "revisions", "received < ?", pairs_before)
+
+
+def _delete_sound(database: Database, table: str, where: str, before: float) -> None:
+    """Delete rows, once it is sure that none goes because its time is damaged."""
+    for _ in database.read(table, where, (before,), bodies=False):
+        pass
+    database.delete(table, where, before)
+
+
+def compact(database: Database) -> None:
+    """Merge the small batches of pairs after the last large one once there are many."""
+    query = (
+        "select batch, count from pairs where batch > "
+        "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch"
+    )
+    tail = list(database.rows(query, _SEGMENT_PAIRS // 4))
+    is_long = sum(count for _, count in tail) >= _COMPACT_AT_PAIRS and len(tail) > 1
+    if len(tail) < _COMPACT_AT_BATCHES and not is_long:
+        return
+    with database.transaction():
+        run: list[int] = []
+        run_pairs = 0
+        for batch, count in tail:
+            run.append(batch)
+            run_pairs += count
+            if run_pairs >= _SEGMENT_PAIRS:
+                _merge(database, run)
+                run, run_pairs = [], 0
+        _merge(database, run)
+
+
+def _merge(database: Database, batches: list[int]) -> None:
+    """Make one batch, ordered by series, of several that follow each other."""
+    if len(batches) < 2:
+        return
+    first, last = batches[0], batches[-1]
+    run = list(database.read("pairs", "batch between ? and ?", (first, last)))
+    rows = np.frombuffer(b"".join(row[-1] for row in run), dtype=PAIR)
+    rows = rows[np.argsort(rows["series"], kind="stable")]
+    body, places = rows.tobytes(), places_of(rows).tobytes()
+    newest = float(rows["time"].max()) + 0.0
+    row = (first, newest, rows.size, zlib.crc32(body), zlib.crc32(places))
+    database.delete("pairs", "batch between ? and ?", first, last)
+    database.insert("pairs", [row], (places, body))
+    made = {name for name, _ in database.read("made", "batch between ? and ?", (first, last))}
+    database.delete("made", "batch between ? and ?", first, last)
+    database.insert("made", [(reference, first) for reference in sorted(made)])
 
 
 def _real(value: float) -> float:

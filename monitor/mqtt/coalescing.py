@@ -1,8 +1,8 @@
-"""How much to let gather before a read: learned from how much a broker sends at a time.
+"""How many bytes to wait for before a read, learned from how much a broker sends at a time.
 
-Rules of this file: a broker sends so many messages before it waits for acknowledgements (MQTT 5.0
-section 4.9: our receive maximum, or less if it is set so), and says nothing of it. Who waits for
-more than that waits in vain, and holds up the data.
+A broker sends a limited number of messages before it waits for acknowledgements: our receive
+maximum (MQTT 5.0 section 4.9), or fewer if it is configured so, which it does not announce. Waiting
+for more than that delays the data for nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ _PROBE_FIRST: Final = 64
 _PROBE_LAST: Final = 4096
 
 
-class Portions:
-    """State: the messages that come at a time at most, and what the last read had of them.
+class Coalescing:
+    """State: the most messages that have come at a time, and how many the last read brought.
 
-    ``most`` messages are what a broker may send, ``usual`` what it is thought to send; more than
-    ``bytes_most`` are never waited for. Now and then it is seen whether it sends more by now.
+    ``most`` is the number of messages a broker may send, ``usual`` the first guess of how many it
+    does send; the wait is never for more than ``bytes_most``. From time to time one longer wait
+    probes whether the broker sends more by now.
     """
 
     def __init__(self, most: int, usual: int, bytes_most: int) -> None:
@@ -36,7 +37,7 @@ class Portions:
 
     @property
     def enough_bytes(self) -> int:
-        """So much is enough to be read at once."""
+        """How many bytes to wait for before reading."""
         if not self._message_bytes:
             return self._bytes_most
         portion = self._portion if self._until_probe else self._most
@@ -44,11 +45,11 @@ class Portions:
 
     @property
     def again_bytes(self) -> int:
-        """Who sends so much at once after an acknowledgement had waited for it; 0: not asked."""
+        """Bytes that, right after an acknowledgement, show it was waited for; 0: do not ask."""
         return 0 if self._until_asked else math.ceil(self._short * _AGAIN * self._message_bytes)
 
     def came_again(self) -> None:
-        """Note that it did: the last read was all that comes at a time."""
+        """Note that they did: the last read was all that the broker sends at a time."""
         self._portion = self._short
         self._until_asked = self._ask_after = 1
 

@@ -1,4 +1,4 @@
-"""How to reach a broker: address, names, subscriptions, files of TLS; and a broker's final no."""
+"""How to reach a broker: address, credentials, subscriptions, TLS files; and its final refusal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.errors import BAD_SETTINGS, MonitorError
+from monitor.mqtt.packets import Connect
 
-__all__ = ["MqttSettings", "SourceRefusedError", "Subscription", "Tls", "tls_context"]
+__all__ = ["MqttSettings", "SourceRefusedError", "Subscription", "Tls", "hello", "tls_context"]
 
 
 class SourceRefusedError(MonitorError):
@@ -57,6 +58,19 @@ class MqttSettings:
 
     def __repr__(self) -> str:
         return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"
+
+
+def hello(settings: MqttSettings) -> Connect:
+    """Return the packet that opens a connection."""
+    return Connect(
+        settings.client_id,
+        settings.keepalive_seconds,
+        settings.username,
+        settings.password if settings.username is not None else None,
+        settings.session_expiry_seconds,
+        settings.receive_maximum,
+        settings.max_packet_bytes,
+    )
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:

@@ -1,7 +1,6 @@
-"""Messages as they came from a broker: one by one, or a whole read as columns.
+"""Messages of a read as columns; a message object is made only when somebody asks for one.
 
-Rules of this file: columns are of one connection and of equal length; a message is made of them
-only where somebody asks for one.
+All columns of an inbox have the same length, and all its messages came on one connection.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Message:
         return bool(self.flags & 8)
 
 
-class Arrivals(Sequence[Message]):
+class Inbox(Sequence[Message]):
     """Messages of one connection, in the order they came: a column a field of :class:`Message`.
 
     ``numbers`` are the places of their topics in ``names``; ``mids`` lie end to end, ``NO_MID`` for
@@ -84,16 +83,16 @@ class Arrivals(Sequence[Message]):
     def __getitem__(self, place: int) -> Message: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Arrivals: ...
+    def __getitem__(self, place: slice) -> Inbox: ...
 
-    def __getitem__(self, place: int | slice) -> Message | Arrivals:
+    def __getitem__(self, place: int | slice) -> Message | Inbox:
         if isinstance(place, int):
             at = range(len(self))[place]
             flags = self.flags[at]
             mid = bytes(self.mids[2 * at : 2 * at + 2]) if flags & _QOS else b""
             topic = self.names[self.numbers[at]]
             return Message(topic, self.payloads[at], flags, mid, self.generation)
-        part = Arrivals(self.generation, self.names)
+        part = Inbox(self.generation, self.names)
         part.numbers, part.payloads = self.numbers[place], self.payloads[place]
         part.flags = self.flags[place]
         part.mids = bytearray(2 * len(part.flags))
@@ -123,18 +122,18 @@ class Arrivals(Sequence[Message]):
 
 def owed(messages: Sequence[Message]) -> int:
     """Return how many messages, of whatever connection, are to be acknowledged."""
-    if isinstance(messages, Arrivals):
+    if isinstance(messages, Inbox):
         return messages.owed()
     return sum(1 for each in messages if each.qos)
 
 
-def arrivals(messages: Sequence[Message], generation: int) -> Arrivals:
+def inbox_of(messages: Sequence[Message], generation: int) -> Inbox:
     """Return those of ``messages`` that came on a connection, as columns."""
-    if isinstance(messages, Arrivals):
-        return messages if messages.generation == generation else Arrivals(generation, ())
+    if isinstance(messages, Inbox):
+        return messages if messages.generation == generation else Inbox(generation, ())
     own = [message for message in messages if message.generation == generation]
     topics = topics_of([message.topic for message in own])
-    found = Arrivals(generation, topics.names)
+    found = Inbox(generation, topics.names)
     found.numbers.frombytes(topics.which.tobytes())
     found.payloads = Payloads([message.payload for message in own])
     found.flags = bytearray(message.flags for message in own)

@@ -1,7 +1,4 @@
-"""Payloads of messages: places in the bytes that they came in, or one by one.
-
-Rules of this file: a payload is made bytes of its own only where somebody asks for it.
-"""
+"""Payloads as slices of the bytes they came in; one is copied only when somebody asks for it."""
 
 from __future__ import annotations
 

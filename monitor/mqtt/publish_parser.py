@@ -1,7 +1,9 @@
-"""PUBLISH packets that stand at the front of a large read, taken apart by the column.
+"""Accelerator: the PUBLISH packets at the front of a large read, parsed all at once with numpy.
 
-Rules of this file: it takes what is alike (one first byte, so one quality of service) and leaves
-the rest; what it takes is what a loop over the packets would take.
+It takes packets that have the same first byte, hence the same quality of service, and leaves the
+rest to the loop in ``receiver``. It takes exactly what that loop would take: tests compare both
+with ``decoding.decode``. At 2000 messages a read it costs a fifth of the loop; without it nothing
+changes but speed (``benchmarks/hotway.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from monitor.core.model import Int
 from monitor.mqtt.payload_slices import Octets, Packed
-from monitor.mqtt.topic_index import Numbering
+from monitor.mqtt.topic_index import TopicIndex
 
 ENOUGH_BYTES: Final = 8192  # below, a loop costs less
 _HEADER_BYTES: Final = 4  # of the shortest packet whose length is looked for in two bytes
@@ -31,18 +33,19 @@ class Publishes(NamedTuple):
     stop: int
 
 
-def taken_apart(
+def parse_publishes(
     data: bytes,
-    numbering: Numbering,
+    topic_index: TopicIndex,
     mid_bytes: int,
+    payload_bytes_max: int,
     *,
     has_properties: bool,
 ) -> Publishes | None:
     """Return the PUBLISH packets like the first that ``data`` begins with, None if any is odd.
 
-    ``numbering`` is that of topics; ``mid_bytes`` has a packet identifier (MQTT 5.0 section
-    3.3.2.2). What has properties is odd, what says a topic that is not known, and what holds less
-    than it says.
+    ``topic_index`` is that of topics; ``mid_bytes`` has a packet identifier (MQTT 5.0 section
+    3.3.2.2), and payloads are cut to ``payload_bytes_max``. What has properties is odd, what says a
+    topic that is not known or the identifier 0, and what holds less than it says.
     """
     octets = np.frombuffer(data, np.uint8)
     starts = _starts(data, octets)
@@ -50,17 +53,23 @@ def taken_apart(
     if not start.size:
         return None
     body = start + 2 + (octets[start + 1] >> 7)
+    if (stop - body < 2).any():
+        return None
     name = body + 2 + (octets[body].astype(np.int64) << 8) + octets[body + 1]
     payload = name + mid_bytes + has_properties
     if (payload > stop).any() or (has_properties and octets[payload - 1].any()):
         return None
-    numbers = numbering.find(data, body, name)
+    numbers = topic_index.find(data, body, name)
     if numbers is None:
         return None
     mids = bytes(2 * start.size)
     if mid_bytes:
-        mids = np.stack((octets[name], octets[name + 1]), axis=1).tobytes()
-    return Publishes(numbers, Packed(data, payload, stop), mids, int(starts[-1]))
+        pairs = np.stack((octets[name], octets[name + 1]), axis=1)
+        if not pairs.any(axis=1).all():
+            return None
+        mids = pairs.tobytes()
+    cut = np.minimum(stop, payload + payload_bytes_max)
+    return Publishes(numbers, Packed(data, payload, cut), mids, int(starts[-1]))
 
 
 def _starts(data: bytes, octets: Octets) -> Int:

@@ -1,43 +1,56 @@
 """A persistent session with a broker: connect, subscribe, stay connected, come back.
 
-Rules of this file: one thread; no callback parses, blocks or raises; network trouble is a state,
-not an exception.
+Rules of this file: one thread; network trouble is a state, not an exception; whatever ends a
+connection goes through :meth:`Session._drop`, after which nothing of it can be acknowledged.
+
+QoS 2 is made safe: a message is handed over when its PUBLISH comes, PUBREC follows only once the
+message is durable, and PUBREL is answered at once. A PUBLISH that comes again until then is removed
+by the journal's identity.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-import ssl
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final
-
-import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
-from paho.mqtt.subscribeoptions import SubscribeOptions
+from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
-from monitor.mqtt.connection import MqttSettings, SourceRefusedError, tls_context
-from monitor.mqtt.paho_batch import BatchClient
-from monitor.mqtt.tls import TlsSocket
+from monitor.mqtt.connection import MqttSettings, SourceRefusedError, hello, tls_context
+from monitor.mqtt.encoding import encode
+from monitor.mqtt.fields import MalformedError
+from monitor.mqtt.packets import (
+    Connack,
+    Control,
+    Disconnect,
+    Pingreq,
+    Pingresp,
+    Pubcomp,
+    Pubrel,
+    Sent,
+    Suback,
+    Subscribe,
+    Unsuback,
+    Unsubscribe,
+    Version,
+)
+from monitor.mqtt.reasons import FAILURE, MALFORMED_PACKET, SESSION_TAKEN_OVER, reason_text
+from monitor.mqtt.receiver import Receiver
+from monitor.mqtt.reconnecting import Backoff, Takeovers
+from monitor.mqtt.wire import EndedError, Wire, plain_reason
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
 CONNACK_SECONDS: Final = 15.0
 SUBACK_SECONDS: Final = 10.0
-BACKOFF_FIRST_SECONDS: Final = 0.2
-BACKOFF_CAP_SECONDS: Final = 30.0
 COMPLAIN_EVERY_SECONDS: Final = 60.0
-TAKEOVERS_SAID_MAX: Final = 3
-TAKEOVERS_MAX: Final = 10
-TAKEOVER_WINDOW_SECONDS: Final = 60.0
 TAKEOVER_SOON_SECONDS: Final = 10.0
-_TAKEN_OVER: Final = 0x8E
-_UNSPECIFIED: Final = 0x80  # also what paho says of a connection that ended without a word
+MESSAGES_MAX: Final = 16_384  # that wait to be taken before no more is read
+_BYTES_MAX: Final = 4_194_304  # of one turn of reading
+_NEVER: Final = float("inf")
+_PONG_SHARE: Final = 0.5  # of the keepalive, in which the answer to PINGREQ must come
+_SUBSCRIBE_ID, _UNSUBSCRIBE_ID = 1, 2
 _NO_ANSWER: Final = (
     "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
     "wants an encrypted connection, and a certificate of this client (cert_file)"
@@ -56,118 +69,80 @@ class Session:
     ) -> None:
         self._settings: Final = settings
         self._monotonic: Final = monotonic
-        self._chance: Final = chance or random.Random()  # noqa: S311 - jitter, no secret
         self.connected = False
         self.status = f"not yet connected to {settings.host}:{settings.port}"
         self.sessions_lost = 0
         self.reconnects = 0
         self.tls_not_after: float | None = None
-        self._ever_connected = False
-        self._ever_subscribed = False
-        self._attempt = 0
-        self._next_attempt = -float("inf")
-        self._deadline = float("inf")
-        self._complained = -float("inf")
-        self._up_since = -float("inf")
-        self._takeovers: deque[float] = deque(maxlen=TAKEOVERS_MAX)
-        self._left: list[str] = []
-        self._open = False
-        self._answered = False
+        self._version: Final = Version.V5 if settings.protocol == "5" else Version.V3_1_1
+        self._context: Final = None if settings.tls is None else tls_context(settings.tls)
+        self._receiver: Final = Receiver(self._version, settings.max_packet_bytes)
+        self._wire: Wire | None = None
+        self._backoff: Final = Backoff(chance or random.Random())  # noqa: S311 - jitter, no secret
+        self._takeovers: Final = Takeovers()
+        self._left: tuple[str, ...] = ()
         self._refused: SourceRefusedError | None = None
-        self._client: Final = self._make_client()
+        self._ever_connected = self._ever_subscribed = self._is_answered = False
+        self._next_attempt = self._complained = self._up_since = -_NEVER
+        self._sent_at = self._received_at = -_NEVER
+        self._deadline = _NEVER  # for what the broker has to answer
+        self._keepalive = float(settings.keepalive_seconds)
 
     def leave(self, filters: Sequence[str]) -> None:
         """End subscriptions of former times at every connection from now on."""
-        self._left = list(filters)
+        self._left = tuple(filters)
 
     def close(self) -> None:
         """Say good-bye to the broker; what was not acknowledged comes again next time."""
-        if self._open:
-            self._open = self.connected = False
-            self._client.disconnect()
+        if self._wire is not None:
+            self._send(Disconnect())
             until = self._monotonic() + 1.0
-            while self._client.want_write() and self._monotonic() < until:
-                self._client.loop_write()
+            while self._wire.has_unsent and self._monotonic() < until:
                 time.sleep(0.01)
-            if self._client.socket() is not None:
-                self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
+                self._wire.flush()
+            self._hang_up()
             self.status = "closed"
 
     # -- connecting -------------------------------------------------------------------------
 
-    def _make_client(self) -> BatchClient:
-        settings = self._settings
-        newest = settings.protocol == "5"
-        client = BatchClient(
-            callback_api_version=CallbackAPIVersion.VERSION2,
-            client_id=settings.client_id,
-            protocol=MQTTProtocolVersion.MQTTv5 if newest else MQTTProtocolVersion.MQTTv311,
-            clean_session=None if newest else False,
-            manual_ack=True,
-            reconnect_on_failure=False,
-        )
-        client.connect_timeout = settings.connect_timeout_seconds
-        if settings.username is not None:
-            client.username_pw_set(settings.username, settings.password)
-        if settings.tls is not None:
-            client.tls_set_context(tls_context(settings.tls))
-        client.on_connect = self._on_connect
-        client.on_subscribe = self._on_subscribe
-        client.on_disconnect = self._on_disconnect
-        return client
-
     def _keep_up(self) -> None:
         """Connect if it is time to, end what takes too long, keep a quiet connection alive."""
-        now = self._monotonic()
-        if not self._open:
+        now, wire = self._monotonic(), self._wire
+        if wire is None:
             if now >= self._next_attempt:
                 self._connect()
             return
-        if now > self._deadline:
-            self._drop("the broker does not answer")
-            return
-        self._client.loop_misc()
-        if self._open and self._client.want_write():
-            self._client.loop_write()
+        wire.flush()
+        if now >= self._deadline:
+            if not wire.wait(1, 0.0):  # else the answer may be there, and was not read yet
+                self._drop("the broker does not answer")
+        elif self._is_quiet(now):
+            self._send(Pingreq())
+            self._deadline = now + _PONG_SHARE * self._keepalive
+
+    def _is_quiet(self, now: float) -> bool:
+        """Whether it is time to ask for a sign of life."""
+        last = min(self._sent_at, self._received_at)
+        return self.connected and self._deadline == _NEVER and now - last >= self._keepalive
 
     def _connect(self) -> None:
         settings = self._settings
-        self._client.begin_generation()
-        options: dict[str, Any] = {}
-        if settings.protocol == "5":
-            options = {"clean_start": False, "properties": self._connect_properties()}
         try:
-            self._client.connect(
-                settings.host, settings.port, keepalive=settings.keepalive_seconds, **options
+            self._wire = Wire.connect(
+                settings.host, settings.port, settings.connect_timeout_seconds, self._context
             )
         except (OSError, ValueError) as error:
-            self._retry_later(_plain(error))
+            self._retry_later(plain_reason(error))
             return
-        self._open = True
-        self._answered = False
+        self._is_answered = False
         self._deadline = self._monotonic() + CONNACK_SECONDS
-        self._note_certificate()
-
-    def _connect_properties(self) -> Properties:
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
-        properties.SessionExpiryInterval = self._settings.session_expiry_seconds
-        properties.ReceiveMaximum = self._settings.receive_maximum
-        properties.MaximumPacketSize = self._settings.max_packet_bytes
-        return properties
-
-    def _note_certificate(self) -> None:
-        socket = self._client.socket()
-        if isinstance(socket, TlsSocket):
-            stated = socket.getpeercert() or {}
-            if isinstance(not_after := stated.get("notAfter"), str):
-                self.tls_not_after = float(ssl.cert_time_to_seconds(not_after))
+        self.tls_not_after = self._wire.not_after()
+        self._send(hello(settings))
 
     def _retry_later(self, reason: str) -> None:
-        """Plan the next attempt with full jitter, and say why, once a minute."""
-        span = min(BACKOFF_CAP_SECONDS, BACKOFF_FIRST_SECONDS * 2.0 ** min(self._attempt, 20))
-        self._attempt += 1
+        """Plan the next attempt, and say why, once a minute."""
         now = self._monotonic()
-        self._next_attempt = now + self._chance.uniform(0.0, span)
+        self._next_attempt = now + self._backoff.pause_seconds()
         self.status = f"no connection to {self._settings.host}:{self._settings.port}: {reason}"
         if now - self._complained >= COMPLAIN_EVERY_SECONDS:
             self._complained = now
@@ -175,125 +150,149 @@ class Session:
 
     def _drop(self, reason: str) -> None:
         """End this connection and plan the next; nothing of it is acknowledged any more."""
-        self._client.begin_generation()
         was_connected = self.connected
-        self._open = self.connected = False
-        self._deadline = float("inf")
-        if self._client.socket() is not None:
-            self._client._sock_close()  # noqa: SLF001 - paho has no public way to hang up
+        self._hang_up()
         if was_connected:
             _log.warning("connection lost: %s", reason)
         self._retry_later(reason)
 
     def _lost(self, reason: str) -> None:
-        """Plan the next connection, the broker having ended this one."""
-        self._drop(reason if self._answered else _NO_ANSWER)
+        """Plan the next connection, the broker or the network having ended this one."""
+        self._drop(reason if self._is_answered else _NO_ANSWER)
 
-    # -- paho's callbacks: they note and return ----------------------------------------------
+    def _hang_up(self) -> None:
+        if self._wire is not None:
+            self._wire.close()
+        self._wire = None
+        self.connected = False
+        self._deadline = _NEVER
+        self._receiver.begin_connection()
 
-    def _on_connect(
-        self,
-        _client: paho.Client,
-        _data: object,
-        flags: Any,
-        code: Any,
-        _more: object,
-    ) -> None:
-        self._answered = True
-        if code.is_failure:
-            self._drop(f"the broker refuses: {code}; check user, password and client_id")
+    # -- what goes over the wire ------------------------------------------------------------
+
+    def _send(self, packet: Sent) -> None:
+        self._write(encode(packet, self._version))
+
+    def _write(self, data: bytes) -> None:
+        if self._wire is not None:
+            self._wire.write(data)
+            self._wire.flush()
+            self._sent_at = self._monotonic()
+
+    def _read(self) -> None:
+        """Read until nothing more is there, or enough messages wait to be taken."""
+        size = 0
+        while self._wire is not None and size < _BYTES_MAX:
+            try:
+                data = self._wire.receive()
+            except EndedError:
+                self._suspect_takeover(said=False)
+                self._lost("the broker hung up")
+                return
+            except OSError as error:
+                self._lost(plain_reason(error))
+                return
+            if data:
+                self._feed(data)
+            size += len(data)
+            is_enough = len(self._receiver.inbox) >= MESSAGES_MAX
+            if not data or is_enough or self._wire is None or self._wire.is_drained:
+                return
+
+    def _feed(self, data: bytes) -> None:
+        self._received_at = self._monotonic()
+        if self.connected:
+            self._deadline = _NEVER
+        answers: list[bytes] = []
+        try:
+            for packet in self._receiver.feed(data):
+                if isinstance(packet, Pubrel):
+                    answers.append(encode(Pubcomp(packet.packet_id), self._version))
+                elif self._wire is not None:
+                    self._handle(packet)
+        except MalformedError as error:
+            if self._version == Version.V5:
+                self._send(Disconnect(MALFORMED_PACKET))
+            self._lost(f"the broker sent what is not MQTT: {error}")
+        if answers:
+            self._write(b"".join(answers))
+
+    def _handle(self, packet: Control) -> None:
+        match packet:
+            case Connack() if not self._is_answered:
+                self._on_connack(packet)
+            case Suback(packet_id=packet_id) if packet_id == _SUBSCRIBE_ID:
+                self._on_suback(packet)
+            case Disconnect():
+                if packet.code == SESSION_TAKEN_OVER:
+                    self._suspect_takeover(said=True)
+                self._lost(reason_text(packet.code, packet.said))
+            case Pingresp() | Unsuback():
+                pass
+            case _:
+                raise MalformedError(f"nothing asked for its {type(packet).__name__.upper()}")
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def _on_connack(self, answer: Connack) -> None:
+        self._is_answered = True
+        if answer.code >= FAILURE:
+            said = reason_text(answer.code, answer.said)
+            self._drop(f"the broker refuses: {said}; check user, password and client_id")
             return
         if self._ever_connected:
             self.reconnects += 1
-            if not flags.session_present:
+            if not answer.session_present:
                 self.sessions_lost += 1
                 _log.error("the broker lost this client's session; messages may be missing")
         self._ever_connected = True
+        self._keepalive = float(answer.keepalive_seconds or self._settings.keepalive_seconds)
         self._deadline = self._monotonic() + SUBACK_SECONDS
-        self._subscribe()
-
-    def _subscribe(self) -> None:
-        wanted = self._settings.subscriptions
-        if self._settings.protocol == "5":
-            once = SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
-            asked: list[Any] = [
-                (each.filter, SubscribeOptions(qos=each.qos, retainHandling=once))
-                for each in wanted
-            ]
-        else:
-            asked = [(each.filter, each.qos) for each in wanted]
-        self._client.subscribe(asked)
+        filters = tuple((each.filter, each.qos) for each in self._settings.subscriptions)
+        self._send(Subscribe(_SUBSCRIBE_ID, filters))
         if self._left:
-            self._client.unsubscribe(self._left)
+            self._send(Unsubscribe(_UNSUBSCRIBE_ID, self._left))
 
-    def _on_subscribe(
-        self,
-        _client: paho.Client,
-        _data: object,
-        _mid: int,
-        codes: Any,
-        _more: object,
-    ) -> None:
-        for wanted, code in zip(self._settings.subscriptions, codes, strict=False):
-            if code.is_failure or code.value < wanted.qos:
-                said = code if code.is_failure else f"granted QoS {code.value} only"
-                sentence = (
-                    f"the broker does not let this client subscribe to {wanted.filter} with QoS "
-                    f"{wanted.qos}: {said}; check the broker's access list and limits"
-                )
-                if not self._ever_subscribed:
-                    self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
-                self._drop(sentence)
+    def _on_suback(self, answer: Suback) -> None:
+        wanted = self._settings.subscriptions
+        if len(answer.codes) != len(wanted):
+            raise MalformedError(f"SUBACK answers {len(answer.codes)} of {len(wanted)} filters")
+        for each, code in zip(wanted, answer.codes, strict=True):
+            if code >= FAILURE or code < each.qos:
+                self._refuse(each.filter, each.qos, code, answer.said)
                 return
-        if self._attempt > 1:
+        if self._backoff.attempts > 1:
             self._takeovers.clear()  # it was away for a while: no other client's doing
         self._ever_subscribed = self.connected = True
         self._up_since = self._monotonic()
-        self._deadline = float("inf")
-        self._attempt = 0
-        self._complained = -float("inf")
+        self._deadline = _NEVER
+        self._backoff.succeeded()
+        self._complained = -_NEVER
         self.status = f"connected to {self._settings.host}:{self._settings.port}"
-        _log.info("%s, %d subscriptions", self.status, len(self._settings.subscriptions))
+        _log.info("%s, %d subscriptions", self.status, len(wanted))
 
-    def _on_disconnect(
-        self,
-        _client: paho.Client,
-        _data: object,
-        _flags: object,
-        code: Any,
-        _more: object,
-    ) -> None:
-        if not self._open:
-            return
-        number = getattr(code, "value", 0)
-        self._suspect_takeover(said=number == _TAKEN_OVER)
-        self._lost("the broker hung up" if number == _UNSPECIFIED else str(code))
+    def _refuse(self, wanted: str, qos: int, code: int, said: str) -> None:
+        """Give up a connection whose subscription was not granted, at the start for good."""
+        granted = f"granted QoS {code} only"
+        sentence = (
+            f"the broker does not let this client subscribe to {wanted} with QoS {qos}: "
+            f"{reason_text(code, said) if code >= FAILURE else granted}; check the broker's access "
+            "list and limits"
+        )
+        if not self._ever_subscribed:
+            self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
+        self._drop(sentence)
 
     def _suspect_takeover(self, *, said: bool) -> None:
-        """Count a connection that another client of the same name took over.
+        """Count the end of a connection if another client may have taken the session over.
 
-        Not every broker says so. Where it does not, a connection counts that the broker ends soon
-        though it takes us back at once; a broker that restarts looks alike, so it takes more of
-        them. What a network resets does not count.
+        What a network resets does not count.
         """
         now = self._monotonic()
-        soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
-        if not said and not (soon and self._client.was_ended):
-            return
-        self._takeovers.append(now)
-        enough = TAKEOVERS_SAID_MAX if said else TAKEOVERS_MAX
-        often = len(self._takeovers) >= enough
-        if often and now - self._takeovers[-enough] <= TAKEOVER_WINDOW_SECONDS:
+        is_soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
+        if (said or is_soon) and self._takeovers.note(now, said=said):
             self._refused = SourceRefusedError(
                 UNAVAILABLE,
                 f"another client uses the client id {self._settings.client_id!r}: they take "
                 "the session from each other; stop it, or set another mqtt.client_id",
             )
-
-
-def _plain(error: Exception) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the broker's certificate is not trusted: {error.verify_message}"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__

@@ -1,7 +1,7 @@
-"""Numbers of topics: found one by one, or for a large read by the column of their bytes.
+"""Topics as numbers, looked up one by one or, for a large read, all at once.
 
-Rules of this file: a topic stands as in its packet, its length before it; what is found by the
-column is held against it byte by byte, and what is not found so is looked for by itself.
+A topic is stored as in its packet, with its length before it. What the column lookup finds is
+compared byte by byte, and what it does not find is looked up in the dictionary.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MASKS: Final = np.where(np.arange(_BYTES_MAX) < np.arange(_BYTES_MAX + 1)[:, No
 _WORD_MASKS: Final = _MASKS.astype(np.uint8).view(np.uint64)
 
 
-class Numbering:
-    """State: topics in the order they were first met; the number of each is its place."""
+class TopicIndex:
+    """State: topics in the order of their first message; the number of each is its position."""
 
     def __init__(self) -> None:
         self.names: Final[list[str]] = []
@@ -42,9 +42,9 @@ class Numbering:
         """Return the number of a topic, None if it is new."""
         return self._numbers.get(name)
 
-    def learn(self, name: bytes) -> int:
-        """Return the number of a topic that is new; raises UnicodeDecodeError if it is no text."""
-        topic, number = name[2:].decode(), len(self.names)
+    def learn(self, name: bytes, topic: str) -> int:
+        """Return the number of a topic that is new; ``name`` has its length before it."""
+        number = len(self.names)
         self.names.append(topic)
         self._numbers[name] = number
         self._longest = min(max(self._longest, len(name)), _BYTES_MAX)

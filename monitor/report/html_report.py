@@ -50,7 +50,7 @@ from monitor.report.recorded import Recorded
 from monitor.report.scoring import alerts, events_of
 
 SEED: Final = 1
-_FOLDER: Final = Path(__file__).parent / "web"
+_FOLDER: Final = Path(__file__).parents[1] / "http"
 _TRIED: Final = ("offset", "scale", "both")
 _TRIAL_PAIRS: Final = 50
 _DRAWN_PAIRS: Final = 2000  # a plot of more is no clearer, and heavy

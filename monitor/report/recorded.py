@@ -24,10 +24,9 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
-from monitor.core.pairing.history import Memory
+from monitor.core.pairing.history import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Limits
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import Limits, SeriesName
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.files import (
@@ -36,6 +35,7 @@ from monitor.files import (
     read_pairs,
     read_stream,
 )
+from monitor.journal import Batch, InMemoryStore
 
 _BATCH: Final = 4096
 _BARE: Final = (
@@ -89,7 +89,7 @@ def replayed(
 
     ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
     """
-    memory = _Memory(rules_of, 32)
+    memory = _InMemory(rules_of, 32)
     for name in names:
         memory.network.registry.add(*name)
     if events:
@@ -98,24 +98,27 @@ def replayed(
     return memory.recorded(notes)
 
 
-class _Memory:
-    """A network whose past is in memory."""
+class _InMemory:
+    """A network whose store is in memory."""
 
     def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
         limits = Limits(_SERIES_MAX, _SERIES_MAX)
         plan = Plan(rules_of, limits=limits, window_pairs_max=window)
-        self._past: Final = Memory()
-        self.network: Final = Network(plan, self._past)
+        self._store: Final = InMemoryStore()
+        self.network: Final = Network(plan, self._store)
 
     def apply(self, pairs: Records, observations: Iterable[Observation] = ()) -> None:
-        """Keep changes of pairs and let the network have them."""
-        self._past.keep(pairs, (each for each in observations if isinstance(each, Reference)))
+        """Keep changes of pairs, and references that can be revised; apply the pairs."""
+        references = [
+            each for each in observations if isinstance(each, Reference) and is_revisable(each)
+        ]
+        self._store.append(Batch(observations=references, pairs=pairs))
         self.network.apply(pairs)
 
     def recorded(self, notes: Iterable[str]) -> Recorded:
         """Return all there is, series without a pair left out."""
         self.network.evaluate(0.0)
-        pairs = in_event_order(self._past.pairs())
+        pairs = in_event_order(self._store.pairs())
         paired, index = np.unique(pairs["series"], return_inverse=True)
         renumbered = {int(row): at for at, row in enumerate(paired)}
         pairs["series"] = index
@@ -159,7 +162,7 @@ def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))
 
-    memory = _Memory(rules_of, 32)
+    memory = _InMemory(rules_of, 32)
     for batch in _batches(progress(stream)):
         received = max(time_of(observation) for observation in batch)
         memory.apply(memory.network.observe(batch, received).pairs, batch)

@@ -10,7 +10,8 @@ import numpy as np
 
 from monitor.core.columns import Columns, in_blocks
 from monitor.core.detector.replay import Change
-from monitor.core.diagnosis.judgements import judge, pairs_around
+from monitor.core.diagnosis.fault_reports import fault_report, pairs_around
+from monitor.core.diagnosis.faults import estimate_unit
 from monitor.core.model import Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
@@ -76,7 +77,9 @@ def _alert(
     name = recorded.names[began.series]
     until = math.inf if ended is None else ended.time
     pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    judgement = judge(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
+    judgement = fault_report(
+        pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit
+    )
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
@@ -86,7 +89,7 @@ def _alert(
         "estimate": number(judgement.estimate.value),
         "lower": number(judgement.estimate.lower),
         "upper": number(judgement.estimate.upper),
-        "unit": name.unit if judgement.alert in ("offset", "stuck") else "",
+        "unit": estimate_unit(judgement.alert, name.unit),
         "sentence": f"{name.sensor} {judgement.sentence}",
         "advice": judgement.advice,
     }

@@ -20,7 +20,7 @@ SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return a running Chromium, Debian's."""
-    program = need("chromium", "chromium-browser", "google-chrome")
+    program = need("chromium")
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]

@@ -15,7 +15,6 @@ from monitor.core.model import (
     in_event_order,
 )
 from monitor.core.pairing import staging
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.observations import (
     NOTHING,
     Observed,
@@ -29,6 +28,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import InMemoryStore
 
 SENSORS = ("a", "b", "c", "d", "e")
 NAMES = [(sensor, "x") for sensor in SENSORS]
@@ -49,7 +49,7 @@ def network(
         limits=Limits(maximum=known, new_per_minute=a_minute),
         max_pending=pending,
     )
-    return Network(plan, Memory())
+    return Network(plan, InMemoryStore())
 
 
 def plain(readings: list[Reading]) -> PlainReadings:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.analysis import conventions
-from monitor.core.analysis.conventions import (
-    STATISTICS,
+from monitor.core.columns import columns
+from monitor.core.scores import conventions
+from monitor.core.scores.conventions import (
     WESTGARD,
     bands,
     en,
     violations,
 )
-from monitor.core.columns import columns
+from monitor.core.scores.statistics import STATISTICS, threshold_statistics
 
 
 def series(*z, u=2.0, u_ref=1.5):
@@ -78,24 +78,24 @@ def test_a_series_is_not_judged_by_the_pairs_of_another(rule):
     )
 
 
-@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("name", threshold_statistics())
 def test_what_a_threshold_may_look_at_is_one_number_a_series(name):
     c = series([0.1, 0.2], [3.5], [2.5] * 12)
 
-    assert STATISTICS[name](c).shape == (3,)
+    assert threshold_statistics()[name].function(c).shape == (3,)
 
 
 def test_the_last_pair_decides_and_shares_are_of_the_window():
     c = series([3.5, 0.0], [0.0, 3.5])
 
-    assert STATISTICS["convention_en_last"](c) == pytest.approx([0.0, 1.75])
-    assert STATISTICS["convention_en_ratio"](c).tolist() == [0.5, 0.5]
-    assert STATISTICS["convention_westgard_1_3s"](c).tolist() == [0.0, 1.0]
+    assert STATISTICS["convention_en_last"].function(c) == pytest.approx([0.0, 1.75])
+    assert STATISTICS["convention_en_ratio"].function(c).tolist() == [0.5, 0.5]
+    assert STATISTICS["convention_westgard_1_3s"].function(c).tolist() == [0.0, 1.0]
 
 
 def test_honest_normal_errors_fail_en_as_often_as_is_said():
     z = np.random.default_rng(1).standard_normal(200_000)
 
-    share = STATISTICS["convention_en_ratio"](series(z))[0]
+    share = STATISTICS["convention_en_ratio"].function(series(z))[0]
 
     assert share == pytest.approx(conventions.EN_EXPECTED, abs=0.0015)

@@ -10,10 +10,10 @@ from scipy import stats
 
 from monitor.core.columns import columns
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis import remedies, segments
-from monitor.core.diagnosis.faults import Diagnosis, diagnose
-from monitor.core.diagnosis.remedies import Estimate
-from monitor.core.diagnosis.sentences import verdict
+from monitor.core.diagnosis import estimates, remedies, segments
+from monitor.core.diagnosis.diagnose import diagnose
+from monitor.core.diagnosis.estimates import Diagnosis, Estimate
+from monitor.core.diagnosis.faults import FAULTS, sentence_of
 
 ONSET = 150
 
@@ -46,9 +46,6 @@ def spoilt(fault, error, truth, rng):
         "outliers": np.where(hit, rng.choice([-40.0, 40.0], error.size), error),
         "stuck": 103.0 - truth,
     }[fault]
-
-
-FAULTS = ("offset", "understated", "overstated", "gain", "outliers", "stuck")
 
 
 def world(fault, seed, n=800):
@@ -230,14 +227,14 @@ def test_effective_pairs_of_mean_and_variance_are_those_of_ar1(rho):
 def test_the_offset_and_its_interval_are_those_of_the_t_test():
     error = np.random.default_rng(3).normal(2, 5, 30)
 
-    found = remedies.offset(error, np.full(30, 5.0), 0.0)
+    found = estimates.offset(error, np.full(30, 5.0), 0.0)
 
     wanted = stats.ttest_1samp(error, 0).confidence_interval(0.95)
     assert found == pytest.approx((error.mean(), wanted.low, wanted.high))
 
 
 def test_the_offset_weighs_each_pair_by_its_own_u():
-    found = remedies.offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
+    found = estimates.offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
 
     assert found.value == pytest.approx((1.0 + 4.0 / 4) / 1.25)
 
@@ -248,7 +245,7 @@ def test_the_offset_interval_holds_the_offset_as_often_as_it_says(rho):
     for t in range(1, 50):
         z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho**2) * z[:, t]
 
-    found = [remedies.offset(row, np.ones(50), rho) for row in z]
+    found = [estimates.offset(row, np.ones(50), rho) for row in z]
 
     assert 0.92 <= np.mean([low < 0 < high for _, low, high in found]) <= 0.98
 
@@ -257,7 +254,7 @@ def test_the_offset_interval_holds_the_offset_as_often_as_it_says(rho):
 def test_the_spread_interval_holds_the_factor_nearly_as_often_as_it_says(factor):
     z = 1.7 + factor * np.random.default_rng(5).standard_normal((800, 60))
 
-    found = [remedies.spread_factor(row, 0.0) for row in z]
+    found = [estimates.spread_factor(row, 0.0) for row in z]
 
     assert 0.90 <= np.mean([low < factor < high for _, low, high in found]) <= 0.98
 
@@ -265,9 +262,9 @@ def test_the_spread_interval_holds_the_factor_nearly_as_often_as_it_says(factor)
 def test_a_share_has_the_exact_binomial_interval():
     wanted = stats.binomtest(3, 40).proportion_ci(0.95, "exact")
 
-    assert remedies.share(3, 40) == pytest.approx((0.075, wanted.low, wanted.high))
-    assert remedies.share(0, 5).lower == 0.0
-    assert remedies.share(5, 5).upper == 1.0
+    assert estimates.share(3, 40) == pytest.approx((0.075, wanted.low, wanted.high))
+    assert estimates.share(0, 5).lower == 0.0
+    assert estimates.share(5, 5).upper == 1.0
 
 
 @pytest.mark.parametrize("gain", [0.8, 1.0, 1.25])
@@ -278,7 +275,7 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
     reference = truth + 3 * rng.standard_normal(4000)
 
     u_ref = np.full(4000, 3.0)
-    found = remedies.gain(value - reference, reference, u_ref)
+    found = estimates.gain(value - reference, reference, u_ref)
 
     assert found.value == pytest.approx(gain, abs=0.02)
     assert found.lower < gain < found.upper
@@ -303,10 +300,10 @@ def test_only_the_right_remedy_clears_a_fault(fault, clearing):
 def test_too_few_pairs_have_no_interval(size):
     rows = np.ones(size)
 
-    assert math.isnan(remedies.offset(rows, rows, 0.0).upper)
-    assert math.isnan(remedies.spread_factor(rows, 0.0).upper)
-    assert math.isnan(remedies.gain(rows, rows, rows).upper)
-    assert math.isnan(remedies.share(0, 0).upper)
+    assert math.isnan(estimates.offset(rows, rows, 0.0).upper)
+    assert math.isnan(estimates.spread_factor(rows, 0.0).upper)
+    assert math.isnan(estimates.gain(rows, rows, rows).upper)
+    assert math.isnan(estimates.share(0, 0).upper)
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -356,13 +353,13 @@ def test_too_few_pairs_have_no_interval(size):
 def test_a_diagnosis_is_one_plain_sentence(label, estimate, unit, sentence):
     diagnosis = Diagnosis(label, Estimate(*estimate), 0, 14, provisional=False)
 
-    assert verdict(diagnosis, unit) == sentence
+    assert sentence_of(diagnosis, unit) == sentence
 
 
 def test_a_dated_diagnosis_says_since_when_in_utc():
     diagnosis = Diagnosis("offset", Estimate(6.2, 5.1, 7.3), 0, 14, provisional=False)
 
-    assert verdict(diagnosis, "kg", 1772345520.0).endswith(", since 2026-03-01 06:12")
+    assert sentence_of(diagnosis, "kg", 1772345520.0).endswith(", since 2026-03-01 06:12")
 
 
 @pytest.mark.parametrize(
@@ -384,7 +381,7 @@ def test_what_is_wrong_besides_is_named_where_it_is_clear(bias, spread, leading,
 
     assert found.label == label
     assert (None if found.besides is None else found.besides.label) == besides
-    said = verdict(found, "kg")
+    said = sentence_of(found, "kg")
     assert (" and " in said) == (besides is not None)
 
 
@@ -421,7 +418,7 @@ def test_an_offset_that_fired_and_is_gone_is_no_longer_stated_as_one():
     assert not at_the_alarm.fading
     assert gone.fading
     assert gone.estimate.lower < 0.0 < gone.estimate.upper
-    words = verdict(gone, "kg", 0.0)
+    words = sentence_of(gone, "kg", 0.0)
     assert words.startswith("may be right again (its offset is ")
     assert words.endswith(" of late); its fault began 1970-01-01 00:00")
     assert "heavy" not in words

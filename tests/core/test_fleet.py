@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.call_out import FleetRules, listed
 from monitor.core.fleet.reference_stations import Stations
 from monitor.core.fleet.suspect_references import Met, innovations, suspect
@@ -41,7 +41,7 @@ def test_by_p_values_more_are_listed_and_what_does_not_fire_never_is():
     fires = np.array([True, True, True, False])
 
     assert listed(evidence, fires, EVERY, FleetRules()).tolist() == [False, False, False, False]
-    by_p = listed(evidence, fires, EVERY, FleetRules(procedure="bh"))
+    by_p = listed(evidence, fires, EVERY, FleetRules(fdr="bh"))
     assert by_p.tolist() == [True, True, True, False]
 
 

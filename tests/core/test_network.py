@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.core.windows.windows import Precision
+from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 
@@ -30,13 +30,18 @@ class Shell:
             window_pairs_max=200,
             window_precision=precision,
         )
-        self.past = Memory()
+        self.store = InMemoryStore()
         self.told = []
-        self.network = Network(plan, self.past)
+        self.network = Network(plan, self.store)
 
     def take(self, observations, received: float = 0.0):
         outcome = self.network.observe(observations, received)
-        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
+        self.store.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
         self.network.apply(outcome.pairs)
         self.told += outcome.series
         return outcome
@@ -115,7 +120,7 @@ def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_
     ordered, jumbled = Shell(), Shell()
     asked: list[int] = []
     ordered.take(observations)
-    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.past.history(row))[1]
+    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.store.pairs_of(row))[1]
     for at in range(0, len(arrival), 10):
         jumbled.take(arrival[at : at + 10])
         jumbled.network.evaluate(0.0)
@@ -233,7 +238,7 @@ def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restar
     again.network.restore_series(shell.told)
     again.network.restore(0.0, observations)
     again.network.restore(1.0, lone)
-    again.network.apply(shell.past.pairs())
+    again.network.apply(shell.store.pairs())
     assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
 
 
@@ -248,7 +253,7 @@ def test_an_epoch_of_a_sensor_that_has_no_pairs_yet_is_nothing_to_replay():
 
 def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counted():
     plan = Plan(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
-    network = Network(plan, Memory())
+    network = Network(plan, InMemoryStore())
     for minute in range(60):
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
         network.observe(flood, 60.0 * minute)
@@ -262,7 +267,7 @@ def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counte
 
 def test_a_journal_that_kept_a_flood_is_held_again_within_the_limit():
     plan = Plan(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
-    network = Network(plan, Memory())
+    network = Network(plan, InMemoryStore())
     for minute in range(60):
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
         network.restore(0.0 if minute < 30 else 60.0 * minute, flood)

@@ -8,7 +8,6 @@ import pytest
 from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesKey
@@ -20,6 +19,7 @@ from monitor.core.snapshot.series_stats import (
 )
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
 HOUR = 3600.0
@@ -31,7 +31,7 @@ class Town:
     def __init__(self, stations: dict[str, str]) -> None:
         """Take the station of each sensor."""
         self.stations = stations
-        self.past = Memory()
+        self.store = InMemoryStore()
         self.network = self.started()
 
     def started(self) -> Network:
@@ -42,7 +42,7 @@ class Town:
             window_pairs_max=200,
             max_wait_seconds=1e9,
         )
-        return Network(plan, self.past)
+        return Network(plan, self.store)
 
     def hours(self, first, last, seed, sensor_off=None, station_off=None):
         chance = np.random.default_rng(seed)
@@ -58,7 +58,12 @@ class Town:
 
     def take(self, observations, received=0.0):
         outcome = self.network.observe(observations, received)
-        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
+        self.store.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
         self.network.apply(outcome.pairs)
 
     def active(self, alert, now=0.0):
@@ -127,7 +132,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
 
     again = town.started()
     again.restore(0.0, observations)
-    again.recall(town.past.pairs())
+    again.recall(town.store.pairs())
     town.network = again
 
     assert len(before) == 1

@@ -21,8 +21,8 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.buffers import is_nearest, nearest
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import MODES, PairUncertainty, Rules
+from monitor.journal import Batch, InMemoryStore
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}
@@ -320,30 +320,30 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
 
 
 def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
-    past = Memory()
+    store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
     first = Reference("a", "x", 1.0, 4.0, identity="r")
     revised = Reference("a", "x", 1.0, 4.5, identity="r", revision=2)
 
     def take(reference: Reference, received: float) -> str:
         verdict = pairing.add_reference(reference, received)
-        past.keep(pairing.take_changes(), [reference])
+        store.append(Batch(observations=[reference], pairs=pairing.take_changes()))
         pairing.expire(received + 1.0)
         return verdict
 
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0)])
     assert take(first, 0.0) == "accepted"
     assert take(revised, 2e9) == "accepted"
-    assert standing(past.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
+    assert standing(store.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
 
     assert take(msgspec.structs.replace(revised, revision=1, value=9.0), 3e9) == "duplicate"
     assert take(first, 3e9) == "duplicate"
     assert take(revised, 3e9) == "duplicate"
-    assert standing(past.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
+    assert standing(store.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
 
     assert take(msgspec.structs.replace(revised, revision=6, void=True), 4e9) == "accepted"
-    assert standing(past.pairs()) == set()
+    assert standing(store.pairs()) == set()
     assert pairing.corrections == 2
 
 
@@ -364,9 +364,9 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
         sample("b", "x", revision=4),
         VOID,
     ]
-    past = Memory()
+    store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
     feed(pairing, [messages[at] for at in arrival])
 
     assert standing(pairing.take_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
@@ -375,16 +375,16 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
 
 
 def test_a_void_by_name_finds_references_that_are_no_longer_held():
-    past = Memory()
+    store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
-    past.keep(pairing.take_changes(), [sample("a", "x")])
+    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
     pairing.expire(1e9)
     pairing.add_reference(VOID, 2e9)
-    past.keep(pairing.take_changes(), [VOID])
+    store.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
 
-    assert standing(past.pairs()) == set()
+    assert standing(store.pairs()) == set()
     pairing.expire(3e9)
     assert pairing.add_reference(sample("a", "x"), 4e9) == "duplicate"
 
@@ -435,21 +435,21 @@ def test_times_of_collocation_that_overlap_count_a_reference_once():
 
 
 def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
-    past = Memory()
+    store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
 
     def fresh() -> Pairing:
-        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), past=past)
+        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
 
     pairing = fresh()
     pairing.add_reference(VOID, 0.0)
-    past.keep(pairing.take_changes(), [VOID])
+    store.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
     pairing.add_reference(sample("a", "x"), 50.0)
-    past.keep(pairing.take_changes(), [sample("a", "x")])
+    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
     pairing.expire(10.0)
     again = fresh()
     again.add_reference(sample("a", "x"), 50.0, recalled=True)
-    again.recall(past.pairs(), event_order(past.pairs()), [("a", "x"), ("b", "x")])
+    again.recall(store.pairs(), event_order(store.pairs()), [("a", "x"), ("b", "x")])
     late = fresh()
     late.add_reference(sample("b", "x"), 60.0)
     late.add_reference(sample("c", "x", revision=4), 60.0)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from monitor.core.model import PAIR, Event, in_event_order
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import KnownSeries, Network
 from monitor.core.windows.windows import spare_of
+from monitor.journal import Batch, InMemoryStore
 
 WINDOW = 60
 COUNTS = (1, 7, WINDOW, WINDOW + spare_of(WINDOW) + 1, 900, 20_000)
@@ -32,10 +32,10 @@ def made(series: int, count: int, rng: np.random.Generator) -> np.ndarray:
     return in_event_order(pairs)
 
 
-def network(events: list[Event], past: Memory) -> Network:
+def network(events: list[Event], store: InMemoryStore) -> Network:
     rules = SeriesRules(window_pairs=WINDOW)
     plan = Plan(lambda _s, _q: rules, limits=Limits(10, 1000), window_pairs_max=WINDOW)
-    found = Network(plan, past)
+    found = Network(plan, store)
     found.restore_series(
         KnownSeries(row, f"s{row}", "mass", "kg", 0.0) for row in range(len(COUNTS))
     )
@@ -63,9 +63,9 @@ def state(of: Network) -> list[object]:
 def test_recalled_at_once_is_taken_one_portion_after_the_other(events):
     rng = np.random.default_rng(5)
     pairs = np.concatenate([made(series, count, rng) for series, count in enumerate(COUNTS)])
-    past = Memory()
-    past.keep(pairs)
-    at_once, by_and_by = network(events, past), network(events, past)
+    store = InMemoryStore()
+    store.append(Batch(pairs=pairs))
+    at_once, by_and_by = network(events, store), network(events, store)
 
     at_once.recall(pairs)
     by_time = pairs[np.lexsort((pairs["id"], pairs["series"], pairs["time"]))]

@@ -8,12 +8,12 @@ import pytest
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 
 HOUR = 3600.0
 SENSORS = [f"s{at}" for at in range(8)]
@@ -35,7 +35,7 @@ def messages(hours, seed, off=0.0, names=("A",) * 8, u_ref=0.2, level=40.0):
 
 
 def taken(seen, wait_seconds=1e9, concerned=""):
-    past = Memory()
+    store = InMemoryStore()
     plan = Plan(
         lambda _s, _q: RULES,
         lambda _s: [Concern(concerned)] if concerned else [],
@@ -43,10 +43,10 @@ def taken(seen, wait_seconds=1e9, concerned=""):
         window_pairs_max=200,
         max_wait_seconds=wait_seconds,
     )
-    network = Network(plan, past)
+    network = Network(plan, store)
     for each in seen:
         outcome = network.observe([each], each.time)
-        past.keep(outcome.pairs, [each] if isinstance(each, Reference) else [])
+        store.append(Batch(observations=[each], pairs=outcome.pairs))
         network.apply(outcome.pairs)
         network.expire(each.time)
     return network
@@ -101,10 +101,10 @@ def test_a_name_stands_before_the_subject():
         if isinstance(each, Reference) and each.subject == "s0"
     ]
     readings = [each for each in messages(40, 2) if isinstance(each, Reading)]
-    past = Memory()
+    store = InMemoryStore()
     anyone = RULES._replace(pairing=Rules("nearest", 30.0))
     plan = Plan(lambda _s, _q: anyone, match_on=frozenset(), limits=Limits(100, 1000))
-    network = Network(plan, past)
+    network = Network(plan, store)
     outcome = network.observe(seen + readings, 0.0)
     network.apply(outcome.pairs)
 

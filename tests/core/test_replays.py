@@ -14,11 +14,11 @@ from monitor.core.model import (
     Records,
     in_event_order,
 )
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 
 SERIES, COUNT, REPLAY = 6, 400, 64
 ONE = np.zeros(1, np.int64)
@@ -50,7 +50,7 @@ class Run:
     """A network of which replays look back on the windows or not, and how often they did."""
 
     def __init__(self, *, in_windows: bool, precision: str, window: int = REPLAY) -> None:
-        self.past = Memory()
+        self.store = InMemoryStore()
         plan = Plan(
             lambda _s, _q: SeriesRules(window_pairs=window, patience=50.0),
             limits=Limits(SERIES, 1000),
@@ -59,7 +59,7 @@ class Run:
             replay_pairs=REPLAY,
             replay_in_windows=in_windows,
         )
-        self.network = Network(plan, self.past)
+        self.network = Network(plan, self.store)
         for row in range(SERIES):
             self.network.registry.add(f"s{row}", "mass")
         self.asked: list[int] = []
@@ -67,7 +67,7 @@ class Run:
         self.network.watch.earlier = lambda row, n: (self.asked.append(n), earlier(row, n))[1]
 
     def take(self, pairs: Records) -> None:
-        self.past.keep(pairs)
+        self.store.append(Batch(pairs=pairs))
         self.network.apply(pairs)
 
     def state(self) -> tuple:
@@ -166,7 +166,7 @@ def test_more_series_copy_nothing_of_those_that_are_there():
             window_pairs_max=REPLAY,
             replay_pairs=REPLAY,
         )
-        network = Network(plan, Memory())
+        network = Network(plan, InMemoryStore())
         for row in range(there + 10):
             network.registry.add(f"s{row}", "mass")
         pairs = np.resize(pairs_of_many()[:1], there + 10)

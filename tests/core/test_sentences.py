@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from series import pairs
 
 from monitor.core.detector.e_values import FAMILIES
-from monitor.core.diagnosis.judgements import judge
+from monitor.core.diagnosis.fault_reports import fault_report
 from monitor.core.diagnosis.sentences import amount, direction
 from monitor.core.snapshot.state_sentences import sentence
 
@@ -23,7 +23,9 @@ Z = (Z - Z.mean()) / Z.std()
 def judged(error, u=5.0, unit="kg", leading="offset", alarm=None):
     error = np.asarray(error, dtype=float)
     reference = 500.0 + 100.0 * np.random.default_rng(4).standard_normal(error.size)
-    return judge(pairs(reference + error, reference, u, u_ref=0.1), 0.0, leading, alarm, unit)
+    return fault_report(
+        pairs(reference + error, reference, u, u_ref=0.1), 0.0, leading, alarm, unit
+    )
 
 
 @pytest.mark.parametrize(

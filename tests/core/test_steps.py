@@ -10,7 +10,6 @@ import pytest
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
@@ -20,6 +19,7 @@ from monitor.core.snapshot.states import _Said
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
+from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(
     unit="ppb",
@@ -38,7 +38,7 @@ class Town:
     """Sensors beside stations, with a journal in memory."""
 
     def __init__(self) -> None:
-        self.past = Memory()
+        self.store = InMemoryStore()
         self.network = Network(
             Plan(
                 lambda _s, _q: RULES,
@@ -48,12 +48,17 @@ class Town:
                 max_wait_seconds=1e9,
                 thresholds=(Threshold("crps_high", "score_crps_mean", above=1.5),),
             ),
-            self.past,
+            self.store,
         )
 
     def take(self, observations, received: float) -> None:
         outcome = self.network.observe(observations, received)
-        self.past.keep(outcome.pairs, [o for o in observations if isinstance(o, Reference)])
+        self.store.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
         self.network.apply(outcome.pairs)
 
 
@@ -189,14 +194,14 @@ def test_a_look_costs_what_changed(monkeypatch):
         limits=Limits(300, 1000),
         window_pairs_max=60,
     )
-    past, at = Memory(), 0.0
-    network = Network(plan, past)
+    store, at = InMemoryStore(), 0.0
+    network = Network(plan, store)
 
     def take(sensors) -> None:
         seen = [Reading(f"s{each}", "x", at, 1.0 + 0.01 * each, u=1.0) for each in sensors]
         seen += [Reference(f"s{each}", "x", at, 1.0, u=0.1) for each in sensors]
         outcome = network.observe(seen, at)
-        past.keep(outcome.pairs, seen[len(sensors) :])
+        store.append(Batch(observations=seen[len(sensors) :], pairs=outcome.pairs))
         network.apply(outcome.pairs)
 
     for at in (0.0, 1.0, 2.0):  # noqa: B007 - `take` reads it

@@ -9,13 +9,12 @@ import pytest
 
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Limits
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import Limits, SeriesName
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 
 NAMES = [SeriesName(f"s{at}", "x", group="g" if at < 5 else "h") for at in range(7)]
 
@@ -56,7 +55,7 @@ def test_a_lower_limit_is_the_same_the_other_way_round():
 
 
 def test_it_must_last_in_the_time_of_the_pairs_and_start_over_when_it_did_not():
-    limit = Threshold("crps_high", "score_crps_mean", above=2.0, for_seconds=10.0)
+    limit = Threshold("crps_high", "score_crps_mean", above=2.0, for_hours=10.0 / 3600.0)
     moments = [(3.0, 0), (3.0, 9), (1.0, 9.5), (3.0, 12), (3.0, 21), (3.0, 22)]
 
     told = judged(limit, *(seen([value], time) for value, time in moments))
@@ -138,9 +137,9 @@ def test_it_is_about_the_series_its_patterns_name(sensors, meant):
 def test_a_network_compares_a_sensor_with_its_own_first_pairs():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.5, baseline_pairs=50)
     rules = SeriesRules(unit="kg", window_pairs=60, pairing=Rules("nearest", 0.4))
-    past = Memory()
+    store = InMemoryStore()
     plan = Plan(lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,))
-    network = Network(plan, past)
+    network = Network(plan, store)
     rng = np.random.default_rng(8)
     told = []
     for first, spread in ((0, 1.0), (60, 1.0), (120, 2.5)):
@@ -150,7 +149,12 @@ def test_a_network_compares_a_sensor_with_its_own_first_pairs():
             seen += [Reading("a", "mass", float(at), value, u=1.0)]
             seen += [Reference("a", "mass", at + 0.1, 100.0, u=0.01)]
         outcome = network.observe(seen, 0.0)
-        past.keep(outcome.pairs, [each for each in seen if isinstance(each, Reference)])
+        store.append(
+            Batch(
+                observations=seen,
+                pairs=outcome.pairs,
+            )
+        )
         network.apply(outcome.pairs)
         snapshot = network.evaluate(0.0)
         told.append(bool(snapshot.alerts["worse"][0]))

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from harness.daemon import Daemon
-from harness.programs import answers, free_port, need, until, written
+from harness.programs import WAIT_SECONDS, answers, free_port, need, until, written
 from harness.prometheus import Prometheus
 
 from monitor.core.model import Reading
@@ -104,7 +104,7 @@ class Broker:
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
-        self._process.wait(10.0)
+        self._process.wait(WAIT_SECONDS)
 
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ class Alertmanager:
             ("group_wait: 10s", "group_wait: 1s"),
             ("group_interval: 5m", "group_interval: 1s"),
         )
-        command = [need("prometheus-alertmanager", "alertmanager")]
+        command = [need("prometheus-alertmanager")]
         command += [f"--config.file={written(folder, 'alertmanager.yml', settings)}"]
         command += [f"--storage.path={folder}/alertmanager", "--cluster.listen-address="]
         command += [f"--web.listen-address={HOST}:{self.port}"]
@@ -144,7 +144,7 @@ class Alertmanager:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(10.0)
+        self._process.wait(WAIT_SECONDS)
         self._receiver.shutdown()
         self._thread.join()
         self._receiver.server_close()

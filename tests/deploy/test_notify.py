@@ -16,7 +16,7 @@ from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon as MonitorDaemon
 from monitor.daemon.publisher import Publisher
 from monitor.daemon.systemd import Supervisor
-from monitor.http.on_demand import Wishes
+from monitor.http.on_demand import OnDemandRequests
 from monitor.http.published import Page
 from monitor.journal import Batch, JournalFullError
 from monitor.mqtt.source import Message
@@ -176,7 +176,7 @@ class Crowd:
 
 class Screen:
     def __init__(self) -> None:
-        self.wishes = Wishes(lambda: 0.0)
+        self.requests = OnDemandRequests(lambda: 0.0)
         self.writable: list[bool] = []
 
     def publish(self, page: Page) -> None:

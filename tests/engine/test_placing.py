@@ -16,7 +16,7 @@ from monitor.cluster.placing import (
 from monitor.cluster.recipes import recipe_of
 from monitor.cluster.records import Message
 from monitor.config import parse
-from monitor.daemon.assembly import router_of
+from monitor.config.core_plan import router_of
 
 BLOCKS = 16
 BASE = """

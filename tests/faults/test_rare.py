@@ -71,7 +71,7 @@ def test_a_list_that_denies_in_silence_shows_as_a_filter_that_grows_old(tmp_path
             publish(broker.port, "monitor/a/x/reading", reading(datetime.now(UTC)))
 
         fires = 'ALERTS{alertname="MonitorFilterSilent", filter="monitor/+/+/reading"}'
-        until("the rule fires", lambda: prometheus.query(fires + " == 1"), 60.0)
+        until("the rule fires", lambda: prometheus.query(fires + " == 1"))
 
         assert daemon.value(READING) == heard
         assert daemon.value("monitor_mqtt_connected") == 1.0
@@ -100,7 +100,7 @@ def test_two_daemons_of_one_client_id_end_with_69_and_say_why(tmp_path, broker):
         one.start()
         other.start(ready=False)
         codes = (one.process, other.process)
-        until("one of them ends", lambda: any(each.poll() is not None for each in codes), 60.0)
+        until("one of them ends", lambda: any(each.poll() is not None for each in codes))
         ended = one if one.process.poll() is not None else other
         assert ended.process.returncode == 69
         assert "another client uses the client id 'same'" in ended.log()
@@ -123,14 +123,14 @@ def test_a_subscription_refused_later_is_not_ready_and_not_the_end(tmp_path, fol
         broker.stop()
         settings.write_text(before + "\nmax_qos 0\n", encoding="utf-8")
         broker.start()
-        until("it says why", lambda: b"granted QoS 0 only" in daemon.get("/readyz")[1], 60.0)
+        until("it says why", lambda: b"granted QoS 0 only" in daemon.get("/readyz")[1])
         assert daemon.get("/readyz")[0] == 503
         assert daemon.value("monitor_mqtt_connected") == 0.0
         assert daemon.process.poll() is None
         broker.stop()
         settings.write_text(before, encoding="utf-8")
         broker.start()
-        until("it is ready again", lambda: daemon.get("/readyz")[0] == 200, 60.0)
+        until("it is ready again", lambda: daemon.get("/readyz")[0] == 200)
         assert daemon.stop() == 0
     finally:
         daemon.kill()

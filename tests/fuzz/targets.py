@@ -20,7 +20,8 @@ from monitor.config import (
     parse,
     settings_hash,
 )
-from monitor.daemon.assembly import mqtt_settings, plan_of, router_of
+from monitor.config.core_plan import plan_of, router_of
+from monitor.daemon.assembly import mqtt_settings
 from monitor.decode import DECODERS, Rejected
 from monitor.decode.sparkplug_births import Births
 from monitor.decode.units import conversion

@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
 from monitor.http.application import application
-from monitor.http.server import LimitedProtocol, limited
+from monitor.http.limits import LimitedProtocol, limited
 from monitor.http.service import Service
 from monitor.simulate.carts import CARTS
 
@@ -129,12 +129,13 @@ class Web:
         service = Service("127.0.0.1", 0, connections_max=CONNECTIONS_MAX, monotonic=lambda: 0.0)
         yard = Yard(service, CARTS[:3])
         for cart in CARTS[:2]:
-            service.wishes.want_series(SeriesKey(cart.sensor, "mass"))
-        service.wishes.want_contest(Contest("mass"))
+            service.requests.request_series(SeriesKey(cart.sensor, "mass"))
+        service.requests.request_contest(Contest("mass"))
         yard.work(1800.0)
         self._config: Final = uvicorn.Config(
-            application(service), log_config=None, access_log=False, server_header=False,
-            date_header=False, ws="none", lifespan="off",
+            application(service.published, service.connections_max),
+            log_config=None, access_log=False, server_header=False, date_header=False, ws="none",
+            lifespan="off",
         )  # fmt: skip
         for name in ("uvicorn.error", "uvicorn.asgi"):  # refused heads are told there
             logging.getLogger(name).setLevel(logging.CRITICAL)

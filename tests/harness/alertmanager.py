@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from harness.programs import answers, free_port, need, until, written
+from harness.programs import WAIT_SECONDS, answers, free_port, need, until, written
 
 
 class Alertmanager:
@@ -16,7 +16,7 @@ class Alertmanager:
         port = free_port()
         self.target = f"127.0.0.1:{port}"
         file = written(folder, "alertmanager.yml", configuration)
-        command = [need("alertmanager", "prometheus-alertmanager"), f"--config.file={file}"]
+        command = [need("prometheus-alertmanager"), f"--config.file={file}"]
         command += [f"--storage.path={folder}/data", f"--web.listen-address={self.target}"]
         command += ["--cluster.listen-address="]
         with (folder / "alertmanager.log").open("wb") as log:
@@ -26,4 +26,4 @@ class Alertmanager:
     def stop(self) -> None:
         """End it."""
         self._process.terminate()
-        self._process.wait(10.0)
+        self._process.wait(WAIT_SECONDS)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness.programs import answers, free_port, need, until, written
+from harness.programs import WAIT_SECONDS, answers, free_port, need, until, written
 
 SETTINGS = """
 listener {port} 127.0.0.1
@@ -48,7 +48,7 @@ class Mosquitto:
         """End it with a signal, and wait until it is gone."""
         if self._process is not None:
             self._process.send_signal(number)
-            self._process.wait(10.0)
+            self._process.wait(WAIT_SECONDS)
             self._process = None
 
     def signal(self, number: int) -> None:

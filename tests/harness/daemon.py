@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.programs import until, written
+from harness.programs import WAIT_SECONDS, until, written
 
 SETTINGS = """
 mqtt: {{port: {port}, client_id: "{client}", protocol: "{protocol}"{mqtt}}}
@@ -81,7 +81,7 @@ class Daemon:
     def get(self, path: str) -> tuple[int, bytes]:
         """Return status and body of a page; status 0 if nobody answers."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=10.0) as answer:
+            with urllib.request.urlopen(self.url + path, timeout=WAIT_SECONDS) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
@@ -106,10 +106,10 @@ class Daemon:
         """Ask it to end and return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(10.0)
+        return self.process.wait(WAIT_SECONDS)
 
     def kill(self) -> None:
         """End it as a power cut would."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10.0)
+            self.process.wait(WAIT_SECONDS)

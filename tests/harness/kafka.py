@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
-from harness.programs import answers, free_port, until
+from harness.programs import WAIT_SECONDS, answers, free_port, need_module, need_script, until
 
 
 def need_log() -> str:
     """Return the program, or skip with the reason why it is not there."""
-    pytest.importorskip("confluent_kafka", reason="the extra cluster is not installed")
-    found = shutil.which("noida-db", path=str(Path(sys.executable).parent)) or shutil.which(
-        "noida-db"
-    )
-    if found is None:
-        pytest.skip("noida-db is not installed: pip install 'monitor[cluster-test]'")
-    return found
+    need_module("confluent_kafka", "monitor[cluster-test]")
+    return need_script("noida-db")
 
 
 class TestLog:
@@ -75,6 +66,6 @@ class TestLog:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(10.0)
+                self._process.wait(WAIT_SECONDS)
                 break
         self._process = None

@@ -1,37 +1,122 @@
-"""What every real program needs: to be there, a free port, a bounded wait."""
+"""The programs that tests start: which package brings them, a free port, a bounded wait.
+
+Every test that starts a program asks :func:`need` for it, or :func:`need_script` for one that pip
+installs. Where the program is missing, the test skips and names what to install. Continuous
+integration installs everything, so there a missing program is a failure.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final, NoReturn
 
 import pytest
 
+PACKAGES: Final = {
+    "amtool": "prometheus-alertmanager",
+    "bash": "bash",
+    "chromium": "chromium",
+    "curl": "curl",
+    "fish": "fish",
+    "java": "openjdk-17-jre-headless",
+    "make": "make",
+    "mosquitto": "mosquitto",
+    "mosquitto_passwd": "mosquitto",
+    "mosquitto_pub": "mosquitto-clients",
+    "mount": "mount",
+    "openssl": "openssl",
+    "prometheus": "prometheus",
+    "prometheus-alertmanager": "prometheus-alertmanager",
+    "promtool": "prometheus",
+    "strace": "strace",
+    "systemd-analyze": "systemd",
+    "umount": "mount",
+    "zsh": "zsh",
+}
+"""Each program with the Debian package that brings it."""
 
-def need(*names: str) -> str:
-    """Return the path of a program, by any of its names; skip without it, fail on CI."""
-    for name in names:
-        found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-        if found:
+ELSEWHERE: Final = {
+    "chromium": ("chromium-browser", "google-chrome"),
+    "prometheus-alertmanager": ("alertmanager",),
+}
+"""The names some programs have where they do not come from Debian."""
+
+SCRIPTS: Final = {
+    "check-jsonschema": "monitor[deploy]",
+    "hadolint": "monitor[deploy]",
+    "kubectl": "monitor[deploy]",
+    "nats-server": "monitor[demo]",
+    "noida-db": "monitor[cluster-test]",
+}
+"""Each program that comes as a Python package with the requirement that brings it."""
+
+WAIT_SECONDS: Final = 900.0
+"""How long anything is waited for. It ends a test that hangs; a slow machine never gets there."""
+
+
+def need(name: str) -> str:
+    """Return the path of a program of :data:`PACKAGES`; skip without it, fail on CI."""
+    for each in (name, *ELSEWHERE.get(name, ())):
+        if found := shutil.which(each, path=_path()):
             return found
-    reason = f"{names[0]} is not installed (Debian has a package of it)"
-    if os.environ.get("CI"):
+    return _missing(f"{name} is not installed (Debian: {PACKAGES[name]})", required=True)
+
+
+def need_script(name: str) -> str:
+    """Return the path of a program of :data:`SCRIPTS`; skip without it.
+
+    CI must have those of the extra ``dev``, which leaves out the cluster's.
+    """
+    beside = str(Path(sys.executable).parent)
+    if found := shutil.which(name, path=beside) or shutil.which(name):
+        return found
+    extra = SCRIPTS[name]
+    required = "cluster" not in extra
+    return _missing(f"{name} is not installed (pip install '{extra}')", required=required)
+
+
+def need_module(name: str, extra: str) -> None:
+    """Go on if a Python module can be imported; skip without it."""
+    if importlib.util.find_spec(name) is None:
+        required = "cluster" not in extra
+        _missing(f"{name} is not installed (pip install '{extra}')", required=required)
+
+
+def _missing(reason: str, *, required: bool) -> NoReturn:
+    if required and os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
 
 
+def _path() -> str:
+    """Return PATH with the sbin beside each bin: Debian keeps sbin from ordinary users."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    beside = [str(Path(each).parent / "sbin") for each in folders if Path(each).name == "bin"]
+    return os.pathsep.join([*folders, *beside])
+
+
 def free_port() -> int:
-    """Return a TCP port of the loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a TCP port of the loopback that nobody listens on.
+
+    The connection that is made and closed leaves the port in TIME_WAIT: for a minute the system
+    gives it only to a server that asks for it by number. So tests that run at the same time never
+    get the same port, and no client gets it before the server listens.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = int(server.getsockname()[1])
+        with socket.create_connection(("127.0.0.1", port)):
+            server.accept()[0].close()
+    return port
 
 
-def until(what: str, true: Callable[[], object], seconds: float = 30.0) -> object:
+def until(what: str, true: Callable[[], object], seconds: float = WAIT_SECONDS) -> object:
     """Return the first true result of ``true``; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -8,7 +8,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from harness.programs import free_port, need, until, written
+from harness.programs import WAIT_SECONDS, free_port, need, until, written
 
 SETTINGS = """
 global: {{scrape_interval: 1s, scrape_timeout: 1s}}
@@ -35,7 +35,9 @@ class Prometheus:
 
     def _ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/-/ready", timeout=5.0):
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self._port}/-/ready", timeout=WAIT_SECONDS
+            ):
                 return True
         except OSError:
             return False
@@ -44,10 +46,10 @@ class Prometheus:
         """Return the samples of an instant query."""
         words = urllib.parse.urlencode({"query": expression})
         url = f"http://127.0.0.1:{self._port}/api/v1/query?{words}"
-        with urllib.request.urlopen(url, timeout=10.0) as answer:
+        with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
             return json.loads(answer.read())["data"]["result"]
 
     def stop(self) -> None:
         """End it."""
         self._process.terminate()
-        self._process.wait(10.0)
+        self._process.wait(WAIT_SECONDS)

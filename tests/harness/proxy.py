@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Final
 
-from harness.programs import free_port, until
+from harness.programs import WAIT_SECONDS, free_port, until
 
 _STEP_SECONDS: Final = 0.05
 _READ_BYTES: Final = 65_536
@@ -40,12 +40,12 @@ class Proxy:
     def cut(self) -> None:
         """Reset every connection at once, as a router does that has forgotten them."""
         self._cut.set()
-        until("the connections are reset", lambda: not self._cut.is_set(), 5.0)
+        until("the connections are reset", lambda: not self._cut.is_set())
 
     def close(self) -> None:
         """End it."""
         self._ended.set()
-        self._thread.join(5.0)
+        self._thread.join(WAIT_SECONDS)
         for end in (*self._links, self._listener):
             end.close()
 

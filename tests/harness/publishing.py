@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from harness.programs import WAIT_SECONDS
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 _START: Final = 1_767_225_600.0  # 2026-01-01
@@ -80,4 +81,4 @@ class Publishing(threading.Thread):
     def finish(self) -> None:
         """End, once the round under way has come to its end."""
         self._done.set()
-        self.join(20.0)
+        self.join(WAIT_SECONDS)

@@ -10,14 +10,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.programs import WAIT_SECONDS
+
 
 class Post(NamedTuple):
-    """What came: headers with their names in lower case."""
+    """What came: headers with their names in lower case; ``peer`` is the client's port."""
 
     path: str
     headers: Mapping[str, str]
     body: bytes
     status: int
+    peer: int
 
     @property
     def json(self) -> dict:
@@ -31,6 +34,7 @@ class Answer(NamedTuple):
     headers: Mapping[str, str] = {}
     wait: float = 0.0
     drip: bool = False
+    body: bytes = b""
 
 
 class Receiver:
@@ -80,13 +84,16 @@ class Receiver:
         headers = {name.lower(): value for name, value in request.headers.items()}
         with self._lock:
             answer = self.plan.pop(0) if self.plan else self.usual
-            self.posts.append(Post(request.path, headers, body, answer.status))
+            self.posts.append(
+                Post(request.path, headers, body, answer.status, request.client_address[1])
+            )
         self.closed.wait(answer.wait)
         request.send_response(answer.status)
         for name, value in answer.headers.items():
             request.send_header(name, value)
-        request.send_header("content-length", "1000" if answer.drip else "0")
+        request.send_header("content-length", "1000" if answer.drip else str(len(answer.body)))
         request.end_headers()
+        request.wfile.write(answer.body)
         for _ in range(1000 if answer.drip else 0):
             request.wfile.write(b".")
             request.wfile.flush()
@@ -105,4 +112,4 @@ class Receiver:
         self.closed.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5.0)
+        self._thread.join(WAIT_SECONDS)

@@ -11,6 +11,7 @@ from http.client import HTTPException
 from typing import Final
 
 from harness.daemon import Daemon
+from harness.programs import WAIT_SECONDS
 
 
 class Scraper(threading.Thread):
@@ -27,14 +28,16 @@ class Scraper(threading.Thread):
         while not self._done.wait(self._every):
             began = time.monotonic()
             with suppress(OSError, ValueError, HTTPException):  # nobody is there between two lives
-                with urllib.request.urlopen(f"{self._daemon.url}/metrics", timeout=30.0) as answer:
+                with urllib.request.urlopen(
+                    f"{self._daemon.url}/metrics", timeout=WAIT_SECONDS
+                ) as answer:
                     answer.read()
                 self.seconds.append(time.monotonic() - began)
 
     def finish(self) -> None:
         """Stop asking."""
         self._done.set()
-        self.join(35.0)
+        self.join(WAIT_SECONDS)
 
 
 class SlowClients:

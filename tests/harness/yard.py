@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from harness.programs import WAIT_SECONDS
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Limits
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import Limits, SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
 from monitor.http.metrics import METRICS, STATES
-from monitor.http.on_demand import Answerer
+from monitor.http.on_demand import OnDemandEvaluator
 from monitor.http.published import Page
 from monitor.http.service import Service
-from monitor.journal import DeadLetter
+from monitor.journal import Batch, DeadLetter, InMemoryStore
 from monitor.simulate.carts import CARTS, Cart, Fleet
 
 START = 1_780_000_000.0
@@ -41,7 +41,7 @@ class Yard:
         self.service = service
         self.letters: tuple[DeadLetter, ...] = ()
         self.offsets: dict[str, float] = {}
-        self._past = Memory()
+        self._store = InMemoryStore()
         self.network = Network(
             Plan(
                 rules,
@@ -49,9 +49,9 @@ class Yard:
                 limits=Limits(100, 1000),
                 window_pairs_max=300,
             ),
-            self._past,
+            self._store,
         )
-        self._answerer = Answerer(self.network, service.wishes)
+        self._on_demand = OnDemandEvaluator(self.network, service.requests)
         self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
         self._now = START
         self._stopped = threading.Event()
@@ -68,7 +68,7 @@ class Yard:
         """Let the network have some observations, as the daemon does."""
         outcome = self.network.observe(observations, self._now)
         references = [each for each in observations if isinstance(each, Reference)]
-        self._past.keep(outcome.pairs, references)
+        self._store.append(Batch(observations=references, pairs=outcome.pairs))
         self.network.apply(outcome.pairs)
 
     def race(self, spreads: Mapping[str, float], animals: int, seed: int = 1) -> None:
@@ -90,7 +90,7 @@ class Yard:
     def publish(self) -> Page:
         """Publish what is known."""
         snapshot = self.network.evaluate(self._now)
-        answers = self._answerer.answers(self._now)
+        answers = self._on_demand.evaluate(self._now)
         settings = {"http": {"port": 9108}}
         page = Page(
             snapshot,
@@ -114,7 +114,7 @@ class Yard:
         """End the thread."""
         self._stopped.set()
         if self._thread is not None:
-            self._thread.join(5.0)
+            self._thread.join(WAIT_SECONDS)
 
     def _run(self, speed: float, every: float) -> None:
         while not self._stopped.wait(every):

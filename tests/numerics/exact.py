@@ -1,6 +1,7 @@
 """The statistics of one window in fifty digits, each with the size of its terms.
 
-Source: the formulas named in ``monitor.core.scores.proper_scores``, ``calibration`` and ``characteristics``.
+Source: the formulas named in ``monitor.core.scores``: ``proper_scores``, ``calibration`` and
+``characteristics``.
 """
 
 from __future__ import annotations

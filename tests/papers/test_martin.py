@@ -34,7 +34,8 @@ def test_figure_1_scores_against_width_and_centre(read):
     c = Columns(**{**fields(c), "p": 1.0 - np.array([float(r["alpha"]) for r in rows])})
 
     columns = {
-        "crps": proper_scores.crps_tophat, "brier": proper_scores.quadratic_tophat, "interval": proper_scores.interval,
+        "crps": proper_scores.crps_tophat, "brier": proper_scores.quadratic_tophat,
+        "interval": proper_scores.interval,
         "norm": proper_scores.norm, "log": proper_scores.log_tophat,
     }  # fmt: skip
     for name, score in columns.items():

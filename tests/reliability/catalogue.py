@@ -136,6 +136,7 @@ CATALOGUE: Final = (
         "kept as a dead letter (first 1 kB, the last ten thousand), counted, acknowledged",
         (
             "test_intake.py::test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted",
+            "shell/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
             "trial inputs",
         ),
     ),
@@ -198,7 +199,8 @@ CATALOGUE: Final = (
     ),
     Row(
         "another version of the journal's form",
-        "brought up in one transaction with a copy before; a newer one is refused",
+        "an earlier one is brought up in one transaction, after a copy; a newer one, and one from "
+        "before the first release, is refused",
         (
             "shell/test_storage.py::test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other",
         ),

@@ -90,7 +90,7 @@ def _settle(field: Field, what: str) -> None:
         time.sleep(1.0)
         return before <= _counted(field, what) <= before + _STEADY_A_SECOND
 
-    until("the flood is worked off", calm, 600.0)
+    until("the flood is worked off", calm)
 
 
 def _counted(field: Field, what: str) -> float:

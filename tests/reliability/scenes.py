@@ -54,18 +54,18 @@ class Field:
         """Return how many messages are committed, -1 while nobody answers."""
         return self.daemon.value("monitor_messages_committed_total")
 
-    def note_recovery(self, what: str, seconds: float = 60.0) -> None:
+    def note_recovery(self, what: str) -> None:
         """Wait until messages are committed again, and note how long that took."""
         began = time.monotonic()
-        before = float(until(f"it answers {what}", lambda: self.committed() + 1.0, seconds)) - 1.0
-        until(f"messages flow {what}", lambda: self.committed() > before, seconds)
+        before = float(until(f"it answers {what}", lambda: self.committed() + 1.0)) - 1.0
+        until(f"messages flow {what}", lambda: self.committed() > before)
         self.seconds.append(time.monotonic() - began)
 
     def end(self) -> History:
         """Let all that was promised arrive, stop in good order, and read what is left."""
         self.publishing.finish()
         promised = self.publishing.messages
-        until(f"{promised} messages came: {self.daemon.log()}", lambda: self._came(promised), 90.0)
+        until(f"{promised} messages came: {self.daemon.log()}", lambda: self._came(promised))
         assert self.daemon.stop() == 0, self.daemon.log()
         return history(self.daemon.settings, self.publishing, self.folder)
 
@@ -116,7 +116,7 @@ def partitions(field: Field, times: int) -> None:
     for _ in range(times):
         began = time.monotonic()
         field.proxy.swallow = True
-        until("it is not ready", lambda: field.daemon.get("/readyz")[0] == 503, 60.0)
+        until("it is not ready", lambda: field.daemon.get("/readyz")[0] == 503)
         field.seconds.append(time.monotonic() - began)
         field.proxy.swallow = False
         field.proxy.cut()
@@ -129,7 +129,7 @@ def deaf_brokers(field: Field, times: int) -> None:
         field.proxy.swallow_answers = True
         field.proxy.cut()
         wanted = field.proxy.accepted + 2
-        until("it gave up and tried again", lambda w=wanted: field.proxy.accepted >= w, 60.0)
+        until("it gave up and tried again", lambda w=wanted: field.proxy.accepted >= w)
         field.proxy.swallow_answers = False
         field.proxy.cut()
         field.note_recovery("after a broker without answers")

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from harness.programs import need, until
+from harness.programs import WAIT_SECONDS, need, until
 
 from .scenes import Field
 from .syscalls import Order, order
@@ -22,12 +22,12 @@ def traced(field: Field, messages: int) -> Order:
     field.daemon.under = (need("strace"), *options, "-o", str(trace))
     field.daemon.start()
     start = field.committed()
-    until(f"{messages} messages came", lambda: field.committed() >= start + messages, 120.0)
+    until(f"{messages} messages came", lambda: field.committed() >= start + messages)
     process = field.daemon.process
     assert process is not None
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
     os.kill(int(children.split()[0]), signal.SIGTERM)
-    assert process.wait(20.0) == 0, field.daemon.log()
+    assert process.wait(WAIT_SECONDS) == 0, field.daemon.log()
     time.sleep(0.2)
     field.daemon.under = ()
     return order(trace)

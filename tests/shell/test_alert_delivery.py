@@ -10,7 +10,7 @@ from pathlib import Path
 import paho.mqtt.client as paho
 import pytest
 from harness.daemon import Daemon
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, until
 from harness.receiver import Answer, Receiver
 from paho.mqtt.enums import CallbackAPIVersion
 from transitions import CALM, transition
@@ -45,7 +45,7 @@ def retained(port: int, topics: str) -> dict[str, bytes]:
     client.connect("127.0.0.1", port)
     client.subscribe(topics, qos=1)
     client.loop_start()
-    assert done.wait(10.0)
+    assert done.wait(WAIT_SECONDS)
     client.disconnect()
     client.loop_stop()
     client.on_subscribe = None  # it holds the client, whose sockets close when nobody does

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from harness.programs import answers, free_port, until
+from harness.programs import WAIT_SECONDS, answers, free_port, until
 from transitions import transition
 
 from monitor.alerts.webhook import Target, WebhookSink, body
@@ -41,7 +41,7 @@ def port(tmp_path: Path):
     until("it listens", lambda: answers(found))
     yield found
     process.kill()
-    process.wait(5.0)
+    process.wait(WAIT_SECONDS)
 
 
 def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, tmp_path):
@@ -59,7 +59,7 @@ def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, tmp_path)
     forged.add_header("webhook-timestamp", "1780000000")
     forged.add_header("webhook-signature", "v1,AAAA")
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(forged, timeout=10.0)
+        urllib.request.urlopen(forged, timeout=WAIT_SECONDS)
     refused.value.close()
 
     assert refused.value.code == 401

@@ -99,7 +99,7 @@ def test_a_file_that_is_no_list_of_places_is_refused(tmp_path, content, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("areas: [{subject: S1}]", "holds every sensor"),
+        ("areas: [{subject: S1}]", "would select every sensor"),
         ("areas: [{subject: S1, radius_km: 1}]", "needs both latitude and longitude"),
         ("places: [{sensor: a, latitude: 1.0}]", "needs both latitude and longitude"),
         (

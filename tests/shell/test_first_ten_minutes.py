@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
-from harness.programs import free_port, need, until
+from harness.programs import WAIT_SECONDS, free_port, need, until
+from harness.reaper import MARK
 
 from monitor.cli import main
 from monitor.mqtt.publish import BrokerPublisher
@@ -105,20 +106,21 @@ def test_a_one_command_shows_a_fleet_without_broker_docker_or_database(tmp_path)
     port = free_port()
     command = [PROGRAMS / "monitor", "demo", "--port", str(port)]
     environment = {"PATH": str(PROGRAMS), "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    environment[MARK] = os.environ[MARK]
     demo = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
     assert demo.stdout is not None
     with demo.stdout as out:
         for line in out:
             if b"first pairs are in" in line:
                 break
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10.0) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=WAIT_SECONDS) as page:
             assert b"cart-03" in page.read()
         demo.terminate()
         last = out.read().decode()
-    assert demo.wait(20.0) == 0
+    assert demo.wait(WAIT_SECONDS) == 0
     assert "What is true, and found" in last
     asked = subprocess.run(
-        ["make", "--no-print-directory", "--dry-run", "demo"],
+        [need("make"), "--no-print-directory", "--dry-run", "demo"],
         cwd=PROJECT,
         check=True,
         capture_output=True,
@@ -260,19 +262,16 @@ def test_j_five_hundred_sensors_of_two_quantities_fit_the_page_of_metrics(mosqui
                         topic = f"monitor/n{sensor:04}/{quantity}/{what}"
                         out.publish(topic, json.dumps(stated).encode())
     last = 'monitor_window_pairs{sensor="n0499",quantity="no2"}'
-    until("all pairs are there", lambda: daemon.value(last) == 12, 60.0)
+    until("all pairs are there", lambda: daemon.value(last) == 12)
 
     asked = urllib.request.Request(f"{daemon.url}/metrics", headers={"Accept-Encoding": "gzip"})
-    with urllib.request.urlopen(asked, timeout=10.0) as answer:
+    with urllib.request.urlopen(asked, timeout=WAIT_SECONDS) as answer:
         packed = answer.read()
     page = gzip.decompress(packed)
     assert daemon.value("monitor_series") == 1000
     assert page.count(b"monitor_calibration_zms{") == 1000
     assert len(page) < PAGE_BYTES
     assert len(packed) < PAGE_BYTES_PACKED
-    need("promtool")
-    checked = subprocess.run(
-        ["promtool", "check", "metrics"], input=page, check=False, capture_output=True,
-        env=os.environ,
-    )  # fmt: skip
+    command = [need("promtool"), "check", "metrics"]
+    checked = subprocess.run(command, input=page, check=False, capture_output=True)
     assert checked.returncode == 0, checked.stdout

@@ -8,12 +8,12 @@ import pytest
 from monitor.core.analysis.ranking import ranking
 from monitor.core.columns import columns
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
 from monitor.simulate.carts import CARTS, Fleet
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
@@ -96,21 +96,26 @@ def test_of_the_demonstration_every_fault_is_named_and_no_honest_cart():
 def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
     """Return the alert and the sentence of the carts whose alert fires after so long a demo."""
     rules = SeriesRules("demo", "kg", window_pairs=500, pairing=Rules("all", 3600.0))
-    past = Memory()
+    store = InMemoryStore()
     plan = Plan(
         lambda _sensor, _quantity: rules,
         match_on=frozenset({"subject", "key"}),
         limits=Limits(100, 1000),
         window_pairs_max=500,
     )
-    network = Network(plan, past)
+    network = Network(plan, store)
     fleet = Fleet(np.random.default_rng(seed), START, 0.2)
     for second in range(1, int(seconds) + 1):
         now = START + second
         seen = fleet.step(now)
         assert all(isinstance(each, Reading | Reference) for each in seen)
         outcome = network.observe(seen, now)
-        past.keep(outcome.pairs, [each for each in seen if isinstance(each, Reference)])
+        store.append(
+            Batch(
+                observations=seen,
+                pairs=outcome.pairs,
+            )
+        )
         network.apply(outcome.pairs)
         shown = network.evaluate(now)
     return {

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness.programs import need
+from harness.programs import WAIT_SECONDS, need
 
 from monitor.cli import COMMANDS, main
 from monitor.commands.completion import SHELLS
@@ -108,7 +108,7 @@ def offered_by_zsh(line: str, folder: Path) -> str:
         return typed(ours, f"{line}\t\t", "replay" if line.endswith(" re") else "--config")
     finally:
         shell.kill()
-        shell.wait(10.0)
+        shell.wait(WAIT_SECONDS)
         os.close(ours)
         os.close(its)
 
@@ -117,7 +117,7 @@ def typed(terminal: int, keys: str, wanted: str) -> str:
     """Type into a terminal, and return what it shows once ``wanted`` is there."""
     os.write(terminal, keys.encode())
     shown = ""
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + WAIT_SECONDS
     while wanted not in shown.replace("\r", ""):
         ready, _, _ = select.select([terminal], [], [], deadline - time.monotonic())
         assert ready, shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,21 +16,20 @@ from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import Change
-from monitor.core.diagnosis.judgements import Judgement
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.history import Memory
 from monitor.core.pairing.pairing_rules import Rules
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import Plan
 from monitor.core.state.network import Network
-from monitor.journal import Journal, JournalFullError
+from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
-JUDGEMENT = Judgement(
+JUDGEMENT = FaultReport(
     "offset",
     "reads 3 kg heavy",
     "subtract 3 kg",
@@ -164,13 +162,18 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
 
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
-    past = Memory()
+    store = InMemoryStore()
     plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
-    network, ledger, chance = Network(plan, past), Ledger(), random.Random(5)
+    network, ledger, chance = Network(plan, store), Ledger(), random.Random(5)
 
     def take(*observations: Reading | Reference) -> list[Transition]:
         outcome = network.observe(observations, 1000.0)
-        past.keep(outcome.pairs, [each for each in observations if isinstance(each, Reference)])
+        store.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
         network.apply(outcome.pairs)
         snapshot, watch = network.evaluate(1000.0), network.watch
         changes = network.take_transitions()
@@ -208,23 +211,21 @@ class Heard:
 
 
 @pytest.fixture
-def journal(tmp_path: Path):
-    opened = Journal(tmp_path / "journal", transitions_kept=100)
-    yield opened
-    opened.close()
+def alerts() -> AlertLog:
+    return InMemoryAlertLog(transitions_kept=100)
 
 
-def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(journal, monkeypatch):
-    dispatch, now = Dispatch(journal), view(seen(["firing"], {"offset": [0]}))
+def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, monkeypatch):
+    dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
     with monkeypatch.context() as patch:
-        patch.setattr(journal.alerts, "write", _full)
+        patch.setattr(alerts, "record", _full)
         dispatch.tell(now)
     assert dispatch.history == ()
     dispatch.tell(view(seen(["ok"], {})))
     dispatch.tell(now._replace(taken_back=frozenset()))
     assert [each.after for each in dispatch.history] == ["firing"]
     with monkeypatch.context() as patch:
-        patch.setattr(journal.alerts, "write", _full)
+        patch.setattr(alerts, "record", _full)
         dispatch.tell(view(seen(["ok"], {}), taken_back=frozenset({0})))
     dispatch.tell(view(seen(["ok"], {})))
     assert (dispatch.history[0].after, dispatch.history[0].corrected) == ("resolved", True)
@@ -236,9 +237,9 @@ def _full(*_words: object) -> None:
     raise JournalFullError("no space")
 
 
-def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(journal):
+def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
     calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
-    dispatch = Dispatch(journal)
+    dispatch = Dispatch(alerts)
     dispatch.tell(view(alarm))
     for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
         dispatch.tell(view(seen(["firing"] * 2, {"offset": [0, 1]})))
@@ -246,7 +247,7 @@ def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_l
     dispatch.close()
 
     sink = Heard()
-    dispatch = Dispatch(journal, [Outlet("new", sink, CALM)])
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
     dispatch.tell(view(alarm))
     until("it is told", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == [1]
@@ -255,13 +256,13 @@ def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_l
     dispatch.close()
     assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
 
-    dispatch = Dispatch(journal)
+    dispatch = Dispatch(alerts)
     for _ in range(60):
         dispatch.tell(view(alarm))
         dispatch.tell(view(calm))
     dispatch.close()
     sink = Heard()
-    dispatch = Dispatch(journal, [Outlet("new", sink, CALM)])
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
     dispatch.tell(view(calm))
     until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == list(range(183, 283))

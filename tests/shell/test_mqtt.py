@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import socket
 import statistics
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,16 +15,16 @@ from pathlib import Path
 import paho.mqtt.client as paho
 import pytest
 import trustme
+from harness import mqtt_packets
 from harness.broker import Mosquitto
-from harness.programs import free_port, need
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from harness.programs import WAIT_SECONDS, free_port, need, until
+from harness.wires import CONNACK, ScriptedWire, scripted_broker, source_on_wire
+from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.mqtt import paho_batch, session
-from monitor.mqtt.paho_batch import PRIVATE, BatchClient
+from monitor.mqtt import session
 from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.reconnecting import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.source import (
     Message,
     MqttSettings,
@@ -33,6 +33,7 @@ from monitor.mqtt.source import (
     Subscription,
     Tls,
 )
+from monitor.mqtt.wire import EndedError, Wire
 
 
 def source_on(port: int, **more) -> MqttSource:
@@ -42,7 +43,7 @@ def source_on(port: int, **more) -> MqttSource:
     )
 
 
-def connect(source: MqttSource, seconds: float = 10.0) -> MqttSource:
+def connect(source: MqttSource, seconds: float = WAIT_SECONDS) -> MqttSource:
     deadline = time.monotonic() + seconds
     while not source.connected:
         assert time.monotonic() < deadline, source.status
@@ -50,9 +51,9 @@ def connect(source: MqttSource, seconds: float = 10.0) -> MqttSource:
     return source
 
 
-def take(source: MqttSource, count: int, seconds: float = 10.0) -> list[Message]:
+def take(source: MqttSource, count: int, seconds: float = WAIT_SECONDS) -> list[Message]:
     deadline = time.monotonic() + seconds
-    found: list[Message] = list(source.early)
+    found: list[Message] = list(getattr(source, "early", []))
     while len(found) < count and time.monotonic() < deadline:
         found += source.receive(0.05)
     return found
@@ -68,223 +69,107 @@ def publish(port: int, *payloads: bytes, qos: int = 1) -> None:
     client.loop_stop()
 
 
-# -- packets ------------------------------------------------------------------------------------
-
-
-def packet(topic: bytes, payload: bytes, qos: int, mid: int, *, properties: bool) -> bytes:
-    body = len(topic).to_bytes(2, "big") + topic
-    body += mid.to_bytes(2, "big") if qos else b""
-    body += b"\x00" if properties else b""
-    body += payload
-    length, left = b"", len(body)
-    while True:
-        left, digit = divmod(left, 128)
-        length += bytes((digit | (0x80 if left else 0),))
-        if not left:
-            return bytes((0x30 | qos << 1,)) + length + body
-
-
-def reading_client(chunks: list[bytes], *, newest: bool = True) -> BatchClient:
-    version = MQTTProtocolVersion.MQTTv5 if newest else MQTTProtocolVersion.MQTTv311
-    client = BatchClient(
-        callback_api_version=CallbackAPIVersion.VERSION2, client_id="x", protocol=version
-    )
-    waiting = iter(chunks)
-
-    def receive(_size: int) -> bytes:
-        try:
-            return next(waiting)
-        except StopIteration:
-            raise BlockingIOError from None
-
-    client._sock_recv = receive  # type: ignore[method-assign]
-    return client
-
-
-messages = st.lists(
-    st.tuples(
-        st.sampled_from([b"a", b"a/b", "ü/x".encode()]),
-        st.binary(max_size=400),
-        st.integers(0, 2),
-        st.integers(1, 65535),
-    ),
-    max_size=12,
-)
-
-
-@given(sent=messages, cuts=st.lists(st.integers(0, 5000), max_size=10), newest=st.booleans())
-@settings(deadline=None)
-def test_packets_cut_anywhere_give_the_same_messages(sent, cuts, newest):
-    stream = b"".join(packet(*each, properties=newest) for each in sent)
-    places = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
-    pieces = [stream[a:b] for a, b in itertools.pairwise(places)]
-    client = reading_client(pieces, newest=newest)
-
-    assert client.read(10_000) == MQTTErrorCode.MQTT_ERR_SUCCESS
-    found = [(m.topic.encode(), m.payload, m.qos, m.mid) for m in client.arrived]
-    assert found == [(t, p, q, mid.to_bytes(2, "big") if q else b"") for t, p, q, mid in sent]
-
-
-@st.composite
-def streams_alike(draw):
-    """Packets most of which are alike, as a broker sends them to one subscriber."""
-    topics = [b"a/" + bytes([97 + at]) * draw(st.sampled_from([1, 130])) for at in range(3)]
-    qos = draw(st.integers(0, 2))
-    usual = st.tuples(st.sampled_from(topics), st.binary(max_size=150), st.just(qos))
-    odd = st.tuples(st.sampled_from(topics), st.binary(max_size=20_000), st.integers(0, 2))
-    sent = draw(st.lists(st.one_of(usual, usual, usual, odd), min_size=1, max_size=40))
-    return [(*each, at + 1) for at, each in enumerate(sent)]
-
-
-@given(
-    sent=streams_alike(),
-    newest=st.booleans(),
-    flags=st.sampled_from([0, 1, 8]),
-    ping=st.booleans(),
-    cut=st.integers(0, 100),
-)
-@settings(deadline=None, max_examples=200)
-def test_a_large_read_is_taken_apart_as_packet_by_packet(sent, newest, flags, ping, cut):
-    made = [packet(*each, properties=newest) for each in sent]
-    at = len(made) // 2
-    made[at] = bytes((made[at][0] | flags,)) + made[at][1:]  # retained, or sent again
-    made.insert(at, b"\xd0\x00" * ping)
-    stream = b"".join(made)
-    at = max(1, len(stream) - cut)
-    pieces = [stream, *filter(None, (stream[:at], stream[at:]))]  # topics are known after the first
-    found = []
-    for enough in (1, 1 << 30):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(paho_batch, "ENOUGH_BYTES", enough)
-            patch.setattr(paho_batch, "GATHERED_BYTES", 1)
-            client = reading_client(pieces, newest=newest)
-            assert client.read(100_000) == MQTTErrorCode.MQTT_ERR_SUCCESS
-        taken = client.take()
-        found.append([(m.topic, m.payload, m.flags, m.mid) for m in taken])
-        found.append([taken.acknowledgements()])
-    assert found[:2] == found[2:]
-    assert len(found[0]) == 2 * len(sent)
-
-
-@given(sent=streams_alike(), newest=st.booleans(), spoilt=st.integers(0, 5000), by=st.integers(0))
-@settings(deadline=None, max_examples=200)
-def test_a_large_read_that_is_spoilt_comes_to_the_same_either_way(sent, newest, spoilt, by):
-    good = b"".join(packet(*each, properties=newest) for each in sent)
-    bad = bytearray(good)
-    bad[spoilt % len(bad)] = by % 256
-    found = []
-    for enough in (1, 1 << 30):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(paho_batch, "ENOUGH_BYTES", enough)
-            patch.setattr(paho_batch, "GATHERED_BYTES", 1)
-            client = reading_client([good, bytes(bad)], newest=newest)
-            code = client.read(100_000)
-        found.append((code, [(m.topic, m.payload, m.flags, m.mid) for m in client.arrived]))
-    assert found[0] == found[1]
-
-
-@given(garbage=st.binary(min_size=1, max_size=200))
-@settings(deadline=None, max_examples=300)
-def test_what_is_not_mqtt_ends_the_connection_and_nothing_else(garbage):
-    code = reading_client([garbage]).read(10)
-
-    assert isinstance(code, MQTTErrorCode)
-
-
-def test_the_private_names_of_paho_are_what_they_were():
-    client = paho.Client(callback_api_version=CallbackAPIVersion.VERSION2)
-
-    for name in PRIVATE:
-        assert hasattr(client, name), name
-    assert set(client._in_packet) == {
-        *("command", "have_remaining", "remaining_count", "remaining_mult"),
-        *("remaining_length", "packet", "to_process", "pos"),
-    }
-
-
-def test_reading_stops_when_enough_messages_wait(monkeypatch):
-    one = packet(b"a", b"x", 0, 0, properties=True)
-    monkeypatch.setattr(paho_batch, "GATHERED_BYTES", len(one))
-    client = reading_client([one] * 50)
-    client.read(10)
-
-    assert len(client.arrived) == 10
-
-
 # -- waiting ------------------------------------------------------------------------------------
 
 
+def packet(payload: bytes, mid: int) -> bytes:
+    return mqtt_packets.publish(b"a/x", payload, 1 if mid else 0, mid, properties=b"")
+
+
 def test_the_system_wakes_us_once_enough_has_come_or_nothing_more_will():
-    source = source_on(1)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        ours = socket.create_connection(server.getsockname())
+        ours = Wire.connect(*server.getsockname(), 5.0)
         theirs, _ = server.accept()
-        source._client.socket = lambda: ours  # type: ignore[method-assign]
         theirs.sendall(b"x" * 10)
-        assert source._wait_for(1, 10.0)
-        assert not source._wait_for(100, 0.05)
+        assert ours.wait(1, WAIT_SECONDS)
+        assert not ours.wait(100, 0.05)
         theirs.sendall(b"x" * 90)
-        assert source._wait_for(100, 10.0)
-        assert len(ours.recv(1000)) == 100
+        assert ours.wait(100, WAIT_SECONDS)
+        assert ours.receive() == b"x" * 100
+        assert ours.receive() == b""
         theirs.close()
-        assert source._wait_for(100, 10.0)
+        assert ours.wait(100, WAIT_SECONDS)
+        with pytest.raises(EndedError):
+            ours.receive()
         ours.close()
 
 
 def test_while_messages_flow_a_read_is_one_wait(monkeypatch):
-    source = source_on(1)
-    source.connected = source._open = True
-    waits: list[int] = []
-    chunks = [packet(b"a/x", b"1", 0, 0, properties=True)] * 3 + [b""]
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
+    wire.there = lambda _count: bool(wire.chunks)
+    wire.chunks.extend([packet(b"1", 0)] * 3)
 
-    def read(_most: int) -> MQTTErrorCode:
-        return source._client._split(chunks.pop(0))
+    for _ in range(3):
+        assert len(source.receive(0.25)) == 1
+    assert source.receive(0.0) == []
+    assert source.receive(0.0) == []
 
-    monkeypatch.setattr(source._client, "read", read)
-    monkeypatch.setattr(source, "_wait_for", lambda count, _seconds: not waits.append(count))
-    for _ in range(4):
-        source._listen(0.25, is_patient=True)
-        source._client.take()
-    enough = source._portions.enough_bytes
-
-    assert waits == [1, enough, enough, enough, enough]
-    assert not source._flows
+    first, *others = wire.waits
+    assert first == 1
+    assert len(others) == 4
+    assert others[3] == 1  # nothing flows any more: the first byte is waited for again
+    assert min(others[:3]) > 1
 
 
 def test_a_broker_that_sends_little_at_a_time_is_not_waited_for_in_vain(monkeypatch):
-    source = source_on(1)
-    source.connected = source._open = True
-    portion = packet(b"a/x", b"1", 1, 7, properties=True) * 32
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
+    portion = packet(b"1", 7) * 32
     in_vain: list[int] = []
 
-    def wait(count: int, _seconds: float) -> bool:
-        is_there = count <= len(portion)
-        if not is_there:
+    def there(count: int) -> bool:
+        if count > len(portion):
             in_vain.append(count)
-        return is_there
+        return count <= len(portion)
 
-    monkeypatch.setattr(source._client, "read", lambda _most: source._client._split(portion))
-    monkeypatch.setattr(source, "_wait_for", wait)
+    wire.there = there
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
 
     for _ in range(60):
+        wire.chunks.append(portion)
         assert len(source.receive(0.25)) == 32
     assert len(in_vain) == 1  # nothing is known before the first read
 
 
-def test_a_read_that_waits_for_nothing_says_nothing_of_how_much_comes_at_a_time(monkeypatch):
-    source = source_on(1)
-    source.connected = source._open = True
-    chunk = packet(b"a/x", b"1", 1, 7, properties=True) * 3
-    monkeypatch.setattr(source._client, "read", lambda _most: source._client._split(chunk))
-    monkeypatch.setattr(source, "_wait_for", lambda count, _seconds: count == 1)
+@pytest.mark.parametrize("between", [0, 1, 8])
+def test_a_read_that_waits_for_nothing_says_nothing_of_how_much_comes_at_a_time(
+    between, monkeypatch
+):
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
+    wire.there = lambda count: count == 1
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    chunk = packet(b"1", 7) * 3
+    wire.chunks.extend([chunk] * (2 + between))
 
-    assert len(source.receive(0.25)) == 3
-    assert source._portions.again_bytes > 0
-    for _ in range(8):
+    assert len(source.receive(0.25)) == 3  # waited in vain: it may have been all that comes
+    for _ in range(between):
         assert len(source.receive(0.0)) == 3
-        assert source._portions.again_bytes == 0
+    wire.waits.clear()
+    assert len(source.receive(0.25)) == 3
+
+    was_asked = [count for count in wire.waits if count < len(chunk)]
+    assert len(was_asked) == (0 if between else 1)
+
+
+def test_reading_stops_when_enough_messages_wait(monkeypatch):
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
+    wire.is_drained = False
+    wire.chunks.extend([packet(b"1", 0) * 10_000] * 5)
+
+    assert [len(source.receive(0.0)) for _ in range(4)] == [20_000, 20_000, 10_000, 0]
+
+
+def test_answers_to_many_packets_are_one_write(monkeypatch):
+    wire = ScriptedWire()
+    source = source_on_wire(wire, monkeypatch)
+    wire.chunks.append(b"\x62\2\0\1\x62\2\0\2" + packet(b"1", 3) + b"\x62\2\0\4")
+
+    assert len(source.receive(0.0)) == 1
+
+    assert wire.sent == [b"\x70\2\0\1\x70\2\0\2\x70\2\0\4"]
 
 
 # -- sessions -----------------------------------------------------------------------------------
@@ -299,7 +184,7 @@ def test_messages_arrive_once_in_order(qos, protocol, mosquitto):
     )
     threading.Thread(target=publish, args=(mosquitto.port, *wanted), kwargs={"qos": qos}).start()
     found: list[bytes] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_SECONDS
     while len(found) < 50 and time.monotonic() < deadline:
         batch = source.receive(0.05)
         source.acknowledge(batch)
@@ -370,7 +255,7 @@ def test_a_lost_session_is_counted(tmp_path):
 def test_two_clients_of_one_name_are_told_so(mosquitto):
     one, other = connect(source_on(mosquitto.port)), source_on(mosquitto.port)
     assert one.connected
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + WAIT_SECONDS
 
     def fight() -> None:
         while time.monotonic() < deadline:
@@ -394,13 +279,12 @@ def test_a_downgraded_subscription_is_refused_with_the_filters_name(tmp_path):
     assert refused.value.exit_code == BAD_SETTINGS
 
 
-def test_closing_is_quick_and_tells_the_broker(mosquitto):
+def test_closing_tells_the_broker(mosquitto):
     source = connect(source_on(mosquitto.port))
-    began = time.monotonic()
     source.close()
 
-    assert time.monotonic() - began < 1.0
     assert not source.connected
+    until("it says good-bye", lambda: "Client reader disconnected." in mosquitto.log())
 
 
 @contextmanager
@@ -431,20 +315,15 @@ def test_without_a_broker_nothing_is_raised_and_the_reason_is_there():
 
 
 def test_attempts_are_spread_by_full_jitter():
-    now = [0.0]
     waits = []
     for seed in range(400):
-        source = MqttSource(
-            MqttSettings("127.0.0.1", 1, "x", ()),
-            monotonic=lambda: now[0],
-            chance=random.Random(seed),
-        )
+        backoff = Backoff(random.Random(seed))
         for _ in range(12):
-            source._retry_later("test")
-        waits.append(source._next_attempt)
+            wait = backoff.pause_seconds()
+        waits.append(wait)
 
-    assert max(waits) <= session.BACKOFF_CAP_SECONDS
-    assert statistics.mean(waits) == pytest.approx(session.BACKOFF_CAP_SECONDS / 2, rel=0.1)
+    assert max(waits) <= BACKOFF_CAP_SECONDS
+    assert statistics.mean(waits) == pytest.approx(BACKOFF_CAP_SECONDS / 2, rel=0.1)
 
 
 # -- who may ------------------------------------------------------------------------------------
@@ -477,8 +356,6 @@ def test_tls_connects_and_says_when_the_certificate_ends(tmp_path):
     broker.stop()
 
 
-# paho leaves a socket whose handshake failed to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("fault", ["authority", "host"])
 def test_a_broker_that_cannot_be_trusted_is_refused_in_plain_words(fault, tmp_path):
     (tmp_path / "other").mkdir()
@@ -544,3 +421,176 @@ def test_more_than_the_largest_packet_never_arrives(mosquitto):
 
     assert [message.payload for message in take(source, 1)] == [b"small"]
     source.close()
+
+
+# -- a broker that keeps to nothing ---------------------------------------------------------------
+
+PROTOCOLS = ["5", "3.1.1"]
+
+
+def scripted(protocol: str, **more):
+    """Return a broker whose packets are made here, and a source that is connected to it."""
+    return scripted_broker(lambda port: source_on(port, protocol=protocol, **more), protocol)
+
+
+def sent(payload: bytes, qos: int, mid: int, protocol: str) -> bytes:
+    none = b"" if protocol == "5" else None
+    return mqtt_packets.publish(b"a/x", payload, qos, mid, properties=none)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("qos", "answer"), [(0, b""), (1, b"\x40\2\0\7"), (2, b"\x50\2\0\7")])
+def test_a_message_too_large_is_handed_over_in_part_and_acknowledged(qos, answer, protocol):
+    with scripted(protocol, max_packet_bytes=1000) as (broker, source):
+        large, small = sent(b"x" * 300_000, qos, 7, protocol), sent(b"small", 1, 8, protocol)
+        writer = threading.Thread(target=broker.connection.sendall, args=(large + small,))
+        writer.start()
+        found = take(source, 2)
+        writer.join(WAIT_SECONDS)
+
+        assert [message.payload for message in found] == [b"x" * 1001, b"small"]
+        assert source.acknowledge(found) == 1 + bool(qos)
+        assert broker.exactly(4 + len(answer)) == answer + b"\x40\2\0\x08"
+        if qos == 2:
+            broker.connection.sendall(b"\x62\2\0\7")
+            source.receive(0.1)
+            assert broker.packet() == b"\x70\2\0\7"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (b"\x32\x02\0\x09", "a PUBLISH ends before its payload begins"),
+        (b"\x10\0", "no packet from a broker begins with 0x10"),
+        (b"\x40\2\0\1", "nothing asked for its PUBACK"),
+        (b"\x90\4\0\7\0\1", "nothing asked for its SUBACK"),
+    ],
+)
+def test_what_is_not_mqtt_ends_the_connection_with_its_reason(bad, why, protocol):
+    with scripted(protocol) as (broker, source):
+        broker.connection.sendall(bad)
+        assert source.receive(1.0) == []
+
+        assert not source.connected
+        assert f"what is not MQTT: {why}" in source.status
+        if protocol == "5":
+            assert broker.packet() == b"\xe0\1\x81"
+        assert broker.connection.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [(b"\xe0\1\x8b", "Server shutting down"), (b"", "the broker hung up")]
+)
+def test_the_end_of_a_connection_is_told_in_the_brokers_words(said, status):
+    with scripted("5") as (broker, source):
+        broker.connection.sendall(said)
+        broker.connection.close()
+        source.receive(1.0)
+
+        assert source.status.endswith(status)
+
+
+@pytest.mark.parametrize(
+    ("answers", "status"),
+    [
+        ([CONNACK["5"], b"\x90\5\0\1\0\1\1"], "SUBACK answers 2 of 1 filters"),
+        ([CONNACK["5"] * 2], "nothing asked for its CONNACK"),
+        (
+            [mqtt_packets.packet(0x20, b"\0\x87\x07\x1f\0\4shop")],
+            "the broker refuses: Not authorized ('shop'); check user, password and client_id",
+        ),
+        ([b"\x15\3\3\0\2\2\x28"], "check mqtt.port, and mqtt.tls"),  # an alert of TLS
+    ],
+)
+def test_an_answer_that_lets_nobody_in_is_told_and_tried_again(answers, status, monkeypatch):
+    wire = ScriptedWire()
+    wire.chunks = deque(answers)
+    monkeypatch.setattr(Wire, "connect", lambda *_: wire)
+    source = source_on(1)
+    for _ in range(3):
+        source.receive(0.0)
+
+    assert not source.connected
+    assert status in source.status
+
+
+# -- keeping a quiet connection alive --------------------------------------------------------------
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_quiet_connection_is_asked_for_and_given_up_without_an_answer(answers, monkeypatch):
+    clock, wire = Clock(), ScriptedWire()
+    source = source_on_wire(wire, monkeypatch, monotonic=clock, keepalive_seconds=10)
+    wire.there = lambda _count: bool(wire.chunks)
+    clock.now = 9.9
+    source.receive(0.0)
+    assert wire.sent == []
+    clock.now = 10.0
+    source.receive(0.0)
+    assert wire.sent == [b"\xc0\0"]
+    if answers:
+        wire.chunks.append(b"\xd0\0")
+        source.receive(0.0)
+    clock.now = 15.0
+    source.receive(0.0)
+
+    assert source.connected is answers
+    assert ("does not answer" in source.status) is not answers
+
+
+def test_an_answer_that_waits_to_be_read_counts_however_late_it_is_read(monkeypatch):
+    """The process may have been busy, or stopped, when the answer came."""
+    clock, wire = Clock(), ScriptedWire()
+    source = source_on_wire(wire, monkeypatch, monotonic=clock, keepalive_seconds=10)
+    wire.there = lambda _count: bool(wire.chunks)
+    clock.now = 10.0
+    source.receive(0.0)
+    wire.chunks.append(b"\xd0\0")
+    clock.now = 1000.0
+    source.receive(0.0)
+
+    assert source.connected
+
+
+def test_messages_that_need_no_answer_do_not_keep_a_connection_alive_alone(monkeypatch):
+    """A broker gives up a client that sends nothing, however much it sends itself."""
+    clock, wire = Clock(), ScriptedWire()
+    source = source_on_wire(wire, monkeypatch, monotonic=clock, keepalive_seconds=10)
+    for second in range(1, 21):
+        clock.now = float(second)
+        wire.chunks.append(packet(b"1", 0) + b"\xd0\0" * (second == 11))
+        source.receive(0.0)
+
+    assert wire.sent == [b"\xc0\0"] * 2
+
+
+def test_the_brokers_keepalive_is_the_one_that_holds(monkeypatch):
+    clock, wire = Clock(), ScriptedWire()
+    wire.chunks[0] = mqtt_packets.packet(0x20, b"\0\0\3\x13\0\2")
+    source = source_on_wire(wire, monkeypatch, monotonic=clock, keepalive_seconds=10)
+    clock.now = 2.0
+    source.receive(0.0)
+
+    assert wire.sent == [b"\xc0\0"]
+
+
+def test_filters_of_former_times_are_left_when_connected(monkeypatch):
+    wire = ScriptedWire()
+    monkeypatch.setattr(Wire, "connect", lambda *_: wire)
+    wire.chunks.append(b"\xb0\4\0\2\0\x11")
+    source = source_on(1)
+    source.leave(["old/+"])
+    connect(source)
+
+    assert wire.sent[1:] == [b"\x82\x09\0\1\0\0\3a/+\x11", b"\xa2\x0a\0\2\0\0\5old/+"]
+    assert source.receive(0.0) == []
+    assert source.connected

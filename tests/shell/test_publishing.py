@@ -14,7 +14,7 @@ from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
-from monitor.http.on_demand import Wishes
+from monitor.http.on_demand import OnDemandRequests
 from monitor.http.published import Page
 from monitor.mqtt.source import Message
 
@@ -27,7 +27,7 @@ CONNECTED = {
 
 class Screen:
     def __init__(self) -> None:
-        self.wishes = Wishes(lambda: 0.0)
+        self.requests = OnDemandRequests(lambda: 0.0)
         self.pages: list[Page] = []
 
     def publish(self, page: Page) -> None:
@@ -118,7 +118,7 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     assert asked == ["letters", "letters"]
     assert [each.reason for each in screen.pages[-1].dead_letters] == ["bad_payload"] * 2
 
-    screen.wishes.want_doctor()
+    screen.requests.request_doctor()
     publisher.answer(NOW)
     publisher.publish(NOW, connection)
     assert asked.count("doctor") == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import bcrypt
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, until
 
 from monitor.cli import main
 
@@ -41,7 +41,7 @@ def shown(daemon: Daemon, paths: tuple[str, ...]) -> bytes:
             daemon.url + path, headers={"Authorization": given.decode()}
         )
         try:
-            with urllib.request.urlopen(request, timeout=10.0) as answer:
+            with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
                 told += answer.read()
         except urllib.error.HTTPError as error:
             told += error.read() + str(error.headers).encode()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
+from harness.programs import WAIT_SECONDS
 
 from monitor.journal import Journal
 
@@ -24,7 +25,9 @@ def daemon(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Daemon]:
 def ended(daemon: Daemon, *more: str) -> tuple[int, str]:
     """Run a daemon that is expected to end by itself; return its exit code and last words."""
     command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings), *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=WAIT_SECONDS
+    )
     return done.returncode, done.stderr.splitlines()[-1]
 
 

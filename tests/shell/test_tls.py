@@ -15,7 +15,7 @@ import pytest
 from harness.broker import Mosquitto
 from harness.certificates import Authority
 from harness.daemon import Daemon
-from harness.programs import need, until, written
+from harness.programs import WAIT_SECONDS, need, until, written
 
 from monitor.mqtt.publish import BrokerPublisher
 
@@ -192,7 +192,7 @@ def test_an_untrusted_broker_is_told_in_words_and_trusted_once_it_can_be(
     certificate.write_bytes(good.read_bytes())
     key.write_bytes(good_key.read_bytes())
     started.start()
-    until("it is ready", lambda: running.get("/readyz")[0] == 200, 60.0)
+    until("it is ready", lambda: running.get("/readyz")[0] == 200)
     until("the expiry is told", lambda: running.value(EXPIRY) == NOT_AFTER.timestamp())
 
 
@@ -214,7 +214,7 @@ def test_tls_files_that_cannot_be_used_end_the_daemon_with_their_names(tmp_path)
     settings = written(tmp_path, "settings.yaml", f'mqtt: {{tls: {{ca_file: "{rubbish}"}}}}\n')
     command = [sys.executable, "-m", "monitor", "run", "--config", str(settings)]
     ended = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=60, cwd=tmp_path
+        command, check=False, capture_output=True, text=True, timeout=WAIT_SECONDS, cwd=tmp_path
     )
 
     assert ended.returncode == 78
@@ -263,7 +263,7 @@ def test_a_wrong_password_is_told_in_words_and_tried_again_until_it_is_right(
     assert_never_shown(running, WRONG, PASSWORD)
     with_passwords(tmp_path, WRONG)
     started.signal(signal.SIGHUP)
-    until("it is ready", lambda: running.get("/readyz")[0] == 200, 60.0)
+    until("it is ready", lambda: running.get("/readyz")[0] == 200)
     assert_never_shown(running, WRONG)
 
 

@@ -22,31 +22,31 @@ from html.parser import HTMLParser
 import jsonschema
 import numpy as np
 import pytest
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, until
 from harness.yard import RULES, START, Yard, fleet
 from scipy.stats import spearmanr
 from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
 from monitor.core.model import Reading
-from monitor.core.registry import SeriesKey
+from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contest
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.files import read_pairs
 from monitor.http import documents
 from monitor.http.metrics import Exposition
 from monitor.http.on_demand import (
     CONTESTS_MAX,
     OCCASIONS_MAX,
+    REQUEST_SECONDS,
     SERIES_MAX,
-    WISH_SECONDS,
-    Wishes,
+    OnDemandRequests,
 )
 from monitor.http.published import Page
 from monitor.http.selection import (
     ORDERS,
     WORDS,
-    Wish,
+    SeriesQuery,
     select,
 )
 from monitor.http.service import Service, ServiceError
@@ -91,7 +91,7 @@ def service() -> Iterator[Service]:
 def get(service: Service, path: str, method: str = "GET", **headers: str):
     request = urllib.request.Request(service.url + path, method=method, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=5.0) as answer:
+        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
             return answer.status, answer.read(), answer.headers
     except urllib.error.HTTPError as error:
         return error.code, error.read(), error.headers
@@ -348,7 +348,7 @@ def test_what_has_no_number_comes_last_in_every_order(order, turned):
     for values in (*snapshot.statistics.values(), snapshot.evidence, snapshot.last_pair):
         if not np.isfinite(values).all() or order not in WORDS:
             values[::3] = np.nan
-    chosen = select(snapshot, Wish(order=order, descending=bool(turned)))
+    chosen = select(snapshot, SeriesQuery(order=order, descending=bool(turned)))
 
     assert sorted(chosen.rows.tolist()) == list(range(30))
     if order not in WORDS:
@@ -387,7 +387,7 @@ def test_the_pairs_of_a_series_are_its_window_newest_first(service, yard):
 
 def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
     yard.stop()
-    yard.service.wishes.want_series(SeriesKey("cart-04", "mass"))
+    yard.service.requests.request_series(SeriesKey("cart-04", "mass"))
     snapshot = yard.publish().snapshot
     row = [name.sensor for name in snapshot.names].index("cart-04")
     status, body, headers = get(service, "/api/v1/series/cart-04/mass/pairs?format=csv")
@@ -715,7 +715,9 @@ def test_the_description_of_the_interface_is_true(service, yard):
 
 def stream(service: Service, path: str, wanted: int) -> list[dict]:
     """Return the first events of a stream."""
-    connection = http.client.HTTPConnection(service.url.removeprefix("http://"), timeout=5.0)
+    connection = http.client.HTTPConnection(
+        service.url.removeprefix("http://"), timeout=WAIT_SECONDS
+    )
     connection.request("GET", path)
     answer = connection.getresponse()
     assert answer.headers["Content-Type"].startswith("text/event-stream")
@@ -767,33 +769,37 @@ def test_streams_leave_connections_for_others(service):
             each.close()
 
 
+def serving() -> list[threading.Thread]:
+    """Return the threads in which a service answers."""
+    return [each for each in threading.enumerate() if "_serve" in each.name]
+
+
 def test_an_open_stream_does_not_hold_up_the_end(service):
     service.publish(page())
     with socket.create_connection(("127.0.0.1", int(service.url.rsplit(":", 1)[1]))) as listening:
         listening.sendall(b"GET /live/page HTTP/1.1\r\nHost: x\r\n\r\n")
         assert listening.recv(64)
-        began = time.monotonic()
         service.stop()
 
-        assert time.monotonic() - began < 3.0
+        until("its thread has ended", lambda: not serving())
 
 
-def test_wishes_are_bounded_and_forgotten():
+def test_requests_are_bounded_and_forgotten():
     now = [0.0]
-    wishes = Wishes(lambda: now[0])
+    requests = OnDemandRequests(lambda: now[0])
     for at in range(2 * SERIES_MAX):
-        wishes.want_series(SeriesKey(f"s{at}", "q"))
-    wishes.want_series(SeriesKey("s60", "q"))
+        requests.request_series(SeriesKey(f"s{at}", "q"))
+    requests.request_series(SeriesKey("s60", "q"))
     for at in range(2 * OCCASIONS_MAX):
-        wishes.want_occasion(f"k{at}")
-        wishes.want_contest(Contest(f"q{at}"))
+        requests.request_occasion(f"k{at}")
+        requests.request_contest(Contest(f"q{at}"))
 
-    assert len(wishes.series()) == SERIES_MAX
-    assert wishes.series()[-1] == ("s60", "q")
-    assert len(wishes.contests()) == CONTESTS_MAX
-    assert wishes.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
-    now[0] = WISH_SECONDS + 1.0
-    assert wishes.series() == wishes.occasions() == wishes.contests() == []
+    assert len(requests.series()) == SERIES_MAX
+    assert requests.series()[-1] == ("s60", "q")
+    assert len(requests.contests()) == CONTESTS_MAX
+    assert requests.occasions() == [f"k{at}" for at in range(OCCASIONS_MAX, 2 * OCCASIONS_MAX)]
+    now[0] = REQUEST_SECONDS + 1.0
+    assert requests.series() == requests.occasions() == requests.contests() == []
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(service):
@@ -853,7 +859,7 @@ def test_slow_connections_are_dropped_and_do_not_keep_others_out(service):
             slow[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
             assert get(service, "/metrics")[0] == 200
         for each in slow:
-            each.settimeout(2.0)
+            each.settimeout(WAIT_SECONDS)
             try:
                 assert each.recv(1) == b""
             except ConnectionError:
@@ -880,9 +886,9 @@ def test_a_taken_address_is_said_with_what_to_do():
             service.start()
 
 
-def test_stopping_is_quick(service):
-    began = time.monotonic()
+def test_stopping_ends_its_thread_and_nobody_answers_any_more(service):
+    assert serving()
     service.stop()
 
-    assert time.monotonic() - began < 3.0
+    until("its thread has ended", lambda: not serving())
     assert get(service, "/healthz")[0] == 0

@@ -123,6 +123,29 @@ def test_a_server_that_stalls_or_drips_costs_one_bounded_attempt(receiver):
             told(WebhookSink(Target(receiver.url(), timeout_seconds=0.3)), transition(1))
 
 
+def test_a_connection_is_kept_unless_it_was_idle_for_long(receiver):
+    now = [0.0]
+    sink = WebhookSink(Target(receiver.url()), monotonic=lambda: now[0])
+    for at in (0.0, 20.0, 100.0):
+        now[0] = at
+        sink.deliver(transition(1))
+    sink.close()
+
+    first, soon, late = (post.peer for post in receiver.posts)
+    assert first == soon != late
+
+
+def test_of_a_long_answer_no_more_is_read_than_need_be(receiver):
+    receiver.plan = [Answer(200, body=b"x" * 10_000_000)]
+    sink = WebhookSink(Target(receiver.url()))
+    sink.deliver(transition(1))
+    sink.deliver(transition(2))
+    sink.close()
+
+    assert [post.json["id"] for post in receiver.posts] == [transition(n).id for n in (1, 2)]
+    assert receiver.posts[0].peer != receiver.posts[1].peer
+
+
 def test_a_server_that_is_not_there_is_tried_later_and_the_address_is_not_told(receiver):
     address = receiver.url("/hook?token=geheim")
     receiver.stop()
@@ -133,7 +156,7 @@ def test_a_server_that_is_not_there_is_tried_later_and_the_address_is_not_told(r
     assert caught.value.__cause__ is None
 
 
-def test_no_secret_in_what_python_prints_or_httpx_logs(receiver, caplog):
+def test_no_secret_in_what_python_prints_or_urllib3_logs(receiver, caplog):
     caplog.set_level("DEBUG")
     target = Target(receiver.url("/hook?token=geheim"), b"key", "Bearer abc")
     told(WebhookSink(target), transition(1))

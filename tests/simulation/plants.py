@@ -47,7 +47,7 @@ def stale_acknowledgement(parts: Parts, source: ModelSource) -> None:
     acknowledge = source.acknowledge
 
     def careless(messages: list) -> int:
-        return acknowledge([_of_now(message, source._client.generation) for message in messages])
+        return acknowledge([_of_now(message, source.receiver.generation) for message in messages])
 
     source.acknowledge = careless
 

@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 
 from monitor.core.columns import Columns, coverage_factor
-from monitor.core.diagnosis import remedies
-from monitor.core.diagnosis.remedies import LEVEL, UNKNOWN, Estimate
+from monitor.core.diagnosis import estimates
+from monitor.core.diagnosis.estimates import LEVEL, UNKNOWN, Estimate
 from monitor.core.diagnosis.segments import share_independent
 from monitor.core.model import NAN, Float
 from monitor.core.scores.bins import (
@@ -76,7 +76,7 @@ def applied(c: Columns, adjustment: Adjustment) -> Columns:
 
 
 def _offset(c: Columns) -> Adjustment:
-    return Adjustment(offset=remedies.offset(c.error, c.u_eff, 0.0).value)
+    return Adjustment(offset=estimates.offset(c.error, c.u_eff, 0.0).value)
 
 
 def _gain(c: Columns) -> Adjustment:
@@ -85,7 +85,7 @@ def _gain(c: Columns) -> Adjustment:
 
 
 def _gain_estimate(c: Columns) -> Estimate:
-    return remedies.gain(c.error, c.reference, c.u_ref)
+    return estimates.gain(c.error, c.reference, c.u_ref)
 
 
 def _scale(c: Columns) -> Adjustment:
@@ -153,10 +153,10 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
     scale = b.scale[kept]
     return {
-        "offset": remedies.offset(c.error, c.u_eff, rho),
+        "offset": estimates.offset(c.error, c.u_eff, rho),
         "gain": _gain_estimate(c),
         "scale": _root(effective_zms(c)),
-        "both": remedies.spread_factor((c.error - offset) / c.u_eff, rho),
+        "both": estimates.spread_factor((c.error - offset) / c.u_eff, rho),
         "optimal": quantile_interval(optimal, scale, b.active[kept], b.half[kept], alpha, n_eff),
         "conformal": quantile_interval(conformal, scale, ones, ones, alpha, n_eff),
         "addend": quantile_interval(addend, needed, counts, counts, alpha, c.value.size * worth),

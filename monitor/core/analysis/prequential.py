@@ -18,8 +18,8 @@ import numpy as np
 
 from monitor.core.analysis.adjustments import METHODS, Adjustment, applied
 from monitor.core.columns import Columns
-from monitor.core.diagnosis import remedies
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis import estimates
+from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.diagnosis.segments import lag_one
 from monitor.core.model import NAN, Float
 from monitor.core.scores.calibration import coverage, zms
@@ -108,7 +108,7 @@ def _joined(parts: list[Columns]) -> Columns:
 def _recovery(name: str, before: Columns, after: Columns, best: Columns) -> Recovery:
     rows, left, least = (SCORES[name].rows(each) for each in (before, after, best))
     saved = rows - left
-    estimate = remedies.offset(saved, np.ones(saved.size), lag_one(saved))
+    estimate = estimates.offset(saved, np.ones(saved.size), lag_one(saved))
     possible = float(np.mean(rows - least))
     return Recovery(
         before=float(rows.mean()),

@@ -93,7 +93,7 @@ class Detector:
 
     ``patience`` is A of each series: pairs an honest sensor goes, on average, between two false
     alarms. ``coverage`` marks series that state intervals only: their z are codes made by
-    :func:`monitor.core.detector.e_values.coverage_code`. Both may be changed in place between batches.
+    :func:`.e_values.coverage_code`. Both may be changed in place between batches.
     ``horizon`` is H, in pairs: what is older hardly counts in the discounted evidence.
     """
 

@@ -12,50 +12,82 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le, MaxLen, MinLen, doc
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.snapshot.snapshot import SeriesName
+from monitor.core.registry import SeriesName
+from monitor.core.scores.statistics import over_expected, threshold_statistics
 
-Against = Literal["absolute", "expected", "baseline", "fleet_median"]
+if TYPE_CHECKING:
+    StatisticName = str
+else:  # the settings accept these names and list them in their schema
+    StatisticName = Literal[tuple(threshold_statistics())]
+Limit = Annotated[float, Ge(-1e15), Le(1e15)]
+Patterns = Annotated[tuple[str, ...], MinLen(1), MaxLen(1000)]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
 # (series, statistic, how many of its first pairs, its value over them, time of the last of them)
 Bases = list[tuple[int, str, int, float, float]]
 LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
 
-# What a statistic is divided by, or which one is the ratio already, against "expected".
-EXPECTED: Final[Mapping[str, str]] = {
-    "score_crps_mean": "score_crps_expected_ratio",
-    "score_quadratic_mean": "score_quadratic_expected_ratio",
-    "score_interval_mean": "score_interval_expected_ratio",
-    "calibration_zms": "calibration_zms",
-    "calibration_coverage_ratio": "calibration_coverage_stated",
-}
-_RATIOS: Final = frozenset(("calibration_coverage_ratio",))
-
 
 class Threshold(NamedTuple):
-    """One limit: an alert of this ``name`` while a statistic is ``above`` or ``below`` it.
+    """One limit on one statistic; its name is the alert's."""
 
-    It begins once the statistic has been beyond for ``for_seconds`` of the pairs' time, and ends
-    when it is back within by the share ``hysteresis`` of the limit. Against ``absolute`` the limit
-    is in the statistic's unit, else a ratio. ``sensors`` and ``quantities`` are patterns.
-    """
+    name: Annotated[str, doc("Name of the alert.")]
+    statistic: Annotated[
+        StatisticName,
+        doc(
+            "Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
+            "(docs/detection.md)."
+        ),
+    ]
+    against: Annotated[
+        Literal["absolute", "expected", "baseline", "fleet_median"],
+        doc(
+            "What the statistic is compared with: nothing (absolute: the limits are in its "
+            "unit), what the sensor's own claim predicts (expected), its first pairs (baseline), "
+            "or the median of its group (fleet_median); the last three give a ratio."
+        ),
+    ] = "absolute"
+    above: Annotated[Limit | None, doc("The alert begins above this; null for no such limit.")] = (
+        None
+    )
+    below: Annotated[Limit | None, doc("The alert begins below this; null for no such limit.")] = (
+        None
+    )
+    for_hours: Annotated[
+        float,
+        Ge(0),
+        Le(87_840),
+        doc("How long the statistic must be beyond the limit, in the time of the pairs."),
+    ] = 0.0
+    hysteresis: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        doc("The alert ends once the statistic is back within the limit by this share of it."),
+    ] = 0.1
+    pairs_min: Annotated[
+        int, Ge(1), Le(100_000), doc("Windows with fewer pairs are not compared.")
+    ] = 20
+    baseline_pairs: Annotated[
+        int,
+        Ge(10),
+        Le(100_000),
+        doc("How many of the first pairs since the last event form the baseline."),
+    ] = 100
+    sensors: Annotated[Patterns, doc("Patterns of the sensors.")] = ("*",)
+    quantities: Annotated[Patterns, doc("Patterns of the quantities.")] = ("*",)
 
-    name: str
-    statistic: str
-    against: Against = "absolute"
-    above: float = float("inf")
-    below: float = -float("inf")
-    for_seconds: float = 0.0
-    hysteresis: float = 0.1
-    pairs_min: int = 20
-    baseline_pairs: int = 100
-    sensors: tuple[str, ...] = ("*",)
-    quantities: tuple[str, ...] = ("*",)
+    @property
+    def limits(self) -> tuple[float, float]:
+        """``below`` and ``above``, infinite where there is no such limit."""
+        below = -math.inf if self.below is None else self.below
+        return below, math.inf if self.above is None else self.above
 
     def applies(self, name: SeriesName) -> bool:
         """Whether a series is meant."""
@@ -154,16 +186,13 @@ class Thresholds:
         judged = state.meant & seen.shown & (seen.pairs >= threshold.pairs_min)
         values = self._values(threshold, seen, judged)
         with np.errstate(invalid="ignore"):
-            beyond = judged & ((values > threshold.above) | (values < threshold.below))
+            below, above = threshold.limits
+            beyond = judged & ((values > above) | (values < below))
             back = threshold.hysteresis
-            within = (values <= threshold.above - back * abs(threshold.above)) | np.isinf(
-                threshold.above
-            )
-            within &= (values >= threshold.below + back * abs(threshold.below)) | np.isinf(
-                threshold.below
-            )
+            within = (values <= above - back * abs(above)) | np.isinf(above)
+            within &= (values >= below + back * abs(below)) | np.isinf(below)
         since = np.where(beyond, np.fmin(state.since, seen.last_pair), np.nan)
-        lasting = beyond & (seen.last_pair - since >= threshold.for_seconds)
+        lasting = beyond & (seen.last_pair - since >= threshold.for_hours * 3600.0)
         active = judged & np.isfinite(values) & (lasting | (state.active & ~within))
         same = np.array_equal(since, state.since, equal_nan=True)
         self.changed += not (same and np.array_equal(active, state.active))
@@ -186,7 +215,7 @@ class Thresholds:
         if values is None:
             return np.full(judged.size, np.nan)
         if threshold.against == "expected":
-            return _over_expected(threshold.statistic, values, seen.statistics)
+            return over_expected(threshold.statistic, seen.statistics)
         if threshold.against == "baseline":
             return values / self._of_first_pairs(threshold, seen, judged)
         if threshold.against == "fleet_median":
@@ -208,11 +237,6 @@ class Thresholds:
                     self._baselines[key] = found
             base[row] = found[0] or np.nan
         return base
-
-
-def _over_expected(statistic: str, values: Float, statistics: Mapping[str, Float]) -> Float:
-    expected = statistics[EXPECTED[statistic]]
-    return values / expected if statistic in _RATIOS else expected
 
 
 def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> Float:

@@ -1,220 +1,243 @@
-"""What is wrong with a sensor whose alert fires: one of six faults, how large, since when.
+"""FAULTS: all that is said and done about each fault, one entry a fault.
 
-Rules of this file: a pure function of one series' last pairs and of what its detector knows; the
-faults are looked for in a fixed order, first the ones that imitate others. docs/detection.md: the
-label is provisional for 20 pairs after the alarm.
+Whatever lists faults takes the list from here: the diagnosis its estimates, sentences and advice;
+the snapshot and the metrics their alerts; the settings the names that a threshold must not take;
+``/api/v1`` its enumerations; docs/metrics.md its table; deploy/prometheus/rules.py the rules for
+Prometheus and what Alertmanager keeps quiet. docs/runbook.md has a section for each, under the
+name of its rule, which a test compares.
+
+To add a fault, add an entry and let :func:`.diagnose.diagnose` return its label. The detector's
+families of bets are faults too, for an alert bears the name of the family where a diagnosis is not
+clear yet; they come first, in their order.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.detector.e_values import CLIP, FAMILIES
-from monitor.core.diagnosis import remedies
-from monitor.core.diagnosis.remedies import Estimate
-from monitor.core.diagnosis.segments import (
-    SHORTEST,
-    Segment,
-    change_point,
-    segment_from,
-    share_for_product,
-    share_independent,
-)
-from monitor.core.model import Float
+from monitor.core.detector.e_values import CLIP
+from monitor.core.diagnosis import estimates, remedies, sentences
+from monitor.core.diagnosis.estimates import Diagnosis, Estimate
+from monitor.core.diagnosis.remedies import Advice
+from monitor.core.diagnosis.segments import share_independent
 
-LABELS: Final = (*FAMILIES, "gain", "stuck", "unclear")
-PROVISIONAL_PAIRS: Final = 20
+UNCLEAR: Final = "unclear"  # the label where there is a fault and no telling which
 FRESH_PAIRS: Final = 10  # independent pairs after the alarm before they alone give the offset
-_STUCK_PAIRS: Final = 4
-_GAIN_PAIRS: Final = 10
-_GAIN_T: Final = 4.0
-_MOST: Final = 0.5  # where most readings are far off, they are no outliers
-_MAY_BE_NONE: Final = ("offset", "understated", "overstated")
-_BESIDE_Z: Final = 0.25  # mean z below which an offset beside a wrong uncertainty goes unsaid
 
 
-class Diagnosis(NamedTuple):
-    """The name of a fault with its size.
+class Evidence(NamedTuple):
+    """The last pairs of a series, of which those from ``since`` on show the fault.
 
-    ``estimate`` is the offset in the series' unit, the factor by which u is too small (understated
-    and overstated), the share of outliers, the gain, or the value the sensor is stuck at.
-    ``since`` counts in the pairs given; ``pairs`` are those from there on. ``provisional`` until
-    20 pairs after the alarm. ``besides`` is what else is clear: a wrong uncertainty beside an
-    offset, or an offset beside a wrong uncertainty. ``fading``: it fired, and the interval of its
-    size no longer says so; ``hinted``: it has not fired, and the interval does not say so yet.
+    ``rho`` is the detector's autocorrelation of z, ``alarm`` the pair at which it fired, None if
+    it has not.
     """
 
-    label: str
-    estimate: Estimate
+    pairs: Columns
     since: int
-    pairs: int
-    provisional: bool
-    besides: Diagnosis | None = None
-    fading: bool = False
-    hinted: bool = False
+    rho: float
+    alarm: int | None
+
+    @property
+    def part(self) -> slice:
+        """The pairs that show the fault."""
+        return slice(self.since, None)
 
 
-def diagnose(pairs: Columns, rho: float, leading: str, alarm: int | None = None) -> Diagnosis:
-    """Name the fault in the last pairs of one series.
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault; the labels of ``FAULTS`` are the names of the alerts.
 
-    ``rho`` and ``leading`` (a family, "" if there is no evidence) are the detector's; ``alarm`` is
-    the row at which it fired, None if it has not. Of a fired alert the offset is estimated from
-    the pairs after the alarm alone, once they are worth ten: those that raised it are too high.
+    ``means`` follows the sensor's "it" in tables. ``sentence`` follows the sensor's name. A fault
+    that may turn out to be none has ``shows``, whether an estimate's interval excludes that, and
+    ``fading``, the sentence once it no longer does. A fault that ``mirrors`` a reference's is held
+    against the reference where several sensors agree on it.
+
+    ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
+    follows the sensor's name and quantity there, ``description`` is a text in which
+    ``{calibration_bias:%+.3g}`` stands for a metric's value and ``{unit}`` for the series' unit.
     """
-    since = change_point(pairs.z, rho)
-    segment = segment_from(since, pairs.z, rho)
-    label = _label(pairs, segment, leading, rho)
-    if label == "stuck":
-        since = pairs.value.size - _run_length(pairs.value)
-    if label == "unclear":
-        since = 0
-    found = Diagnosis(
-        label=label,
-        estimate=_estimate(label, pairs, since, rho, alarm),
-        since=since,
-        pairs=pairs.value.size - since,
-        provisional=alarm is None or pairs.value.size - 1 - alarm < PROVISIONAL_PAIRS,
-    )
-    found = found._replace(
-        fading=_fades(label, found.estimate, alarm), hinted=_hints(label, found.estimate, alarm)
-    )
-    other = _other(label, segment)
-    if not other:
-        return found
-    estimate = _estimate(other, pairs, since, rho, alarm)
-    if not _tells(other, estimate):
-        return found
-    return found._replace(besides=found._replace(label=other, estimate=estimate))
+
+    means: str
+    estimate: Callable[[Evidence], Estimate]
+    estimate_has_unit: bool = False
+    sentence: Callable[[Diagnosis, str], str]
+    advice: Advice
+    shows: Callable[[Estimate], bool] | None = None
+    fading: Callable[[Diagnosis, str], str] | None = None
+    mirrors: bool = False
+    rule: str
+    severity: str = "warning"
+    summary: str
+    description: str
+
+    @property
+    def runbook(self) -> str:
+        """Anchor of its section in docs/runbook.md."""
+        return self.rule.lower()
+
+    def may_be_none(self, estimate: Estimate) -> bool:
+        """Whether the interval of the fault's size leaves room for no fault at all."""
+        return self.shows is not None and not self.shows(estimate)
 
 
-def _other(label: str, segment: Segment) -> str:
-    """Return the fault that is clear beside the one named, empty if there is none."""
-    if not (segment.is_offset and segment.is_spread):
-        return ""
-    if label == "offset":
-        return "understated" if segment.variance > 1.0 else "overstated"
-    named = label in ("understated", "overstated") and abs(segment.mean) > _BESIDE_Z
-    return "offset" if named else ""
-
-
-def _fades(label: str, estimate: Estimate, alarm: int | None) -> bool:
-    """Return whether what fired can no longer be told from nothing."""
-    fades = alarm is not None and label in _MAY_BE_NONE
-    return fades and not np.isnan(estimate.lower) and not _tells(label, estimate)
-
-
-def _hints(label: str, estimate: Estimate, alarm: int | None) -> bool:
-    """Return whether what has not fired cannot be told from nothing yet."""
-    return alarm is None and label in _MAY_BE_NONE and not _tells(label, estimate)
-
-
-def _tells(label: str, estimate: Estimate) -> bool:
-    """Return whether the interval of a size says what the label says."""
-    if label == "understated":
-        return estimate.lower > 1.0
-    if label == "overstated":
-        return estimate.upper < 1.0
-    return estimate.lower > 0.0 or estimate.upper < 0.0
-
-
-def _label(pairs: Columns, segment: Segment, leading: str, rho: float) -> str:
-    if is_stuck(pairs):
-        return "stuck"
-    if segment.pairs < SHORTEST or not leading:
-        return "unclear"
-    if abs(level_dependence(pairs, segment)) > _GAIN_T:
-        return "gain"
-    z = pairs.z[segment.since :]
-    few = float(np.mean(np.abs(z) > CLIP)) < _MOST
-    if (leading == "outliers" and few) or is_outliers(z, segment, rho):
-        return "outliers"
-    return _offset_or_spread(segment, leading)
-
-
-def _offset_or_spread(segment: Segment, leading: str) -> str:
-    spread = "understated" if segment.variance > 1.0 else "overstated"
-    if segment.is_offset and segment.is_spread and leading != "offset":
-        return "offset" if segment.mean**2 > abs(segment.variance - 1.0) else spread
-    if segment.is_offset:
-        return "offset"
-    return spread if segment.is_spread else leading
-
-
-def _run_length(value: Float) -> int:
-    """Return how many of the last values are identical."""
-    other = np.flatnonzero(value != value[-1])
-    return int(value.size - 1 - other[-1]) if other.size else int(value.size)
-
-
-def is_stuck(pairs: Columns) -> bool:
-    """Whether the last four or more values are identical while the reference moved far."""
-    run = _run_length(pairs.value)
-    reference = pairs.reference[-run:]
-    moved = float(reference.max() - reference.min())
-    return run >= _STUCK_PAIRS and moved > 4.0 * float(pairs.u_eff[-run:].mean())
-
-
-def level_dependence(pairs: Columns, segment: Segment) -> float:
-    """Return t of the correlation of z with the level on the segment, 0 if there is none.
-
-    Errors correlate with what they are part of: z with the reference by -u_ref^2 / u_eff, with
-    the value by u^2 / u_eff, which is subtracted. Errors larger than stated spoil the second if
-    they are the sensor's, the first if they are the reference's; a gain shows in both, and the
-    smaller t counts. 0 with fewer than ten pairs.
-    """
-    if segment.pairs < _GAIN_PAIRS:
-        return 0.0
-    part = slice(segment.since, None)
-    z = np.clip(pairs.z[part], -CLIP, CLIP)
-    u_eff, of_reference = pairs.u_eff[part], pairs.u_ref[part] ** 2
-    shown = min(float(((z - z.mean()) * pairs.z[part]).mean()), 1.0) * u_eff**2
-    on_reference = _t(z, pairs.reference[part], -np.minimum(of_reference, shown) / u_eff)
-    on_value = _t(z, pairs.value[part], np.maximum(shown - of_reference, 0.0) / u_eff)
-    if on_reference * on_value <= 0.0:
-        return 0.0
-    return min(on_reference, on_value, key=abs)
-
-
-def _t(z: Float, level: Float, own: Float) -> float:
-    """Return t of the correlation of z with ``level``, beyond the covariance ``own``.
-
-    A slow level meets slow errors by chance: both count in the effective number of pairs.
-    """
-    centred, deviation = level - level.mean(), z - z.mean()
-    spread = float(centred.std() * deviation.std())
-    if spread <= 0.0:
-        return 0.0
-    r = float((centred * deviation).mean() - own.mean()) / spread
-    r = min(max(r, -0.999), 0.999)
-    n_eff = z.size * share_for_product(level, z)
-    return r * float(np.sqrt(max(n_eff - 2.0, 0.0) / (1.0 - r * r)))
-
-
-def is_outliers(z: Float, segment: Segment, rho: float) -> bool:
-    """Whether two or more far |z| are all that is wrong with the segment."""
-    far = np.abs(z) > CLIP
-    if segment.variance <= 1.0 or not segment.is_spread or not 2 <= far.sum() < 0.2 * z.size:
-        return False
-    rest = segment_from(0, z[~far], rho)
-    return not rest.is_spread and not rest.is_offset
-
-
-def _estimate(label: str, pairs: Columns, since: int, rho: float, alarm: int | None) -> Estimate:
-    part = slice(since, None)
-    if label == "stuck":
-        held = float(pairs.value[-1])
-        return Estimate(held, held, held)
-    if label == "gain":
-        return remedies.gain(pairs.error[part], pairs.reference[part], pairs.u_ref[part])
-    if label == "outliers":
-        far = np.abs(pairs.z[part]) > CLIP
-        return remedies.share(int(far.sum()), int(far.size))
-    if label in ("understated", "overstated"):
-        return remedies.spread_factor(pairs.z[part], rho)
+def _offset(evidence: Evidence) -> Estimate:
+    """Estimate from the pairs after the alarm alone, if they suffice: those before were chosen."""
+    pairs, part, alarm = evidence.pairs, evidence.part, evidence.alarm
     fresh = 0 if alarm is None else pairs.value.size - 1 - alarm
-    if fresh * share_independent(rho)[0] >= FRESH_PAIRS:
+    if fresh * share_independent(evidence.rho)[0] >= FRESH_PAIRS:
         part = slice(-fresh, None)
-    return remedies.offset(pairs.error[part], pairs.u_eff[part], rho)
+    return estimates.offset(pairs.error[part], pairs.u_eff[part], evidence.rho)
+
+
+def _spread(evidence: Evidence) -> Estimate:
+    return estimates.spread_factor(evidence.pairs.z[evidence.part], evidence.rho)
+
+
+def _outliers(evidence: Evidence) -> Estimate:
+    far = np.abs(evidence.pairs.z[evidence.part]) > CLIP
+    return estimates.share(int(far.sum()), int(far.size))
+
+
+def _gain(evidence: Evidence) -> Estimate:
+    pairs, part = evidence.pairs, evidence.part
+    return estimates.gain(pairs.error[part], pairs.reference[part], pairs.u_ref[part])
+
+
+def _stuck(evidence: Evidence) -> Estimate:
+    held = float(evidence.pairs.value[-1])
+    return Estimate(held, held, held)
+
+
+FAULTS: Final[dict[str, Fault]] = {
+    "offset": Fault(
+        means="it reads too high or too low on average",
+        estimate=_offset,
+        estimate_has_unit=True,
+        sentence=sentences.offset,
+        advice=remedies.shift_first,
+        shows=lambda estimate: estimate.lower > 0.0 or estimate.upper < 0.0,
+        fading=sentences.offset_fading,
+        mirrors=True,
+        rule="SensorOffset",
+        summary="reads too high or too low",
+        description="On average it is {calibration_bias:%+.3g} {unit} off. The daemon's page says "
+        "since when, and what would mend it.",
+    ),
+    "understated": Fault(
+        means="its errors are larger than its uncertainty says",
+        estimate=_spread,
+        sentence=sentences.understated,
+        advice=remedies.scale_first,
+        shows=lambda estimate: estimate.lower > 1.0,
+        fading=sentences.spread_fading,
+        rule="SensorUnderstated",
+        summary="is less certain than it says",
+        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
+        "larger than the uncertainty it states.",
+    ),
+    "overstated": Fault(
+        means="its errors are smaller than its uncertainty says",
+        estimate=_spread,
+        sentence=sentences.overstated,
+        advice=remedies.scale_first,
+        shows=lambda estimate: estimate.upper < 1.0,
+        fading=sentences.spread_fading,
+        rule="SensorOverstated",
+        summary="is more certain than it says",
+        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
+        "smaller than the uncertainty it states.",
+    ),
+    "outliers": Fault(
+        means="a few errors are far larger than all others",
+        estimate=_outliers,
+        sentence=sentences.outliers,
+        advice=remedies.advise(
+            "look at the readings that are far off: misread, mismatched or disturbed ones"
+        ),
+        rule="SensorOutliers",
+        summary="is far off now and then",
+        description="A few of its errors are far larger than all others; the rest is as it should "
+        "be.",
+    ),
+    "stuck": Fault(
+        means="it repeats a value while the measurand moves",
+        estimate=_stuck,
+        estimate_has_unit=True,
+        sentence=sentences.stuck,
+        advice=remedies.advise(
+            "check the sensor: its value does not move while the reference does"
+        ),
+        rule="SensorStuck",
+        summary="repeats one value",
+        description="The measurand moves, the reading does not.",
+    ),
+    "gain": Fault(
+        means="its error grows with the measured value",
+        estimate=_gain,
+        sentence=sentences.gain,
+        advice=remedies.divide_span,
+        rule="SensorGain",
+        summary="has an error that grows with the value",
+        description="It is right at one value and wrong in proportion to the distance from it: a "
+        "matter of gain.",
+    ),
+}
+
+# Alerts that are no fault of the sensor's: what else keeps it from being known to be right.
+REFERENCE_STALE: Final = "reference_stale"
+REFERENCE_SUSPECT: Final = "reference_suspect"
+REJECTED_SHARE: Final = "rejected_share"
+CIRCUMSTANCES: Final[dict[str, str]] = {
+    REFERENCE_STALE: "no reference came for too long",
+    REFERENCE_SUSPECT: "several sensors disagree with one reference in the same way",
+    REJECTED_SHARE: "too many of its messages could not be used",
+}
+
+
+def alert_meanings() -> dict[str, str]:
+    """Return every alert but the settings' thresholds, and what it means."""
+    return {label: fault.means for label, fault in FAULTS.items()} | CIRCUMSTANCES
+
+
+def estimate_unit(alert: str, unit: str) -> str:
+    """Return the unit of an alert's estimate, given that of the series; empty for none."""
+    return unit if alert in FAULTS and FAULTS[alert].estimate_has_unit else ""
+
+
+def sentence_of(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
+    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like.
+
+    ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out. Of a
+    fault that fired and fades it says what its size is of late, and that it was one; of one that
+    may be none, no size.
+    """
+    if diagnosis.label == UNCLEAR:
+        return sentences.unclear(diagnosis)
+    fault = FAULTS[diagnosis.label]
+    if diagnosis.fading and fault.fading is not None:
+        began = "" if math.isnan(since) else f"; its fault began {sentences.day(since)}"
+        return f"{fault.fading(diagnosis, unit)}{began}"
+    if diagnosis.hinted:
+        return sentences.hinted(diagnosis)
+    words = fault.sentence(diagnosis, unit)
+    if diagnosis.besides is not None:
+        other = FAULTS[diagnosis.besides.label]
+        words = f"{words} and {other.sentence(diagnosis.besides, unit)}"
+    return words if math.isnan(since) else f"{words}, since {sentences.day(since)}"
+
+
+def advice_on(diagnosis: Diagnosis, pairs: Columns, unit: str) -> str:
+    """Return what would mend a fault, empty where too little is known."""
+    if diagnosis.label == UNCLEAR or diagnosis.hinted:
+        return ""
+    if not math.isfinite(diagnosis.estimate.value):
+        return ""
+    if diagnosis.fading:
+        return "nothing yet: the alert ends by itself if it is right again"
+    return FAULTS[diagnosis.label].advice(diagnosis, pairs, unit)

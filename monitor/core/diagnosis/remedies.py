@@ -1,101 +1,72 @@
-"""What would mend a sensor: how much to subtract, by how much to multiply u, and whether it helps.
+"""What to do about a fault: adjust the readings, correct the stated u, or look at the sensor.
 
-Rules of this file: pure functions of one series' pairs; every estimate comes with its interval.
-docs/detection.md.
+Nothing is ever applied. A remedy is named only where the pairs of the fault can tell that it would
+leave errors that pass as honest (:func:`clears`), or where the fault has no other.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
-import scipy
 
-from monitor.core.diagnosis.segments import share_for_product, share_independent
+from monitor.core.columns import Columns
+from monitor.core.diagnosis.estimates import Diagnosis
+from monitor.core.diagnosis.sentences import amount
 from monitor.core.model import Float
 
-LEVEL: Final = 0.95
-REMEDIES: Final = ("offset", "scale", "both")
+# What to do about a diagnosis, given the pairs it was made from and the unit of the series.
+Advice = Callable[[Diagnosis, Columns, str], str]
+
 _BIAS_LEFT: Final = 0.25  # in units of u: what the detector would take very long to see
 _SPREAD_LEFT: Final = (0.8, 1.25)
+# Pairs of a segment below which no remedy is said to clear an alert.
+_PAIRS_FOR_ADVICE: Final = 50
 
 
-class Estimate(NamedTuple):
-    """A number with its 95 % interval; NaN where it is not defined."""
-
-    value: float
-    lower: float
-    upper: float
+def advise(words: str) -> Advice:
+    """Return the advice that is the same whatever the fault's size."""
+    return lambda _diagnosis, _pairs, _unit: words
 
 
-UNKNOWN: Final = Estimate(np.nan, np.nan, np.nan)
+def divide_span(diagnosis: Diagnosis, _pairs: Columns, _unit: str) -> str:
+    """Undo a gain."""
+    return f"divide its span by {diagnosis.estimate.value:.4g}"
 
 
-def offset(error: Float, u: Float, rho: float) -> Estimate:
-    """Return the u-weighted mean of ``error`` with a t interval on n_eff pairs, in its unit."""
-    if error.size == 0:
-        return UNKNOWN
-    weight = 1.0 / (u * u)
-    value = float((weight * error).sum() / weight.sum())
-    n_eff = error.size * share_independent(rho)[0]
-    if error.size < 2 or n_eff <= 1.0:
-        return Estimate(value, np.nan, np.nan)
-    spread = float((weight * (error - value) ** 2).sum() / weight.sum()) / (1.0 - 1.0 / n_eff)
-    half = float(scipy.special.stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(spread / n_eff)
-    return Estimate(value, value - half, value + half)
+def shift_first(diagnosis: Diagnosis, pairs: Columns, unit: str) -> str:
+    """Subtract the offset; correct u instead, or as well, only if the offset alone does not help.
 
-
-def spread_factor(z: Float, rho: float) -> Estimate:
-    """Return by what factor u is too small once the offset is removed: sd of ``z``.
-
-    The interval is log-normal with the kurtosis of z: var(ln s) = (kurtosis - 1) / (4 n). It is
-    too short for heavy tails and few pairs (85 % instead of 95 % for t4): BCa stands beside it.
+    The offset is the diagnosis's own estimate, of the pairs after the alarm.
     """
-    n_eff = z.size * share_independent(rho)[1]
-    if z.size < 2 or n_eff <= 2.0:
-        return UNKNOWN
-    centred = z - z.mean()
-    variance = float((centred**2).mean())
-    if variance <= 0.0:
-        return Estimate(0.0, 0.0, 0.0)
-    kurtosis = max(float((centred**4).mean()) / variance**2, 1.5)
-    factor = float(np.sqrt(variance * z.size / (z.size - 1)))
-    half = float(scipy.special.stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(
-        (kurtosis - 1.0) / (4 * n_eff)
-    )
-    return Estimate(factor, factor * float(np.exp(-half)), factor * float(np.exp(half)))
+    return _first_that_clears(diagnosis, pairs, unit, diagnosis.estimate.value, "offset", "scale")
 
 
-def share(hits: int, n: int) -> Estimate:
-    """Return a share of ``n`` pairs with its exact interval (Clopper, Pearson 1934)."""
-    if n == 0:
-        return UNKNOWN
-    tail = 0.5 - 0.5 * LEVEL
-    lower = float(scipy.special.betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    upper = float(scipy.special.betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
-    return Estimate(hits / n, lower, upper)
+def scale_first(diagnosis: Diagnosis, pairs: Columns, unit: str) -> str:
+    """Correct u; subtract the mean error instead, or as well, only if that alone does not help."""
+    bias = float(pairs.error[diagnosis.since :].mean())
+    return _first_that_clears(diagnosis, pairs, unit, bias, "scale", "offset")
 
 
-def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
-    """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
+def _first_that_clears(
+    diagnosis: Diagnosis, pairs: Columns, unit: str, offset: float, *order: str
+) -> str:
+    z = pairs.z[diagnosis.since :]
+    bias = float(pairs.error[diagnosis.since :].mean())
+    words = {
+        "offset": _subtract(offset, unit),
+        "scale": f"multiply its u by {float(np.sqrt(np.mean(z * z))):.2g}",
+        "both": f"{_subtract(bias, unit)} and multiply its u by {float(z.std()):.2g}",
+    }
+    if z.size < _PAIRS_FOR_ADVICE:
+        return words[order[0]]
+    clearing = clears(z)
+    return words[next((name for name in order if clearing[name]), "both")]
 
-    The reference's own error takes u_ref^2 off that covariance and adds it to the reference's
-    variance; both are put right (errors in variables: Fuller 1987). How large the sensor's own
-    errors are does not matter.
-    """
-    if error.size < 3:
-        return UNKNOWN
-    centred, own = reference - reference.mean(), float((u_ref * u_ref).mean())
-    signal = float((centred**2).mean()) - own
-    if signal <= 0.0:
-        return UNKNOWN
-    slope = (float((centred * error).mean()) + own) / signal
-    left = error - error.mean() - slope * centred
-    n_eff = error.size * share_for_product(reference, error)
-    half = (
-        float(scipy.special.ndtri(0.5 + 0.5 * LEVEL)) * float(left.std()) / np.sqrt(n_eff * signal)
-    )
-    return Estimate(1.0 + slope, 1.0 + slope - half, 1.0 + slope + half)
+
+def _subtract(bias: float, unit: str) -> str:
+    return f"{'subtract' if bias >= 0.0 else 'add'} {amount(abs(bias), unit)}"
 
 
 def clears(z: Float) -> dict[str, bool]:

@@ -1,19 +1,16 @@
-"""Words for numbers: amounts with their unit, and which way an error goes.
+"""Each fault in one plain sentence: words that a person at the sensor uses.
 
-A diagnosis in one plain sentence.
-
-Rules of this file: words a person at the sensor uses; numbers with no more digits than they mean.
+A number has no more digits than its interval warrants. ``faults.FAULTS`` says which function words
+which fault; a sentence follows the sensor's name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from monitor.core.diagnosis.faults import Diagnosis
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Diagnosis, Estimate
 
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
 
@@ -28,31 +25,6 @@ def amount(number: float, unit: str) -> str:
     """Return a number with two significant digits and its unit."""
     text = f"{number:.2g}" if number < 100 else f"{number:.0f}"
     return f"{text} {unit}".strip()
-
-
-Words = Callable[[Diagnosis, str], str]
-
-
-def verdict(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str:
-    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like.
-
-    ``since`` is the time of the segment's first pair, s since 1970 UTC; NaN leaves it out. Of a
-    fault that fired and fades it says what its size is of late, and that it was one; of one that
-    may be none, no size.
-    """
-    if diagnosis.fading:
-        began = "" if math.isnan(since) else f"; its fault began {day(since)}"
-        return f"{FADING[diagnosis.label](diagnosis, unit)}{began}"
-    if diagnosis.hinted:
-        return (
-            f"may not be as right as it says; not clear yet in which way ({diagnosis.pairs} pairs)"
-        )
-    words = WORDS[diagnosis.label](diagnosis, unit)
-    if diagnosis.besides is not None:
-        words = f"{words} and {WORDS[diagnosis.besides.label](diagnosis.besides, unit)}"
-    if diagnosis.label == "unclear" or math.isnan(since):
-        return words
-    return f"{words}, since {day(since)}"
 
 
 def day(time: float) -> str:
@@ -70,7 +42,8 @@ def numbers(estimate: Estimate) -> tuple[str, str]:
     return value, f" ({lower} to {upper})"
 
 
-def _offset(diagnosis: Diagnosis, unit: str) -> str:
+def offset(diagnosis: Diagnosis, unit: str) -> str:
+    """Return "reads 6.2 kg heavy (5.1 to 7.3)"."""
     value, lower, upper = diagnosis.estimate
     way = direction(value, unit)
     size = Estimate(value, lower, upper) if value >= 0.0 else Estimate(-value, -upper, -lower)
@@ -78,64 +51,63 @@ def _offset(diagnosis: Diagnosis, unit: str) -> str:
     return f"reads {f'{amount} {unit}'.strip()} {way}{between}"
 
 
-def _understated(diagnosis: Diagnosis, _unit: str) -> str:
+def understated(diagnosis: Diagnosis, _unit: str) -> str:
+    """Return "understates its uncertainty 2.0 times (1.7 to 2.4)"."""
     amount, between = numbers(diagnosis.estimate)
     return f"understates its uncertainty {amount} times{between}"
 
 
-def _overstated(diagnosis: Diagnosis, _unit: str) -> str:
+def overstated(diagnosis: Diagnosis, _unit: str) -> str:
+    """Return "overstates its uncertainty 2.0 times (1.7 to 2.4)": u over what it should be."""
     value, lower, upper = (1.0 / max(part, 1e-3) for part in diagnosis.estimate)
     amount, between = numbers(Estimate(value, upper, lower))
     return f"overstates its uncertainty {amount} times{between}"
 
 
-def _outliers(diagnosis: Diagnosis, _unit: str) -> str:
+def outliers(diagnosis: Diagnosis, _unit: str) -> str:
+    """Return "is more than 4 u off in 5 % of its readings (2 to 10)"."""
     far, lower, upper = (100.0 * part for part in diagnosis.estimate)
     amount, between = numbers(Estimate(far, lower, upper))
     return f"is more than 4 u off in {amount} % of its readings{between}"
 
 
-def _gain(diagnosis: Diagnosis, _unit: str) -> str:
+def gain(diagnosis: Diagnosis, _unit: str) -> str:
+    """Return "has an error that grows with the level: gain 1.25 (1.21 to 1.29)"."""
     amount, between = numbers(diagnosis.estimate)
     return f"has an error that grows with the level: gain {amount}{between}"
 
 
-def _stuck(diagnosis: Diagnosis, unit: str) -> str:
+def stuck(diagnosis: Diagnosis, unit: str) -> str:
+    """Return "is stuck at 103.2 kg for 14 pairs"."""
     value = f"{diagnosis.estimate.value:g} {unit}".strip()
     return f"is stuck at {value} for {diagnosis.pairs} pairs"
 
 
-def _unclear(diagnosis: Diagnosis, _unit: str) -> str:
-    return f"is not as right as it says; not clear yet in which way ({diagnosis.pairs} pairs)"
+def unclear(diagnosis: Diagnosis) -> str:
+    """Return that it is wrong, without saying how."""
+    return f"is not as right as it says; {_not_clear_yet(diagnosis)}"
 
 
-WORDS: Final[dict[str, Words]] = {
-    "offset": _offset,
-    "understated": _understated,
-    "overstated": _overstated,
-    "outliers": _outliers,
-    "gain": _gain,
-    "stuck": _stuck,
-    "unclear": _unclear,
-}
+def hinted(diagnosis: Diagnosis) -> str:
+    """Return that it may be wrong, without saying how."""
+    return f"may not be as right as it says; {_not_clear_yet(diagnosis)}"
 
 
-def _offset_fading(diagnosis: Diagnosis, unit: str) -> str:
+def _not_clear_yet(diagnosis: Diagnosis) -> str:
+    return f"not clear yet in which way ({diagnosis.pairs} pairs)"
+
+
+def offset_fading(diagnosis: Diagnosis, unit: str) -> str:
+    """Return "may be right again (its offset is 0.3 kg of late, -0.5 to 1.1)"."""
     amount, between = numbers(diagnosis.estimate)
     interval = between.strip(" ()")
     of_late = f"{amount} {unit}".strip() + (f", {interval}" if interval else "")
     return f"may be right again (its offset is {of_late} of late)"
 
 
-def _spread_fading(diagnosis: Diagnosis, _unit: str) -> str:
+def spread_fading(diagnosis: Diagnosis, _unit: str) -> str:
+    """Return "may be right again (its errors are 1.1 times as large as stated, ...)"."""
     amount, between = numbers(diagnosis.estimate)
     interval = between.strip(" ()")
     times = f"{amount} times as large as stated" + (f", {interval}" if interval else "")
     return f"may be right again (its errors are {times})"
-
-
-FADING: Final[dict[str, Words]] = {
-    "offset": _offset_fading,
-    "understated": _spread_fading,
-    "overstated": _spread_fading,
-}

@@ -9,24 +9,40 @@ Dandapanthula, Ramdas (arXiv 2501.04130).
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, doc
 
 from monitor.core.model import Bool, Float
 
-Procedure = Literal["e-bh", "bh"]
 # Simulated: P(D > d) <= 5 / d from d = 30 on (docs/detection.md).
 _TAIL: Final = 5.0
 _TAIL_FROM: Final = 30.0
 
 
 class FleetRules(NamedTuple):
-    """``q``: share of honest sensors on the list, at most, on average; ``horizon`` in pairs."""
+    """When the evidence of all sensors together calls for a person (a page)."""
 
-    q: float = 0.1
-    horizon: float = 1000.0
-    procedure: Procedure = "e-bh"
+    q: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        doc("Share of honest sensors among those listed, on average, at most."),
+    ] = 0.1
+    horizon: Annotated[
+        float,
+        Ge(10),
+        Le(1e9),
+        doc("Evidence older than this many pairs hardly counts towards the list."),
+    ] = 1000.0
+    fdr: Annotated[
+        Literal["e-bh", "bh"],
+        doc(
+            "e-bh: the list keeps the promise of q however the sensors depend on each other; bh: "
+            "it is faster, but keeps the promise only if sensors err independently."
+        ),
+    ] = "e-bh"
 
 
 def listed(
@@ -43,7 +59,7 @@ def listed(
     own = np.where(eligible & counted, discounted, 0.0)
     total = int(counted.sum()) + others
     chosen = _by_e_values(own / rules.horizon, total, rules.q)
-    if rules.procedure == "bh":
+    if rules.fdr == "bh":
         p = np.where(own > _TAIL_FROM, _TAIL / np.maximum(own, _TAIL), 1.0)
         chosen = _by_p_values(p, total, rules.q)
     return chosen & eligible & counted

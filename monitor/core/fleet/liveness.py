@@ -5,12 +5,22 @@ Rules of this file: columns, one number a series, which are changed in place; no
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import Float, Int
-from monitor.core.snapshot.series_stats import Arrivals
+
+
+class Arrivals(NamedTuple):
+    """When each series was heard, s UTC: times of its first and last reading, and of its arrival.
+
+    One entry a series, as it is now: they go on while a snapshot is made.
+    """
+
+    first_reading: Float
+    last_reading: Float
+    heard: Float
 
 
 class Hearing:

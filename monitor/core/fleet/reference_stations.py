@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.suspect_references import (
     MEETING,
     PAIRS,

@@ -17,7 +17,7 @@ import scipy
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.diagnosis.remedies import LEVEL, Estimate
+from monitor.core.diagnosis.estimates import LEVEL, Estimate
 from monitor.core.diagnosis.segments import change_point
 from monitor.core.diagnosis.sentences import day, direction, numbers
 from monitor.core.model import Float, Int, Records

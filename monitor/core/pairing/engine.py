@@ -35,7 +35,7 @@ from monitor.core.pairing.buffers import (
     digest,
     reference_identity,
 )
-from monitor.core.pairing.history import Memory, Past, names_nobody
+from monitor.core.pairing.history import NO_HISTORY, History, names_nobody
 from monitor.core.pairing.in_order import Newest
 from monitor.core.pairing.join_index import Concern, Matching, MatchKey
 from monitor.core.pairing.observations import PlainReadings
@@ -64,7 +64,7 @@ Added = Literal["accepted", "duplicate"]
 class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
-    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`Matching`; ``past`` knows
+    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`Matching`; ``history`` has
     the pairs and revisions of references that are no longer held.
     """
 
@@ -73,9 +73,9 @@ class Pairing:
         rules_of: Callable[[str, str], Rules],
         match_on: frozenset[str],
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
-        past: Past | None = None,
+        history: History = NO_HISTORY,
     ) -> None:
-        self.references: Final = References(past if past is not None else Memory())
+        self.references: Final = References(history)
         self._matching: Final = Matching(rules_of, match_on, concerns_of)
         self._settling: Final = Settling(self._matching, self.references)
         self._newest: Final = Newest(self._matching, self.references, self._settling)

@@ -1,105 +1,76 @@
-"""What was made durable, as pairing and windows ask for it; and a past that is in memory only.
+"""History: the durable pairs and references that memory may no longer hold, as the core asks.
 
-Rules of this file: a past answers from what it was given, in any order; it forgets nothing.
+Also what identifies references for it: which of them can be revised at all, and the void that takes
+back every reference of one identity without naming whom they are about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
-import msgspec
 import numpy as np
 
-from monitor.core.model import (
-    PAIR,
-    Records,
-    Reference,
-    in_event_order,
-)
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.model import PAIR, Records, Reference
+from monitor.core.pairing.buffers import digest
 
 
-class Past(Protocol):
+class History(Protocol):
     """What was made durable: pairs and references that memory may no longer hold."""
 
-    def history(self, series: int) -> Records:
+    def pairs_of(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
 
     def made_by(self, reference_id: int) -> Records:
-        """Return all standing pairs that one reference made, in event order."""
+        """Return all standing pairs that a reference made, in event order.
+
+        References that cannot be revised need not be known: nobody asks for their pairs.
+        """
 
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
-        """Return (subject, quantity) of every reference that came with this identity."""
+        """Return (subject, quantity) of every reference that came with this identity, sorted."""
 
     def revision(self, reference_id: int) -> int:
         """Return the highest revision that came of a reference, -1 if none is known."""
 
 
-class Memory:
-    """A past in memory, for recorded files and explanations: pairs and observations kept here."""
+class _NoHistory:
+    """The history where nothing was made durable yet."""
 
-    def __init__(self) -> None:
-        self._made: list[Records] = []
-        self._revisions: dict[int, int] = {}
-        self._named: dict[str, set[tuple[str, str]]] = {}
-
-    def keep(self, pairs: Records, references: Iterable[Reference] = ()) -> None:
-        """Remember changes of pairs, in the order they were made, and what references came."""
-        if pairs.size:
-            self._made.append(pairs)
-        for reference in references:
-            note_revision(reference, self._revisions, self._named)
-
-    def pairs(self) -> Records:
-        """Return all changes in the order they were made."""
-        if len(self._made) > 1:
-            self._made = [np.concatenate(self._made)]
-        return self._made[0] if self._made else np.zeros(0, dtype=PAIR)
-
-    def history(self, series: int) -> Records:
-        """Return all standing pairs of one series in event order."""
-        made = self.pairs()
-        return in_event_order(made[made["series"] == series])
+    def pairs_of(self, series: int) -> Records:
+        """Return no pairs."""
+        del series
+        return np.zeros(0, dtype=PAIR)
 
     def made_by(self, reference_id: int) -> Records:
-        """Return all standing pairs that one reference made."""
-        standing = in_event_order(self.pairs())
-        return standing[standing["reference_id"] == np.uint64(reference_id)]
+        """Return no pairs."""
+        del reference_id
+        return np.zeros(0, dtype=PAIR)
 
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
-        """Return whom references of this identity were about."""
-        return self._named.get(identity, ()) if identity else ()
+        """Return nobody."""
+        del identity
+        return ()
 
     def revision(self, reference_id: int) -> int:
-        """Return the highest revision that came of a reference, -1 if none is known."""
-        return self._revisions.get(reference_id, -1)
+        """Return -1: no revision is known."""
+        del reference_id
+        return -1
 
 
-def note_revision(
-    reference: Reference, revisions: dict[int, int], named: dict[str, set[tuple[str, str]]]
-) -> None:
-    """Note that a reference came; one that can be neither named nor revised needs no note."""
-    if not reference.identity and not reference.revision:
-        return
-    name = digest(*reference_identity(reference))
-    by_name = revisions.get(name_alone(reference.identity), -1)
-    revisions[name] = max(reference.revision, revisions.get(name, -1), by_name)
-    known = named.setdefault(reference.identity, set())
-    if not names_nobody(reference):
-        known.add((reference.subject, reference.quantity))
-        return
-    for subject, quantity in known:
-        each = msgspec.structs.replace(reference, subject=subject, quantity=quantity)
-        name = digest(*reference_identity(each))
-        revisions[name] = max(reference.revision, revisions[name])
+NO_HISTORY: Final[History] = _NoHistory()
+
+
+def is_revisable(reference: Reference) -> bool:
+    """Return whether a later message can revise a reference: it has an identity or a revision."""
+    return bool(reference.identity or reference.revision)
 
 
 def name_alone(identity: str) -> int:
-    """Return the name by which a past knows a void that names a sample and nobody."""
+    """Return the name under which a void is known that gives an identity and no subject."""
     return digest("", "", identity)
 
 
 def names_nobody(reference: Reference) -> bool:
-    """Return whether a reference is a void that names a sample and nobody in particular."""
+    """Return whether a reference is a void that gives an identity and no subject."""
     return reference.void and not reference.subject and not reference.quantity

@@ -1,6 +1,6 @@
 """References that are new, and newer than all of their bucket: most are.
 
-Rules of this file: what is taken here leaves what :class:`monitor.core.pairing.engine.Pairing` would leave
+Rules of this file: what is taken here leaves what :class:`.engine.Pairing` would leave
 with it; whatever might touch another reference's pairs, or more than one lane, is left to that.
 """
 

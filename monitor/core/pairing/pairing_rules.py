@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import scipy
+from annotated_types import Ge, Le, doc
 
 from monitor.core.model import NAN, Distribution, Reading
 from monitor.core.pairing.buffers import (
@@ -33,18 +34,23 @@ from monitor.core.scores.ensembles import crps_packed
 MARGIN_SECONDS: Final = 1e-5
 
 
+PerDistance = Annotated[float, Ge(0), Le(1e15)]
+
+
 class PairUncertainty(NamedTuple):
-    """How the uncertainty of a pairing grows with distance in time and space, in the series' unit.
+    """Standard uncertainty of a pairing, in the unit of the series; its parts add in squares."""
 
-    u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2: random walk, trend, gradient.
-    """
-
-    per_sqrt_hour: float = 0.0
-    per_hour: float = 0.0
-    per_km: float = 0.0
+    per_sqrt_hour: Annotated[
+        PerDistance, doc("For each square root of an hour between reading and reference.")
+    ] = 0.0
+    per_hour: Annotated[PerDistance, doc("For each hour between reading and reference.")] = 0.0
+    per_km: Annotated[PerDistance, doc("For each kilometre between sensor and reference.")] = 0.0
 
     def of(self, seconds: float, distance_km: float) -> float:
-        """Return u_pair for a distance in time and in space."""
+        """Return u_pair for a distance in time and in space: random walk, trend, gradient.
+
+        u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2.
+        """
         if not (self.per_sqrt_hour or self.per_hour or self.per_km):
             return 0.0
         hours = abs(seconds) / 3600.0

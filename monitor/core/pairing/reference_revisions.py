@@ -2,7 +2,7 @@
 
 Rules of this file: the highest revision of a reference stands, in any order of arrival; a void that
 names a sample and nobody in particular takes back every reference of that name, those that come
-later too unless their revision is higher. What is no longer held is asked of the past.
+later too unless their revision is higher. What is no longer held is asked of the history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from monitor.core.pairing.buffers import (
     digest,
     same_content,
 )
-from monitor.core.pairing.history import Past, name_alone
+from monitor.core.pairing.history import History, name_alone
 
 
 class Held(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -38,8 +38,8 @@ class Held(msgspec.Struct, frozen=True, eq=False, gc=False):
 class References:
     """State: the references held by their identity, and the voids that name a sample only."""
 
-    def __init__(self, past: Past) -> None:
-        self._past: Final = past
+    def __init__(self, history: History) -> None:
+        self._history: Final = history
         self._held: dict[Identity, Held] = {}
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
@@ -104,7 +104,7 @@ class References:
         self._voids[void.identity] = (void, received)
         concerned = {identity[:2] for identity in self._named.get(void.identity, ())}
         if not recalled:
-            concerned.update(self._past.named(void.identity))
+            concerned.update(self._history.named(void.identity))
         return [_void_of(void, *each) for each in sorted(concerned)]
 
     def as_it_stands(self, reference: Reference) -> Reference:
@@ -112,14 +112,16 @@ class References:
         if not reference.identity:
             return reference
         known = self._voids.get(reference.identity)
-        voided = known[0].revision if known else self._past.revision(name_alone(reference.identity))
+        voided = (
+            known[0].revision if known else self._history.revision(name_alone(reference.identity))
+        )
         if voided < reference.revision:
             return reference
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
     def revision_let_go(self, identity: Identity) -> int:
         """Return the highest revision that came of a reference that is no longer held, else -1."""
-        return self._past.revision(digest(*identity))
+        return self._history.revision(digest(*identity))
 
     def is_outdated(self, identity: Identity, held: Held) -> bool:
         """Return whether a reference was revised by a message that is no longer held."""
@@ -130,7 +132,7 @@ class References:
 
     def pairs_let_go(self, identity: Identity) -> Records:
         """Return the pairs of a reference that is no longer held."""
-        return self._past.made_by(digest(*identity))
+        return self._history.made_by(digest(*identity))
 
 
 def _void_of(void: Reference, subject: str, quantity: str) -> Reference:

@@ -158,6 +158,11 @@ def coverage(c: Columns) -> Float:
     return c.mean(c.hits)
 
 
+def coverage_stated(c: Columns) -> Float:
+    """Mean of the stated coverage probabilities: what the coverage should be."""
+    return c.mean(c.p)
+
+
 def miss_rate(c: Columns) -> Float:
     """1 - coverage."""
     return c.mean((~c.inside).astype(np.float64))

@@ -359,3 +359,23 @@ def effective_zms(c: Columns) -> Interval:
 # The live interval of ZMS: nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors
 # (docs/performance.md has the figures and their command).
 zms_interval: Final = saddlepoint_zms
+
+
+def zms_lower(c: Columns) -> Float:
+    """Lower end of the 95 % interval of ZMS."""
+    return c.once(zms_interval).lower
+
+
+def zms_upper(c: Columns) -> Float:
+    """Upper end of the 95 % interval of ZMS."""
+    return c.once(zms_interval).upper
+
+
+def zms_zeta(c: Columns) -> Float:
+    """Zeta of ZMS."""
+    return c.once(zms_interval).zeta
+
+
+def rce_zeta(c: Columns) -> Float:
+    """Zeta of RCE."""
+    return c.once(abc_rce).zeta

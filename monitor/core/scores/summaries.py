@@ -77,3 +77,24 @@ def expected_ratio_of(rows: Rows, expected: Rows) -> Rows:
         return ratio(sign * c.mean(c.once(rows)), sign * c.mean(c.once(expected)))
 
     return expected_ratio
+
+
+def log_finite_mean(c: Columns) -> Float:
+    """Mean log score of the top hat over the hits; NaN where there is none."""
+    rows = c.once(proper_scores.log_tophat)
+    finite = np.isfinite(rows)
+    return ratio(c.sum(np.where(finite, rows, 0.0)), c.sum(finite.astype(np.float64)))
+
+
+def log_infinite_count(c: Columns) -> Float:
+    """Count of infinite log scores of the top hat: the misses."""
+    return c.sum(np.isinf(c.once(proper_scores.log_tophat)).astype(np.float64))
+
+
+def crps_stated(c: Columns) -> Float:
+    """Mean CRPS of the distributions that were stated; NaN where there is none."""
+    if c.stated_crps is None:
+        return np.full(c.starts.size, np.nan)
+    stated = np.isfinite(c.stated_crps)
+    total = c.sum(np.where(stated, c.stated_crps, 0.0))
+    return ratio(total, c.sum(stated.astype(np.float64)))

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis import conventions
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.diagnosis.judgements import Judgement, Judgements
+from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.fleet.liveness import Arrivals
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
@@ -33,10 +33,10 @@ from monitor.core.fleet.reference_stations import (
 from monitor.core.model import Float, Int
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import SeriesKey
-from monitor.core.scores.statistics import compute, live_statistics
-from monitor.core.snapshot.series_stats import Arrivals, Facts, Sources
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
+from monitor.core.snapshot.series_stats import Facts, Sources
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.states import Known, Overview
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.windows import History, Windows
@@ -70,7 +70,8 @@ class Derived:
 
     def __init__(self, ground: Ground) -> None:
         self._ground: Final = ground
-        asked = {each.statistic for each in ground.thresholds} & set(conventions.STATISTICS)
+        # A threshold may be put on a statistic that is computed only because of it.
+        asked = {each.statistic for each in ground.thresholds} & set(STATISTICS)
         self._facts: Final = Facts(
             Sources(
                 ground.windows,
@@ -81,7 +82,7 @@ class Derived:
             ),
             sorted(asked),
         )
-        self._judgements: Final = Judgements()
+        self._judgements: Final = FaultReports()
         self._overview: Final = Overview(ground.fleet, ground.thresholds)
         self._stations: Final = Stations()
 
@@ -117,7 +118,7 @@ class Derived:
         """Return who is beyond which threshold."""
         return self._overview.thresholds
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""
         return self._judgements.get(row)
 

@@ -21,7 +21,7 @@ from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
 from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import (
     Event,
     Float,
@@ -33,9 +33,8 @@ from monitor.core.model import (
 from monitor.core.pairing.buffers import Row
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Registry, SeriesKey
+from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density
-from monitor.core.snapshot.snapshot import SeriesName
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
@@ -71,7 +70,7 @@ class Detail:
     origins: tuple[Origin, ...]
     total: int
     events: tuple[Event, ...]
-    judgement: Judgement | None
+    judgement: FaultReport | None
     density: Density
     level: float
     patience: float
@@ -179,7 +178,7 @@ class Seen(NamedTuple):
     windows: Windows
     frames: Frames
     detector: Detector
-    judgement: Callable[[int], Judgement | None]
+    judgement: Callable[[int], FaultReport | None]
 
 
 class Views:

@@ -16,31 +16,21 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis import conventions
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import COVERAGE, FAMILIES
+from monitor.core.detector.e_values import COVERAGE
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.fleet.liveness import Arrivals
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
-from monitor.core.scores.statistics import compute, live_statistics
+from monitor.core.scores.statistics import AVAILABILITY, compute, live_statistics
 from monitor.core.snapshot.details import RECENT, recent_z
 from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
 _COLUMNS_AT_ONCE: Final = 8
-
-
-class Arrivals(NamedTuple):
-    """When each series was heard, s UTC: times of its first and last reading, and of its arrival.
-
-    One entry a series, as it is now: they go on while a snapshot is made.
-    """
-
-    first_reading: Float
-    last_reading: Float
-    heard: Float
 
 
 class Sources(NamedTuple):
@@ -73,11 +63,10 @@ class Facts:
     """State: what is shown of up to ``capacity`` series, and which of it is out of date."""
 
     def __init__(self, sources: Sources, asked: Sequence[str]) -> None:
-        """``asked`` are statistics of conventions that are wanted besides the live ones."""
+        """``asked`` are statistics that are wanted besides the live ones."""
         capacity = sources.windows.capacity
         self._sources: Final = sources
-        self._asked: Final = asked
-        self._evaluation: Final = Evaluation(capacity)
+        self._evaluation: Final = Evaluation(capacity, asked)
         self._states: Int = np.zeros(capacity, dtype=np.int64)
         self._evidence = np.zeros(capacity)
         self._discounted = np.zeros(capacity)
@@ -135,7 +124,7 @@ class Facts:
         self._heard[series] = arrivals.heard[series]
         firsts = arrivals.first_reading[series].tolist()
         shares = map(self._sources.availability, series.tolist(), firsts)
-        self._evaluation.store("availability_ratio", series, np.array([*shares], dtype=np.float64))
+        self._evaluation.store(AVAILABILITY.name, series, np.array([*shares], dtype=np.float64))
 
     def shown(self, count: int) -> Steps[Shown]:
         """Return copies of the columns of the first ``count`` series; those of before if the same.
@@ -172,17 +161,11 @@ class Facts:
         frames, evaluation = self._sources.frames, self._evaluation
         windows = frames.windows(series)
         evaluation.update(series, frames.densities(series), windows)
-        evaluation.store("calibration_coverage_stated", series, windows.mean(windows.p))
-        for name in self._asked:
-            evaluation.store(name, series, conventions.STATISTICS[name](windows))
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
 
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
-# What a series' own evidence raises, and what its references and its messages do.
-FAULTS: Final = (*FAMILIES, "stuck", "gain")
-ALERTS: Final = (*FAULTS, "reference_stale", "reference_suspect", "rejected_share")
 WORDS: Final = (*STATES, "unknown", "stale")
 _UNKNOWN, _STALE = WORDS.index("unknown"), WORDS.index("stale")
 # Below this many pairs a calm series is "unknown": too few to call it right.
@@ -196,7 +179,8 @@ COMPARED, LATE, LOST = 0, 1, 2
 class Evaluation:
     """The last statistics of up to ``capacity`` series, and which of them are out of date."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, asked: Sequence[str] = ()) -> None:
+        self._asked: Final = {name: name for name in asked}
         self._capacity: Final = capacity
         self._values: dict[str, Float] = {}
         self._changed: Bool = np.zeros(capacity, dtype=np.bool_)
@@ -221,7 +205,7 @@ class Evaluation:
                 self._store(series[chosen], density, part)
 
     def _store(self, series: Int, density: Density, windows: Columns) -> None:
-        metrics = live_statistics(density)
+        metrics = live_statistics(density) | self._asked
         computed = compute(windows, set(metrics.values()))
         for metric, name in metrics.items():
             self.store(metric, series, computed[name])
@@ -284,7 +268,7 @@ def judge(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:
 def active(states: Int, faults: Int) -> dict[str, Bool]:
     """Return for each fault which series it is active for: one fault a firing series.
 
-    ``faults`` are indices in ``FAULTS``, others than these for none of them.
+    ``faults`` are places in ``FAULTS``, other numbers for none of them.
     """
     firing = states == FIRING
     return {fault: firing & (faults == at) for at, fault in enumerate(FAULTS)}

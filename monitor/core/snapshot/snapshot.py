@@ -10,16 +10,7 @@ import numpy as np
 from monitor.core.analysis.ranking import Profile
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesName:
-    """Who a series is: one sensor's one quantity."""
-
-    sensor: str
-    quantity: str
-    unit: str = ""
-    group: str = ""
+from monitor.core.registry import SeriesName
 
 
 @dataclass(frozen=True)

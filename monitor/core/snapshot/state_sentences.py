@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from monitor.core.diagnosis.judgements import Judgement
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import Float
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
@@ -31,7 +31,7 @@ NOTHING: Final = Circumstances()
 
 def sentence(
     state: str,
-    judgement: Judgement | None,
+    judgement: FaultReport | None,
     pairs: int,
     numbers: Mapping[str, float],
     about: Circumstances = NOTHING,
@@ -47,7 +47,7 @@ def sentence(
 
 def _of_series(
     state: str,
-    judgement: Judgement | None,
+    judgement: FaultReport | None,
     pairs: int,
     numbers: Mapping[str, float],
     about: Circumstances,
@@ -74,7 +74,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def _told(state: str, judgement: Judgement | None, pairs: int) -> str:
+def _told(state: str, judgement: FaultReport | None, pairs: int) -> str:
     if state == "unknown" or (judgement is None and state != "ok"):
         return f"not clear yet ({pairs} pairs)"
     if state == "firing" and judgement is not None:
@@ -84,7 +84,7 @@ def _told(state: str, judgement: Judgement | None, pairs: int) -> str:
     return "as right as it says"
 
 
-def _pending(judgement: Judgement, pairs: int) -> str:
+def _pending(judgement: FaultReport, pairs: int) -> str:
     if not judgement.clear:
         return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
     return f"something may be wrong, not sure yet: {judgement.sentence}"

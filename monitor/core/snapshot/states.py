@@ -14,16 +14,22 @@ import numpy as np
 from monitor.core.analysis.ranking import Profile
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
-from monitor.core.diagnosis.judgements import Judgement
-from monitor.core.diagnosis.remedies import Estimate
+from monitor.core.diagnosis.estimates import Estimate
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.diagnosis.faults import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+)
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.series_stats import (
     COMPARED,
-    FAULTS,
     LOST,
     WORDS,
     Shown,
@@ -31,7 +37,7 @@ from monitor.core.snapshot.series_stats import (
     compared,
     judge,
 )
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import (
     BLURRED,
     NOTHING,
@@ -56,7 +62,7 @@ class Known(NamedTuple):
     names: tuple[SeriesName, ...]
     rules: Sequence[SeriesRules]
     shown: Shown
-    judgement: Callable[[int], Judgement | None]
+    judgement: Callable[[int], FaultReport | None]
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
     # (row, statistic, how many of its first pairs) -> (its value, when the last of them was)
@@ -178,7 +184,7 @@ class Overview:
         yield from self._tell(
             now,
             judge(shown.states, shown.pairs, silent, age),
-            _about(now, age != COMPARED, alerts["rejected_share"], beyond),
+            _about(now, age != COMPARED, alerts[REJECTED_SHARE], beyond),
             changed,
         )
         return Snapshot(
@@ -237,9 +243,9 @@ class Overview:
         faulty = np.logical_or.reduce(list(alerts.values()))
         return {
             **alerts,
-            "reference_stale": age != COMPARED,
-            "reference_suspect": users & ~faulty,
-            "rejected_share": now.rejected > self._limits["rejected_share"],
+            REFERENCE_STALE: age != COMPARED,
+            REFERENCE_SUSPECT: users & ~faulty,
+            REJECTED_SHARE: now.rejected > self._limits["rejected_share"],
         }
 
     def _tell(self, now: Known, codes: Int, about: _About, changed: Int) -> Steps[None]:
@@ -292,7 +298,7 @@ def _explained(now: Known) -> Bool:
             if (
                 now.shown.states[row] == FIRING
                 and judgement is not None
-                and judgement.alert == "offset"
+                and FAULTS[judgement.alert].mirrors
             ):
                 explained[row] |= explains(each.estimate, judgement.estimate)
     return explained

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from monitor.core.detector.detector import RING
+from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.pairing.join_index import Concern
-from monitor.core.registry import Limits
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.detector.thresholds import Threshold
+from monitor.core.registry import Limits
 from monitor.core.windows.windows import Precision
 
 

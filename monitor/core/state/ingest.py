@@ -11,11 +11,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.model import (
+    Float,
+    Int,
+    Observation,
+    Reading,
+)
 from monitor.core.pairing import staging
 from monitor.core.pairing.buffers import Lane
-from monitor.core.model import (Float, Int, Observation, Reading,)
-from monitor.core.pairing.observations import Observed, PlainReadings, in_order
 from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.observations import Observed, PlainReadings, in_order
 
 
 class Taken(NamedTuple):

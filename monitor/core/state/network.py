@@ -12,28 +12,49 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.core.state.pipeline import Consequences, Known
-from monitor.core.snapshot.details import (Contenders, Contest, Detail, Occasion,)
 from monitor.core.detector.detector import Detector
-from monitor.core.windows.epochs import Epochs
-from monitor.core.fleet.liveness import Hearing
-from monitor.core.diagnosis.judgements import Judgement
-from monitor.core.pairing.buffers import digest
-from monitor.core.model import (Collocation, Event, Float, Int, Observation, Records, Reference, event_order,)
-from monitor.core.pairing.observations import (Durable, Observed, PackedReadings, observed, pack, unpack,)
-from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import Past
-from monitor.core.state.core_settings import Plan
-from monitor.core.fleet.refusals import Refusals
-from monitor.core.registry import Registry, SeriesKey
-from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.fleet.eviction import Silence
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
-from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
-from monitor.core.steps import Steps, finish
-from monitor.core.state.ingest import House, Taken, Taking
-from monitor.core.detector.thresholds import Thresholds
 from monitor.core.detector.replay import Change, Watch
+from monitor.core.detector.thresholds import Thresholds
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.fleet.eviction import Silence
+from monitor.core.fleet.liveness import Hearing
+from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
+from monitor.core.fleet.refusals import Refusals
+from monitor.core.model import (
+    Collocation,
+    Event,
+    Float,
+    Int,
+    Observation,
+    Records,
+    Reference,
+    event_order,
+)
+from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.history import History
+from monitor.core.pairing.observations import (
+    Durable,
+    Observed,
+    PackedReadings,
+    observed,
+    pack,
+    unpack,
+)
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Registry, SeriesKey, SeriesName
+from monitor.core.snapshot.details import (
+    Contenders,
+    Contest,
+    Detail,
+    Occasion,
+)
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.ingest import House, Taken, Taking
+from monitor.core.state.pipeline import Consequences, Known
+from monitor.core.steps import Steps, finish
+from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
@@ -71,7 +92,7 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, past: Past) -> None:
+    def __init__(self, plan: Plan, history: History) -> None:
         self.plan: Final = plan
         self.epochs: Final = Epochs()
         capacity = plan.capacity
@@ -83,7 +104,7 @@ class Network:
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             plan.match_on,
             lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
-            past,
+            history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
@@ -92,7 +113,7 @@ class Network:
         self.refusals: Final = Refusals(capacity)
         self._of_pairs: Final = Consequences(
             plan,
-            past,
+            history,
             self.pairing,
             Known(
                 self.registry,
@@ -231,7 +252,7 @@ class Network:
         """
         return self._of_pairs.made.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> Judgement | None:
+    def judgement(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last evaluation."""
         return self._of_pairs.made.derived.judgement(row)
 

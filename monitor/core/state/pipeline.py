@@ -14,22 +14,28 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.snapshot.build import Derived, Ground
 from monitor.core.detector.detector import Detector, Replays
-from monitor.core.windows.epochs import Epochs
-from monitor.core.snapshot.series_stats import Arrivals
-from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.model import (Float, Int, Records, in_portions, some_rows,)
-from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.history import Past
-from monitor.core.state.core_settings import Plan
-from monitor.core.registry import Registry
-from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.fleet.eviction import Silence
-from monitor.core.snapshot.snapshot import SeriesName, Snapshot
-from monitor.core.steps import Steps, with_each
-from monitor.core.snapshot.details import Seen, Views
 from monitor.core.detector.replay import Change, Watch
+from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.fleet.eviction import Silence
+from monitor.core.fleet.liveness import Arrivals
+from monitor.core.model import (
+    Float,
+    Int,
+    Records,
+    in_portions,
+    some_rows,
+)
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.history import History
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Registry, SeriesName
+from monitor.core.snapshot.build import Derived, Ground
+from monitor.core.snapshot.details import Seen, Views
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import Plan
+from monitor.core.steps import Steps, with_each
+from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
 
 # So many pairs wait no longer: with more at once a pair costs no less, and the data would wait.
@@ -60,9 +66,9 @@ class Made(NamedTuple):
 class Consequences:
     """State: what is made of the pairs, the pairs that wait, changes of alerts not told yet."""
 
-    def __init__(self, plan: Plan, past: Past, pairing: Pairing, known: Known) -> None:
+    def __init__(self, plan: Plan, history: History, pairing: Pairing, known: Known) -> None:
         self._known: Final = known
-        self._made: Final = self._build(plan, past, pairing)
+        self._made: Final = self._build(plan, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
         self._transitions: list[Change] = []
@@ -157,9 +163,9 @@ class Consequences:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _build(self, plan: Plan, past: Past, pairing: Pairing) -> Made:
+    def _build(self, plan: Plan, history: History, pairing: Pairing) -> Made:
         known, capacity = self._known, plan.capacity
-        windows = Windows(capacity, plan.window_pairs_max, past.history, plan.window_precision)
+        windows = Windows(capacity, plan.window_pairs_max, history.pairs_of, plan.window_precision)
         # Where the windows hold all that a replay may look back on, nothing else keeps it.
         in_windows = plan.replay_in_windows and plan.replay_pairs <= windows.length
         replays = Replays(
@@ -172,7 +178,7 @@ class Consequences:
         watch = Watch(
             detector,
             windows,
-            past.history,
+            history.pairs_of,
             frames.columns,
             lambda row: known.epochs.of(known.registry.keys[row]),
         )
@@ -184,7 +190,7 @@ class Consequences:
                 known.rules,
                 known.registry.keys,
                 frames,
-                past.history,
+                history.pairs_of,
                 plan.fleet,
                 plan.thresholds,
                 known.arrivals,

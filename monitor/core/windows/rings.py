@@ -51,7 +51,7 @@ Names = npt.NDArray[np.uint64]
 
 
 def combined(names: Names, references: Names) -> Names:
-    """Return :func:`monitor.core.pairing.buffers.combine` of digests of sensors and of references."""
+    """Return :func:`.buffers.combine` of digests of sensors and of references."""
     mixed = names * _SPREAD + references
     mixed ^= mixed >> np.uint64(30)
     mixed *= _MIX

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.mqtt.topic_index import Numbering
+from monitor.mqtt.topic_index import TopicIndex
 
 
 def packed(topic: str) -> bytes:
@@ -15,7 +15,7 @@ def packed(topic: str) -> bytes:
     return len(text).to_bytes(2, "big") + text
 
 
-def found(numbering: Numbering, topics: list[str], between: bytes = b"") -> list[int] | None:
+def found(index: TopicIndex, topics: list[str], between: bytes = b"") -> list[int] | None:
     data, starts, stops = b"", [], []
     for topic in topics:
         starts.append(len(data))
@@ -23,7 +23,7 @@ def found(numbering: Numbering, topics: list[str], between: bytes = b"") -> list
         stops.append(len(data))
         data += between
     places = (np.array(each, dtype=np.int64) for each in (starts, stops))
-    numbers = numbering.find(data, *places)
+    numbers = index.find(data, *places)
     return None if numbers is None else numbers.tolist()
 
 
@@ -35,34 +35,34 @@ topics = st.text(min_size=1, max_size=6) | st.integers(100, 140).map("x".__mul__
     between=st.binary(max_size=3),
 )
 def test_topics_are_found_as_in_a_dictionary_while_they_grow_in_number(parts, between):
-    numbering, known = Numbering(), {}
+    index, known = TopicIndex(), {}
     for part in parts:
         for topic in part:
             if topic not in known:
-                known[topic] = numbering.learn(packed(topic))
+                known[topic] = index.learn(packed(topic), topic)
 
         asked = [*known, *part]
-        assert found(numbering, asked, between) == [known[topic] for topic in asked]
-        assert found(numbering, [*asked, "\0" * 7], between) is None
-    assert numbering.names == [*known]
+        assert found(index, asked, between) == [known[topic] for topic in asked]
+        assert found(index, [*asked, "\0" * 7], between) is None
+    assert index.names == [*known]
 
 
 @pytest.mark.parametrize("count", [63, 64, 65, 20_000])
 def test_most_of_many_topics_are_found_by_the_column(count):
-    numbering = Numbering()
+    index = TopicIndex()
     topics = [f"monitor/s{at}/mass/reading" for at in range(count)]
     for topic in topics:
-        numbering.learn(packed(topic))
+        index.learn(packed(topic), topic)
     looked_for = []
-    numbering._numbers = numbering._numbers.copy()
-    get = numbering._numbers.get
+    index._numbers = index._numbers.copy()
+    get = index._numbers.get
 
     class Watched(dict):
         def get(self, *key):
             looked_for.append(key)
             return get(*key)
 
-    numbering._numbers = Watched(numbering._numbers)
+    index._numbers = Watched(index._numbers)
 
-    assert found(numbering, topics, b"so that the last is whole" * 3) == list(range(count))
+    assert found(index, topics, b"so that the last is whole" * 3) == list(range(count))
     assert len(looked_for) <= 0.15 * count

@@ -7,8 +7,9 @@ import pytest
 from fleet_messages import stream
 from test_block import block_of
 
-from monitor.cluster.block_store import Keeping, Packed
+from monitor.cluster.block_store import BlockStore
 from monitor.core.model import PAIR, in_event_order
+from monitor.journal.in_memory import PackedPairs
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
 MESSAGES = stream(SENSORS, 100)
@@ -29,10 +30,10 @@ def pairs_of(count: int) -> np.ndarray:
 @pytest.mark.parametrize("cuts", [[], [1], [1, 2], [6, 7, 8], [0, 5, 6], list(range(12))])
 def test_pairs_packed_in_parts_are_the_bytes_of_pairs_packed_at_once(cuts):
     pairs = pairs_of(12)
-    whole, parts = Packed(PAIR), Packed(PAIR)
-    whole.add(pairs)
+    whole, parts = PackedPairs(PAIR), PackedPairs(PAIR)
+    whole.append(pairs)
     for part in np.split(pairs, cuts):
-        parts.add(part)
+        parts.append(part)
     count, columns = whole.dump()
 
     assert parts.dump() == (count, columns)
@@ -44,14 +45,14 @@ def test_pairs_packed_in_parts_are_the_bytes_of_pairs_packed_at_once(cuts):
 def test_histories_are_the_same_before_and_after_what_does_not_stand_is_dropped():
     block = block_of(None)
     block.apply(MESSAGES)
-    keeping: Keeping = block._keeping
-    before = [keeping.history(row).tobytes() for row in range(3)]
-    counts = keeping.compact()
-    after = [keeping.history(row).tobytes() for row in range(3)]
-    keeping.drop({1: counts[1]})
+    store: BlockStore = block._store
+    before = [store.pairs_of(row).tobytes() for row in range(3)]
+    counts = store.compact()
+    after = [store.pairs_of(row).tobytes() for row in range(3)]
+    store.drop({1: counts[1]})
 
     assert after == before
-    assert [keeping.history(row).size for row in range(3)] == [counts[0], 0, counts[2]]
+    assert [store.pairs_of(row).size for row in range(3)] == [counts[0], 0, counts[2]]
 
 
 def test_roots_that_move_together_are_those_that_move_alone_also_over_an_epoch():
@@ -61,14 +62,14 @@ def test_roots_that_move_together_are_those_that_move_alone_also_over_an_epoch()
         block.apply(MESSAGES)
         block.network.evaluate(float(MESSAGES[-1].received))
         block.network.watch.move_roots({0: 20})
-        block._keeping.compact()
-        block._keeping.drop({0: 20})
+        block._store.compact()
+        block._store.drop({0: 20})
     counts = {0: 40, 1: 33, 2: 75}
     together.network.watch.move_roots(counts)
     for row, count in counts.items():
         alone.network.watch.move_roots({row: count})
     roots = [together.network.watch.root(row) for row in counts]
-    history = in_event_order(together._keeping.pairs())
+    history = in_event_order(together._store.pairs())
     events = together.network.epochs.of(together.network.registry.keys[2])
 
     assert roots == [alone.network.watch.root(row) for row in counts]

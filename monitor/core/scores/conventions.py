@@ -15,6 +15,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float
+from monitor.core.scores.proper_scores import Rows
 
 COVERAGE_FACTOR: Final = 2.0  # of En's expanded uncertainties
 WARNING: Final = 2.0
@@ -87,19 +88,26 @@ def _last(c: Columns, rows: Float | Bool) -> Float:
     return rows[c.starts + c.counts - 1].astype(np.float64)
 
 
-def _share(c: Columns, rows: Bool) -> Float:
-    return c.mean(rows.astype(np.float64))
+def en_last(c: Columns) -> Float:
+    """|En| of the last pair."""
+    return np.abs(_last(c, en(c)))
 
 
-def _broken_last(rule: str) -> Callable[[Columns], Float]:
+def en_ratio(c: Columns) -> Float:
+    """Share of the pairs with |En| > 1."""
+    return c.mean((np.abs(en(c)) > 1.0).astype(np.float64))
+
+
+def zeta_last(c: Columns) -> Float:
+    """|zeta| of the last pair."""
+    return np.abs(_last(c, c.z))
+
+
+def zeta_action_ratio(c: Columns) -> Float:
+    """Share of the pairs in the action band."""
+    return c.mean(bands(c)[1].astype(np.float64))
+
+
+def violated_last(rule: str) -> Rows:
+    """Return the statistic that is 1 where the last pair violates a rule of Westgard, else 0."""
     return lambda c: _last(c, violations(c, rule))
-
-
-# What thresholds may look at: one number a series, computed only where one does.
-STATISTICS: Final[Mapping[str, Callable[[Columns], Float]]] = {
-    "convention_en_last": lambda c: np.abs(_last(c, en(c))),
-    "convention_en_ratio": lambda c: _share(c, np.abs(en(c)) > 1.0),
-    "convention_zeta_last": lambda c: np.abs(_last(c, c.z)),
-    "convention_zeta_action_ratio": lambda c: _share(c, bands(c)[1]),
-    **{f"convention_westgard_{rule.lower()}": _broken_last(rule) for rule in WESTGARD},
-}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.mqtt import publish_parser
-from monitor.mqtt.publish_parser import taken_apart
-from monitor.mqtt.topic_index import Numbering
+from monitor.mqtt.publish_parser import parse_publishes
+from monitor.mqtt.topic_index import TopicIndex
 
 TOPICS = (b"a/b", b"a/" + b"c" * 125, b"\x01" * 300)
 # Bytes that look like the beginning of a packet: first byte, length, zero before a topic.
@@ -46,12 +46,12 @@ def streams(draw):
 def test_packets_are_found_where_a_loop_finds_them(sent, newest, cut):
     stream = b"".join(packet(*each, newest=newest) for each in sent)
     data = stream[: max(4, len(stream) - cut)]
-    numbering = Numbering()
+    index = TopicIndex()
     for topic in TOPICS:
-        numbering.learn(len(topic).to_bytes(2, "big") + topic)
+        index.learn(len(topic).to_bytes(2, "big") + topic, topic.decode())
     mid_bytes = 2 if data[0] & 6 else 0
 
-    found = taken_apart(data, numbering, mid_bytes, has_properties=newest)
+    found = parse_publishes(data, index, mid_bytes, 1 << 28, has_properties=newest)
 
     at, whole = 0, []
     for each in sent:
@@ -81,10 +81,10 @@ def test_next_to_all_are_found_by_the_column(size, newest):
 def test_a_length_in_more_bytes_than_it_takes_is_read_as_it_is_written():
     short = packet(0x32, b"a/b", 7, b"x" * 117, newest=True)  # so long, it might be a short one
     longer = short[:1] + bytes((short[1] | 0x80, 0)) + short[2:]
-    numbering = Numbering()
-    numbering.learn(b"\0\3a/b")
+    index = TopicIndex()
+    index.learn(b"\0\3a/b", "a/b")
 
-    found = taken_apart(longer + short + short, numbering, 2, has_properties=True)
+    found = parse_publishes(longer + short + short, index, 2, 1 << 28, has_properties=True)
 
     assert found.stop == len(longer) + 2 * len(short)
     assert found.payloads.part(np.arange(3)) == 3 * [b"x" * 117]

@@ -1,9 +1,9 @@
 """SQLite's write-ahead log, held against its checksums before SQLite reads it.
 
-SQLite takes a log up to the first frame that is wrong and is silent about the rest: right after a
-power cut, which tears what was not durable, and wrong after damage. What was not durable is one
-transaction at most; so transactions that follow a wrong frame were lost.
-Source: https://www.sqlite.org/fileformat2.html, section 4.
+SQLite reads a log up to the first frame with a wrong checksum and ignores the rest without a word.
+That is right after a power cut, which tears what was not durable yet, and wrong after damage. At
+most one transaction is not durable at any time; so if others follow a wrong frame, durable ones are
+lost. The format is that of https://www.sqlite.org/fileformat2.html, section 4.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Words = npt.NDArray[np.uint32]
 Sums = tuple[int, int]
 
 
-def of(path: Path) -> Path:
+def wal_of(path: Path) -> Path:
     """Return where the log of a journal is."""
     return path.with_name(f"{path.name}-wal")
 
 
-def lost_transactions(log: Path) -> int:
+def lost_transactions(wal: Path) -> int:
     """Return how many transactions at least were durable and cannot be read any more."""
     try:
-        content = log.read_bytes()
+        content = wal.read_bytes()
     except OSError:
         return 0
     if not content.strip(b"\0"):
@@ -44,7 +44,7 @@ def lost_transactions(log: Path) -> int:
 
 
 def _lost(content: bytes, words: str, page: int, salts: Sums) -> int:
-    """Count the transactions from the first wrong frame on that others were written after."""
+    """Count the transactions after the first wrong frame, but the last one, which may be torn."""
     places = range(_HEADER, len(content) - _FRAME - page + 1, _FRAME + page)
     heads = [struct.unpack_from(">6I", content, at) for at in places]
     sums: Sums = struct.unpack_from(">2I", content, 24)
@@ -60,7 +60,7 @@ def _lost(content: bytes, words: str, page: int, salts: Sums) -> int:
 
 
 def _commits_anywhere(content: bytes) -> int:
-    """Count commits in a log without a header that can be believed, for pages of the usual size."""
+    """Count commits in a log whose header is damaged, for pages of the usual size."""
     step = _FRAME + 4096
     frames = range(_HEADER, len(content) - step + 1, step)
     return sum(1 for at in frames if struct.unpack_from(">I", content, at + 4)[0])

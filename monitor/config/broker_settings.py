@@ -1,0 +1,98 @@
+"""The section ``mqtt``: how to connect to the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from monitor.config.kinds import Contradiction, File, Host, Name, Port, Section, Variable, setting
+
+
+class Tls(Section):
+    """An encrypted connection to the broker; ``tls: {}`` trusts the system's CA certificates."""
+
+    ca_file: File | None = setting(
+        None, "CA certificates (PEM) to trust for the broker; null for the system's."
+    )
+    cert_file: File | None = setting(
+        None, "The daemon's own certificate (PEM), if the broker asks for one."
+    )
+    key_file: File | None = setting(None, "Private key (PEM) of cert_file.")
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A certificate needs its key, and a key its certificate."""
+        if self.cert_file is not None and self.key_file is None:
+            yield Contradiction(("cert_file",), "needs its key; give key_file too")
+        if self.key_file is not None and self.cert_file is None:
+            yield Contradiction(("key_file",), "needs its certificate; give cert_file too")
+
+
+class Mqtt(Section):
+    """How to connect to the broker."""
+
+    host: Host = setting("127.0.0.1", "Name or address of the broker.")
+    port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
+    protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
+    client_id: Name = setting(
+        "monitor", "Client identifier; two daemons at one broker need different ones."
+    )
+    username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
+        None, "User name at the broker; null for none."
+    )
+    username_env: Variable | None = setting(
+        None, "Environment variable that holds the user name, instead of username."
+    )
+    password_file: File | None = setting(
+        None,
+        "File that holds the password and nothing else; a relative path is looked up in "
+        "$CREDENTIALS_DIRECTORY first.",
+    )
+    password_env: Variable | None = setting(
+        None, "Environment variable that holds the password, instead of password_file."
+    )
+    keepalive_seconds: int = setting(
+        15,
+        "Keep-alive interval; a connection without a packet for one and a half times this long "
+        "is closed.",
+        ge=1,
+        le=65_535,
+    )
+    session_expiry_seconds: int = setting(
+        604_800,
+        "How long the broker keeps the session, and queues messages, while the daemon is offline "
+        "(MQTT 5).",
+        ge=0,
+        le=4_294_967_295,
+    )
+    receive_maximum: int = setting(
+        20_000,
+        "How many messages the broker may send ahead of their acknowledgements (MQTT 5).",
+        ge=1,
+        le=65_535,
+    )
+    max_packet_bytes: int = setting(
+        65_536,
+        "Largest packet to accept; larger ones are skipped and counted.",
+        ge=128,
+        le=268_435_455,
+    )
+    connect_timeout_seconds: float = setting(
+        3.0, "Time limit of one connection attempt.", gt=0, le=120
+    )
+    tls: Tls | None = setting(
+        None, "TLS; null for an unencrypted connection, {} to trust the system's CA certificates."
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """User name and password have one source each; 3.1.1 wants a user name with a password."""
+        if self.username is not None and self.username_env is not None:
+            yield Contradiction(("username_env",), "conflicts with username; give one of the two")
+        if self.password_file is not None and self.password_env is not None:
+            yield Contradiction(
+                ("password_env",), "conflicts with password_file; give one of the two"
+            )
+        password = next((at for at in ("password_file", "password_env") if getattr(self, at)), None)
+        if self.protocol == "3.1.1" and password and not (self.username or self.username_env):
+            yield Contradiction((password,), "MQTT 3.1.1 needs a user name with a password")

@@ -1,0 +1,181 @@
+"""Settings as the core and the decoders take them: the rules of a series, a plan, a router."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from fnmatch import translate
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from monitor.config.concerns import concerns_of
+from monitor.config.kinds import Section
+from monitor.config.parts import Group, Parts
+from monitor.config.sections import Pairing, Series
+from monitor.config.settings import Settings
+from monitor.config.sources import Source
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.state.core_settings import Plan
+from monitor.decode import Maintenance, Route, Router
+from monitor.decode.maintenance import Work
+from monitor.decode.mapping import Mapped
+from monitor.decode.sparkplug_births import Births
+from monitor.mqtt.topic_templates import Template
+
+# A topic that names no quantity gives its readings this one.
+UNNAMED_QUANTITY: Final = "value"
+TOLERANCE_SECONDS: Final = 60.0
+_SECONDS_A_DAY: Final = 86_400.0
+_SPARE_MIN: Final = 100
+
+S = TypeVar("S", bound=Section)
+
+
+def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
+    """Return the rules of a series: of the first group that fits, then of overrides in order."""
+    group = next((each for each in settings.groups if _belongs(each, sensor, quantity)), None)
+    layers: list[Parts] = [] if group is None else [group]
+    layers += [
+        each
+        for each in settings.overrides
+        if _fits(each.sensor, sensor) and _fits(each.quantity, quantity)
+    ]
+    windows = _merged(settings.windows, layers)
+    scoring = _merged(settings.scoring, layers)
+    alerts = _merged(settings.alerts, layers)
+    return SeriesRules(
+        group="" if group is None else group.name,
+        unit=_unit(settings, quantity),
+        density=scoring.density,
+        level=scoring.level,
+        profile=scoring.profile,
+        window_pairs=windows.pairs,
+        window_seconds=math.inf if windows.days is None else windows.days * _SECONDS_A_DAY,
+        patience=alerts.patience,
+        stale_after_seconds=_merged(settings.series, layers).stale_after_seconds,
+        reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
+        rejected_share=alerts.rejected_share,
+        pairing=_pairing_rules(_merged(settings.pairing, layers)),
+    )
+
+
+def _merged(section: S, layers: Iterable[Parts]) -> S:
+    """Return a section with what its parts in ``layers`` set, later ones over earlier ones."""
+    parts = (getattr(layer, type(section).__name__.lower()) for layer in layers)
+    given = {
+        key: getattr(part, key)
+        for part in parts
+        if part is not None
+        for key in part.model_fields_set
+    }
+    return section.model_copy(update=given) if given else section
+
+
+def _pairing_rules(pairing: Pairing) -> Rules:
+    """Return how a series is paired; in modes nearest and key the candidates name the rule."""
+    named = {key: getattr(pairing, key) for key in Rules._fields}
+    if pairing.mode in ("nearest", "key"):
+        named["mode"] = pairing.candidates or ("all" if pairing.mode == "key" else "nearest")
+    if pairing.tolerance_seconds is None:
+        longest = pairing.max_wait_hours * 3600.0
+        named["tolerance_seconds"] = longest if pairing.mode == "key" else TOLERANCE_SECONDS
+    return Rules(**named)
+
+
+def _belongs(group: Group, sensor: str, quantity: str) -> bool:
+    return any(_fits(pattern, sensor) for pattern in group.sensors) and any(
+        _fits(pattern, quantity) for pattern in group.quantities
+    )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return pattern == "*" or _compiled(pattern).match(name) is not None
+
+
+@lru_cache(maxsize=8192)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))
+
+
+def _unit(settings: Settings, quantity: str) -> str:
+    """Return the unit of the sources that may carry readings of ``quantity``, if they agree."""
+    units = {
+        unit
+        for source in settings.sources
+        if source.kind == "reading"
+        for unit in _units(source, quantity)
+    }
+    return units.pop() if len(units) == 1 else ""
+
+
+def _units(source: Source, quantity: str) -> Iterator[str]:
+    named = "quantity" in Template.parse(source.topic).names
+    if source.map is None:
+        if named or quantity == UNNAMED_QUANTITY:
+            yield source.unit
+        return
+    for each in source.map.series:
+        own = each.quantity or ("{quantity}" if named else UNNAMED_QUANTITY)
+        if "{" in own or own == quantity:
+            yield each.to_unit or source.unit or each.unit
+
+
+def plan_of(settings: Settings) -> Plan:
+    """Return the network's plan; raises SettingsError where the places' file is wrong."""
+    layers = (*settings.groups, *settings.overrides)
+    sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
+    return Plan(
+        rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
+        concerns_of=concerns_of(settings),
+        match_on=frozenset(settings.pairing.match_on),
+        limits=Limits(
+            settings.series.max, settings.series.max_new_per_minute, tuple(settings.series.allow)
+        ),
+        window_pairs_max=max(settings.windows.pairs, *sizes, 0),
+        window_precision=settings.windows.precision,
+        replay_pairs=settings.windows.replay_pairs,
+        rows_spare=_rows_spare(settings.series),
+        max_wait_seconds=settings.pairing.max_wait_hours * 3600.0,
+        max_pending=settings.pairing.max_pending,
+        fleet=settings.fleet,
+        thresholds=settings.thresholds,
+    )
+
+
+def _rows_spare(series: Series) -> int:
+    """Return how many series more than there may be may come while others are let go of."""
+    return 0 if series.forget_after_days is None else max(_SPARE_MIN, series.max // 10)
+
+
+def router_of(settings: Settings, births: Births | None = None) -> Router:
+    """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before."""
+    births = births if births is not None else Births()
+    routes = [_route(source, births) for source in settings.sources]
+    works = [
+        Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
+    ]
+    maintenance = Maintenance(works) if works else None
+    return Router(routes, settings.mqtt.max_packet_bytes, maintenance)
+
+
+def _route(source: Source, births: Births) -> Route:
+    mapped, specification = None, source.specification
+    if specification is not None:
+        names = Template.parse(source.topic).names
+        mapped = Mapped(specification, source.kind, names, source.unit)
+    return Route(
+        source.kind,
+        source.decoder,
+        source.unit,
+        source.topic,
+        mapped,
+        births if source.decoder == "sparkplug" else None,
+    )
+
+
+def _seconds(text: str | None) -> float:
+    return math.inf if text is None else datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,127 @@
+"""Groups and overrides: settings of their own for some series.
+
+What they may set is made from the sections themselves (:func:`some_of`): the same keys with the
+same limits, all of which may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, ClassVar, Optional
+
+from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, create_model, field_validator
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from monitor.config.kinds import Contradiction, Glob, Globs, Name, Section, refusal, setting
+from monitor.config.sections import Alerts, Pairing, Scoring, Series, Windows
+
+
+class Part(Section):
+    """A section of a group or an override: what is left out stays as it is above.
+
+    Null is refused, but for the keys in ``nullable``, where it has a meaning of its own.
+    """
+
+    nullable: ClassVar[frozenset[str]] = frozenset()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _null_says_nothing(cls, value: object, field: ValidationInfo) -> object:
+        if value is None and field.field_name not in cls.nullable:
+            raise refusal("is empty; give it a value or leave the key out")
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return a schema that, like the validator, takes no null for a key left out."""
+        schema = handler(core_schema)
+        for key, field in handler.resolve_ref_schema(schema)["properties"].items():
+            if "anyOf" in field and key not in cls.nullable:
+                field.update(field.pop("anyOf")[0])
+            if "default" in field and field["default"] is None:
+                del field["default"]
+        return schema
+
+
+def some_of(section: type[Section], *keys: str) -> Callable[[type[Part]], type[Part]]:
+    """Give a part these ``keys`` of ``section``, all of which may be left out."""
+    fields = {key: section.model_fields[key] for key in keys}
+
+    def made(part: type[Part]) -> type[Part]:
+        of_part: Any = {
+            key: (_or_nothing(field), setting(None, str(field.description)))
+            for key, field in fields.items()
+        }
+        model = create_model(part.__name__, __base__=Part, __doc__=part.__doc__, **of_part)
+        model.nullable = frozenset(key for key, field in fields.items() if field.default is None)
+        return model
+
+    return made
+
+
+def _or_nothing(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
+    limited = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    return Optional[limited]  # noqa: UP045 - of a type made here
+
+
+@some_of(
+    Pairing,
+    *("mode", "candidates", "tolerance_seconds", "lag_seconds", "reading_seconds"),
+    *("completeness", "correlation", "uncertainty"),
+)
+class PairingPart(Part):
+    """Pairing, for some series."""
+
+
+@some_of(Windows, "pairs", "days")
+class WindowsPart(Part):
+    """Windows, for some series."""
+
+
+@some_of(Scoring, "density", "level", "profile")
+class ScoringPart(Part):
+    """Scoring, for some series."""
+
+
+@some_of(Alerts, "patience", "reference_stale_hours", "rejected_share")
+class AlertsPart(Part):
+    """Alerts, for some series."""
+
+
+@some_of(Series, "stale_after_seconds")
+class SeriesPart(Part):
+    """Staleness, for some series."""
+
+
+class Parts(Part):
+    """What groups and overrides may set."""
+
+    pairing: PairingPart | None = setting(None, "Which reference belongs to which reading.")
+    windows: WindowsPart | None = setting(None, "How far back statistics look.")
+    scoring: ScoringPart | None = setting(None, "How stated uncertainties are interpreted.")
+    alerts: AlertsPart | None = setting(None, "When to raise an alert.")
+    series: SeriesPart | None = setting(None, "When a series is stale.")
+
+
+class Group(Parts):
+    """Sensors that belong together; a series is in the first group that matches it."""
+
+    name: Name = Field(description="Name of the group, shown beside each of its series.")
+    sensors: Globs = Field(description="Patterns of its sensors, with * ? and [abc] as in a shell.")
+    quantities: Globs = setting(("*",), "Patterns of its quantities.")
+
+
+class Override(Parts):
+    """Other settings for some series; of several that match, later ones win."""
+
+    sensor: Glob = setting("*", "Pattern of the sensors.")
+    quantity: Glob = setting("*", "Pattern of the quantities.")
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """An override overrides something."""
+        if not self.model_fields_set & set(Parts.model_fields):
+            yield Contradiction((), f"changes nothing; add {', '.join(Parts.model_fields)}")

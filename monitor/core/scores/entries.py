@@ -1,0 +1,106 @@
+"""What an entry of ``STATISTICS`` says, and the entries that every proper score has alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from monitor.core.scores.proper_scores import SCORES, Density, Rows
+from monitor.core.scores.summaries import (
+    expected_ratio_of,
+    mean_of,
+    middle_of,
+    sorted_of,
+    trimmed_of,
+)
+
+# How a statistic changes when the series is given in another unit.
+Unit = Literal["quantity", "1/quantity", "quantity^2", "log", "none"]
+# What a sensor that is right, or good, has; empty where only a comparison tells.
+Good = Literal["low", "high", "0", "1", "within 1", "as stated", ""]
+
+
+class Live(NamedTuple):
+    """How a statistic is published at every round.
+
+    ``name`` is its name in snapshots, in the API and in the settings; ``monitor_`` before it makes
+    the metric, which has ``help``: one without is in the API only. The statistics of the two
+    densities share a name, and a series has that of the ``density`` its sensor states.
+    """
+
+    name: str
+    help: str = ""
+    density: Density | None = None
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One number a window. ``source``: row of the papers (docs/papers.md).
+
+    With ``threshold`` the settings may put a limit on it. ``expected`` is the published name of
+    what the sensor's own claim predicts for it, ``expected_ratio`` of the ratio to that.
+    """
+
+    function: Rows
+    unit: Unit
+    help: str
+    source: str
+    good: Good = ""
+    live: Live | None = None
+    threshold: bool = False
+    expected: str = ""
+    expected_ratio: str = ""
+
+    def name(self, key: str) -> str:
+        """Return its published name, given its key in ``STATISTICS``; on request, the key."""
+        return key if self.live is None else self.live.name
+
+
+# The scores that are published, and how /metrics names them: with the unit, and without.
+_LIVE_SCORES: Final = {
+    "crps": ("CRPS in the unit of the quantity", "CRPS"),
+    "quadratic": ("quadratic score (Brier, Martin et al.) in 1/unit", "quadratic score"),
+    "interval": ("interval score in the unit of the quantity", "interval score"),
+    "norm": ("norm score, half of z squared plus log u", ""),
+}
+
+
+def of_score(key: str) -> dict[str, Statistic]:
+    """Return mean, median, trimmed mean and expected ratio of a score with a finite mean."""
+    score = SCORES[key]
+    base = key.removesuffix("_tophat")
+    density = score.density if f"{base}_tophat" in SCORES else None
+    words, short = _LIVE_SCORES[base]
+    ascending, name = sorted_of(score.rows), f"score_{base}"
+    has_ratio = score.expected is not None and score.unit != "log"
+    ratio = f"{name}_expected_ratio" if has_ratio else ""
+
+    def live(what: str, help: str) -> Live:  # noqa: A002 - the field's name
+        return Live(f"{name}_{what}", help, density)
+
+    found = {
+        key: Statistic(
+            mean_of(score.rows), score.unit, f"Mean. {score.help}", score.source, "low",
+            live("mean", f"Mean {words} over the window; lower is better."),
+            threshold=True, expected_ratio=ratio,
+        ),
+        f"{key}_median": Statistic(
+            middle_of(ascending), score.unit, f"Median. {score.help}", score.source, "low",
+            live("median", f"Median {words} over the window; lower is better."), threshold=True,
+        ),
+        f"{key}_trimmed": Statistic(
+            trimmed_of(ascending), score.unit, f"Mean of the middle 80 %. {score.help}",
+            score.source, "low",
+        ),
+    }  # fmt: skip
+    if score.expected is not None and has_ratio:
+        found[f"{key}_expected_ratio"] = Statistic(
+            expected_ratio_of(score.rows, score.expected), "none",
+            f"Mean over what the sensor's own claim predicts, 1 if kept. {score.help}",
+            score.source, "1",
+            live(
+                "expected_ratio",
+                f"Mean {short} over the one the sensor's own claim predicts; 1 keeps the claim.",
+            ),
+        )  # fmt: skip
+    return found

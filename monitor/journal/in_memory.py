@@ -1,0 +1,306 @@
+"""A store in memory: of recorded files, of explanations, of tests, and under a block's.
+
+Answers as a journal does; the tests hold one against the other. All of it goes into one value,
+:class:`Image`, and comes out again bit for bit. There are no checksums: whoever keeps the bytes of
+a copy answers for them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import PAIR, Collocation, Event, Records, Reference, in_event_order
+from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.history import is_revisable, name_alone, names_nobody
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
+from monitor.journal.store import NO_PAIRS, Batch, DeadLetter, Notification
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_observations: Final = msgspec.msgpack.Decoder(list[Durable]).decode
+
+
+class Image(msgspec.Struct, array_like=True):
+    """All that a store holds besides dead letters; pairs by the column, as :class:`PackedPairs`."""
+
+    series: list[tuple[int, str, str, str, float]]
+    pairs: tuple[int, dict[str, bytes]]
+    observations: list[tuple[float, bytes]]
+    events: list[Event]
+    collocations: list[Collocation]
+    revisions: dict[int, int]
+    named: dict[str, list[tuple[str, str]]]
+    totals: dict[str, int]
+    notes: dict[str, bytes]
+
+
+class InMemoryStore:
+    """State: all that was appended; see :class:`monitor.journal.store.Store`."""
+
+    def __init__(self, *, dead_letters_kept: int = 10_000) -> None:
+        self._series: dict[int, KnownSeries] = {}
+        self._rows: dict[tuple[str, str], int] = {}
+        self._changes: list[Records] = []
+        self._observations: list[tuple[float, bytes]] = []
+        self._events: dict[tuple[Any, ...], Event] = {}
+        self._collocations: dict[tuple[Any, ...], Collocation] = {}
+        self._revisions: dict[int, int] = {}
+        self._named: dict[str, set[tuple[str, str]]] = {}
+        self._totals: dict[str, int] = {}
+        self._notes: dict[str, bytes] = {}
+        self._dead_letters: deque[DeadLetter] = deque(maxlen=dead_letters_kept)
+
+    @classmethod
+    def open(cls, copy: bytes) -> Self:
+        """Return a store that holds what :meth:`copy` was made of; raises msgspec's errors."""
+        store = cls()
+        store._load(msgspec.msgpack.decode(copy, type=Image))
+        return store
+
+    # -- append -----------------------------------------------------------------------------
+
+    def append(self, batch: Batch) -> None:
+        """Keep a batch, for as long as this store is kept."""
+        observations = _encode(batch.observations)  # raises before anything is changed
+        if batch.observations:
+            self._observations.append((batch.received, observations))
+            self._record_revisions(batch.observations)
+        if batch.pairs.size:
+            self._changes.append(batch.pairs)
+        self._replace_series(batch.series)
+        self._events.update((_event_key(each), each) for each in batch.events)
+        self._collocations.update((_collocation_key(each), each) for each in batch.collocations)
+        self._totals.update(batch.totals)
+        self._notes.update(batch.notes)
+        self._dead_letters += batch.dead_letters
+
+    def _replace_series(self, series: Iterable[KnownSeries]) -> None:
+        """Keep series, each in place of one of the same row and of one of the same name."""
+        for known in series:
+            name = known.sensor, known.quantity
+            if name in self._rows:
+                del self._series[self._rows.pop(name)]
+            if (other := self._series.pop(known.row, None)) is not None:
+                del self._rows[other.sensor, other.quantity]
+            self._series[known.row], self._rows[name] = known, known.row
+
+    def _record_revisions(self, observations: Iterable[Durable]) -> None:
+        for each in observations:
+            if type(each) is Reference and is_revisable(each):
+                self._record_revision(each)
+
+    def _record_revision(self, reference: Reference) -> None:
+        name, identity = digest(*reference_identity(reference)), reference.identity
+        highest = max(reference.revision, self.revision(name))
+        if not identity:
+            self._revisions[name] = highest
+            return
+        self._revisions[name] = max(highest, self.revision(name_alone(identity)))
+        known = self._named.setdefault(identity, set())
+        if not names_nobody(reference):
+            known.add((reference.subject, reference.quantity))
+            return
+        for subject, quantity in known:
+            one = digest(subject, quantity, identity)
+            self._revisions[one] = max(reference.revision, self.revision(one))
+
+    # -- read -------------------------------------------------------------------------------
+
+    def series(self) -> list[KnownSeries]:
+        """Return every series, by row."""
+        return [self._series[row] for row in sorted(self._series)]
+
+    def observations(self) -> Iterator[tuple[float, list[Durable]]]:
+        """Yield (time of arrival, observations) of each batch that had some."""
+        for received, body in self._observations:
+            yield received, _observations(body)
+
+    def pairs(self) -> Records:
+        """Return all changes of pairs in the order they were made."""
+        if len(self._changes) > 1:
+            self._changes = [np.concatenate(self._changes)]
+        return self._changes[0] if self._changes else NO_PAIRS
+
+    def events(self) -> list[Event]:
+        """Return every event, by time."""
+        return [self._events[key] for key in sorted(self._events)]
+
+    def collocations(self) -> list[Collocation]:
+        """Return every collocation, by sensor, subject and start."""
+        return [self._collocations[key] for key in sorted(self._collocations)]
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters of messages as of the last batch."""
+        return dict(self._totals)
+
+    def note(self, name: str) -> bytes:
+        """Return the last note of a name, empty if there is none."""
+        return self._notes.get(name, b"")
+
+    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """Return the newest dead letters that are kept, newest first."""
+        return [*self._dead_letters][::-1][:limit]
+
+    def pairs_of(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+        changes = self.pairs()
+        return in_event_order(changes[changes["series"] == series])
+
+    def made_by(self, reference_id: int) -> Records:
+        """Return all standing pairs that a reference made, in event order."""
+        standing = in_event_order(self.pairs())
+        return standing[standing["reference_id"] == np.uint64(reference_id)]
+
+    def named(self, identity: str) -> list[tuple[str, str]]:
+        """Return (subject, quantity) of every reference that came with this identity, sorted."""
+        return sorted(self._named.get(identity, ())) if identity else []
+
+    def revision(self, reference_id: int) -> int:
+        """Return the highest revision that came of a reference, -1 if none is known."""
+        return self._revisions.get(reference_id, -1)
+
+    # -- forget -----------------------------------------------------------------------------
+
+    def forget(self, *, observations_before: float, pairs_before: float) -> None:
+        """Drop observations that arrived before a time, and pairs older than an event time."""
+        kept = [each for each in self._observations if each[0] >= observations_before]
+        self._observations = kept
+        changes = self.pairs()
+        young = np.flatnonzero(changes["time"] >= pairs_before)
+        first = int(young[0]) if young.size else changes.size
+        if first:
+            self._replace_pairs(changes[first:])
+
+    def _replace_pairs(self, changes: Records) -> None:
+        self._changes = [changes]
+
+    # -- copy -------------------------------------------------------------------------------
+
+    def copy(self) -> bytes:
+        """Return all of it but the dead letters as bytes, which :meth:`open` takes."""
+        packed = PackedPairs(PAIR)
+        packed.append(self.pairs())
+        return _encode(self._image(packed.dump()))
+
+    def _image(self, pairs: tuple[int, dict[str, bytes]]) -> Image:
+        return Image(
+            series=[(*each,) for each in self.series()],
+            pairs=pairs,
+            observations=self._observations,
+            events=self.events(),
+            collocations=self.collocations(),
+            revisions=self._revisions,
+            named={name: sorted(known) for name, known in self._named.items()},
+            totals=self._totals,
+            notes=self._notes,
+        )
+
+    def _load(self, image: Image) -> None:
+        self._replace_series(KnownSeries(*each) for each in image.series)
+        self._changes = [unpacked(image.pairs, PAIR)]
+        self._observations = image.observations
+        self._events = {_event_key(each): each for each in image.events}
+        self._collocations = {_collocation_key(each): each for each in image.collocations}
+        self._revisions = image.revisions
+        self._named = {name: set(known) for name, known in image.named.items()}
+        self._totals, self._notes = image.totals, image.notes
+
+
+def _event_key(each: Event) -> tuple[Any, ...]:
+    return each.time, each.sensor, each.event, each.note
+
+
+def _collocation_key(each: Collocation) -> tuple[Any, ...]:
+    return each.sensor, each.subject, each.start, each.end, each.distance_km
+
+
+class PackedPairs:
+    """Pairs as bytes, by the column: one number for a column in which all bits are the same.
+
+    Pairs are appended; those that are packed already are not looked at again.
+    """
+
+    def __init__(self, kind: np.dtype[Any]) -> None:
+        self._columns: Final = {name: bytearray() for name in kind.names or ()}
+        self.count = 0
+
+    def append(self, pairs: Records) -> None:
+        """Put pairs behind those that are packed."""
+        if not pairs.size:
+            return
+        for name, known in self._columns.items():
+            column: np.ndarray[Any, Any] = np.ascontiguousarray(pairs[name])
+            width = column.itemsize
+            if len(known) <= width:
+                bits = column.view(f"u{width}")
+                same = bits[0] if not self.count else np.frombuffer(bytes(known), bits.dtype)[0]
+                if bits[-1] == same and (bits == same).all():
+                    known[:] = same.tobytes()
+                    continue
+                known[:] = known * self.count
+            known.extend(column.tobytes())
+        self.count += pairs.size
+
+    def dump(self) -> tuple[int, dict[str, bytes]]:
+        """Return how many pairs, and their columns; no columns where there are no pairs."""
+        columns = {name: bytes(column) for name, column in self._columns.items()}
+        return self.count, columns if self.count else {}
+
+
+def unpacked(packed: tuple[int, Mapping[str, bytes]], kind: np.dtype[Any]) -> Records:
+    """Return packed pairs; a column that was unknown when they were packed is NaN, or 0."""
+    count, columns = packed
+    pairs = np.zeros(count, dtype=kind)
+    for name in kind.names or ():
+        if name in columns:
+            pairs[name] = np.frombuffer(columns[name], kind[name])
+        elif kind[name].kind == "f":
+            pairs[name] = np.nan
+    return pairs
+
+
+class InMemoryAlertLog:
+    """State: transitions of alerts; see :class:`monitor.journal.store.AlertLog`."""
+
+    def __init__(self, transitions_kept: int = 10_000) -> None:
+        self._kept: Final = transitions_kept
+        self._transitions: dict[int, bytes] = {}
+        self._active: dict[tuple[str, str, str], int] = {}
+        self._delivered: dict[str, int] = {}
+
+    def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
+        """Keep transitions, and how far sinks are."""
+        for each in notifications:
+            self._transitions[each.seq] = each.body
+            self._active.pop(each.alert, None)
+            if each.is_active:
+                self._active[each.alert] = each.seq
+        oldest, active = self.last_seq() - self._kept, {*self._active.values()}
+        for seq in [seq for seq in self._transitions if seq <= oldest and seq not in active]:
+            del self._transitions[seq]
+        self._delivered.update(delivered)
+
+    def last_seq(self) -> int:
+        """Return the number of the last transition, 0 if there is none."""
+        return max(self._transitions, default=0)
+
+    def after(self, seq: int, limit: int) -> list[bytes]:
+        """Return the first transitions after a number, oldest first."""
+        return [self._transitions[at] for at in sorted(self._transitions) if at > seq][:limit]
+
+    def newest(self, limit: int) -> list[bytes]:
+        """Return the last transitions, newest first."""
+        return [self._transitions[at] for at in sorted(self._transitions, reverse=True)][:limit]
+
+    def active(self) -> list[bytes]:
+        """Return the last transition of each alert that is pending or firing, oldest first."""
+        return [self._transitions[seq] for seq in sorted(self._active.values())]
+
+    def delivered(self) -> dict[str, int]:
+        """Return for each sink the last transition that needs nothing more."""
+        return dict(self._delivered)

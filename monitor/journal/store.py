@@ -1,0 +1,160 @@
+"""What a store of evidence promises, whatever it is made of, and the batches it is given.
+
+Three implementations: :class:`monitor.journal.journal.Journal` (SQLite, the daemon's),
+:class:`monitor.journal.in_memory.InMemoryStore` (recorded files, explanations, tests) and the
+cluster's ``BlockStore`` (the state of one block of sensors). One test suite runs over all of them:
+``tests/shell/test_store.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+
+from monitor.core.model import PAIR, Collocation, Event, Records
+from monitor.core.pairing.history import History
+from monitor.core.pairing.observations import Durable
+from monitor.core.state.network import KnownSeries
+
+NO_PAIRS: Final[Records] = np.zeros(0, dtype=PAIR)
+NO_PAIRS.flags.writeable = False
+
+
+class DeadLetter(NamedTuple):
+    """A message that was refused, kept for a person to look at."""
+
+    received: float
+    topic: str
+    reason: str
+    detail: str
+    payload: bytes
+
+
+class Batch(NamedTuple):
+    """What is appended in one step; ``received`` is when its messages arrived, s since 1970 UTC.
+
+    ``pairs`` are changes: of rows with the same series and id the last one counts, and a pair that
+    gets another time or another reference is removed first. ``totals`` are the counters of messages
+    that have a new value, ``notes`` what else must outlive a restart.
+    """
+
+    received: float = 0.0
+    observations: Sequence[Durable] = ()
+    pairs: Records = NO_PAIRS
+    series: Sequence[KnownSeries] = ()
+    dead_letters: Sequence[DeadLetter] = ()
+    totals: Mapping[str, int] = MappingProxyType({})
+    events: Sequence[Event] = ()
+    collocations: Sequence[Collocation] = ()
+    notes: Mapping[str, bytes] = MappingProxyType({})
+
+
+class Store(History, Protocol):
+    """Accepted observations and the pairs they made, until they are forgotten.
+
+    Promises:
+
+    * **Atomic.** ``append`` stores a whole batch or, where it raises, nothing of it; the same batch
+      may be appended again.
+    * **Durable before return.** A batch is durable when ``append`` returns: in a journal it
+      survives a power cut; in memory it lives as long as the store, or as the last :meth:`copy`.
+    * **Ordered.** Observations are read in the order of appending, and so are the changes of each
+      pair. A series, event, collocation or note that is appended again stands once, as the last
+      batch had it. Nothing else is deduplicated: what counts as a duplicate is decided before.
+    * **Exact.** What is read is what was appended, bit for bit. Where a checksum of a journal
+      differs, reading raises JournalDamagedError; nothing is ever skipped.
+    """
+
+    # -- append -----------------------------------------------------------------------------
+
+    def append(self, batch: Batch) -> None:
+        """Make a batch durable; raises JournalFullError (nothing was written), JournalError."""
+
+    # -- read, besides what History has -----------------------------------------------------
+
+    def series(self) -> list[KnownSeries]:
+        """Return every series, by row."""
+
+    def observations(self) -> Iterator[tuple[float, list[Durable]]]:
+        """Yield (time of arrival, observations) of each batch that had some."""
+
+    def pairs(self) -> Records:
+        """Return all changes of pairs; those of one series in the order they were made."""
+
+    def events(self) -> list[Event]:
+        """Return every event, by time."""
+
+    def collocations(self) -> list[Collocation]:
+        """Return every collocation, by sensor, subject and start."""
+
+    def totals(self) -> dict[str, int]:
+        """Return the counters of messages as of the last batch."""
+
+    def note(self, name: str) -> bytes:
+        """Return the last note of a name, empty if there is none."""
+
+    def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
+        """Return the newest dead letters that are kept, newest first."""
+
+    # -- forget -----------------------------------------------------------------------------
+
+    def forget(self, *, observations_before: float, pairs_before: float) -> None:
+        """Drop observations that arrived before a time, and pairs older than an event time.
+
+        Pairs are dropped from the first that was made, up to one that is young enough, so that
+        none outlives the change that replaced or removed it. Revisions of references that arrived
+        before ``pairs_before`` may go too.
+        """
+
+    # -- copy -------------------------------------------------------------------------------
+
+    def copy(self) -> bytes:
+        """Return all of it as of the last append; a store of the same kind opens from the bytes.
+
+        Dead letters, which are for a person to look at, need not be in it.
+        """
+
+
+class Notification(NamedTuple):
+    """One transition of an alert: its number, the alert (sensor, quantity, name), its body.
+
+    ``is_active`` says that the alert is pending or firing from now on.
+    """
+
+    seq: int
+    alert: tuple[str, str, str]
+    is_active: bool
+    body: bytes
+
+
+class AlertLog(Protocol):
+    """The transitions of alerts, and how far each sink has been notified of them.
+
+    Apart from :class:`Store`, because a block of the cluster has none: its driver notifies. The
+    same promises hold. The newest so many transitions are kept, and the last one of each alert that
+    is active.
+    """
+
+    def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
+        """Make transitions durable, and how far sinks are, in one step.
+
+        Raises JournalFullError (nothing was written) and JournalError.
+        """
+
+    def last_seq(self) -> int:
+        """Return the number of the last transition, 0 if there is none."""
+
+    def after(self, seq: int, limit: int) -> list[bytes]:
+        """Return the first transitions after a number, oldest first."""
+
+    def newest(self, limit: int) -> list[bytes]:
+        """Return the last transitions, newest first."""
+
+    def active(self) -> list[bytes]:
+        """Return the last transition of each alert that is pending or firing, oldest first."""
+
+    def delivered(self) -> dict[str, int]:
+        """Return for each sink the last transition that needs nothing more."""

@@ -1,0 +1,184 @@
+"""What a broker sends, read from bytes: one reader for each first byte; no I/O.
+
+A packet that is not MQTT raises MalformedError and nothing else. The first byte is looked up whole,
+so that reserved flags are refused by the table. This client offers no topic aliases, so that every
+PUBLISH names its topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from monitor.mqtt import properties
+from monitor.mqtt.fields import MalformedError, Reader, varint_at
+from monitor.mqtt.packets import (
+    Connack,
+    Control,
+    Disconnect,
+    Pingresp,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Suback,
+    Unsuback,
+    Version,
+)
+from monitor.mqtt.properties import read_properties
+from monitor.mqtt.reasons import CONNACK_311
+
+# Bytes of the packet identifier of a PUBLISH, by its first byte; None for what is no PUBLISH. QoS 3
+# is not MQTT.
+ID_BYTES: Final = tuple(
+    (2 if first & 6 else 0) if first & 0xF0 == 0x30 and first & 6 != 6 else None
+    for first in range(256)
+)
+_NO_ID: Final = b"\0\0"
+_TOPIC: Final = re.compile(r"[^\0+#]+")
+
+
+def decode(first: int, body: bytes, version: Version) -> Control | Publish:
+    """Return the packet of a first byte and what follows its length; raises MalformedError."""
+    if ID_BYTES[first] is None:
+        return decode_control(first, body, version)
+    return _read_publish(first, body, version)
+
+
+def decode_control(first: int, body: bytes, version: Version) -> Control:
+    """Return a packet that is no PUBLISH, as :func:`decode` does."""
+    read = _READERS.get(first)
+    if read is None:
+        raise MalformedError(f"no packet from a broker begins with {first:#04x}")
+    reader = Reader(body)
+    packet = read(reader, version)
+    if reader.has_more:
+        raise MalformedError(f"{len(reader.rest())} bytes follow {type(packet).__name__.upper()}")
+    return packet
+
+
+def publish_places(
+    data: bytes, start: int, stop: int, id_bytes: int, *, has_properties: bool
+) -> tuple[int, int]:
+    """Return where the topic of a PUBLISH ends, and where its payload begins.
+
+    ``data[start:stop]`` is the packet's body, which begins with the topic. Raises MalformedError if
+    it ends too early or has the packet identifier 0. Properties are skipped: nobody asks for them.
+    """
+    if stop - start < 2:
+        raise MalformedError("a PUBLISH ends within its topic")
+    topic_stop = start + 2 + (data[start] << 8 | data[start + 1])
+    payload = topic_stop + id_bytes
+    if has_properties:
+        has_none = payload < stop and not data[payload]
+        size, payload = (0, payload + 1) if has_none else varint_at(data, payload) or (stop, stop)
+        payload += size
+    if payload > stop:
+        raise MalformedError("a PUBLISH ends before its payload begins")
+    if id_bytes and data[topic_stop : topic_stop + 2] == _NO_ID:
+        raise MalformedError("a PUBLISH of QoS 1 or 2 has the packet identifier 0")
+    return topic_stop, payload
+
+
+def topic_text(name: bytes) -> str:
+    """Return the topic of a PUBLISH; raises MalformedError for what cannot be one."""
+    try:
+        topic = name.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedError(f"a topic is not UTF-8: {error.reason}") from error
+    if _TOPIC.fullmatch(topic) is None:
+        raise MalformedError("a topic is empty, or contains a wildcard or U+0000")
+    return topic
+
+
+def _read_publish(first: int, body: bytes, version: Version) -> Publish:
+    id_bytes = ID_BYTES[first] or 0
+    topic_stop, payload = publish_places(
+        body, 0, len(body), id_bytes, has_properties=version == Version.V5
+    )
+    packet_id = int.from_bytes(body[topic_stop : topic_stop + id_bytes], "big")
+    return Publish(first, topic_text(body[2:topic_stop]), packet_id, body[payload:])
+
+
+def _read_connack(reader: Reader, version: Version) -> Connack:
+    flags, code = reader.integer(1), reader.integer(1)
+    if flags > 1:
+        raise MalformedError("CONNACK has reserved flags set")
+    if version == Version.V3_1_1:
+        return Connack(bool(flags), CONNACK_311.get(code, code | 0x80))
+    found = read_properties(reader, properties.CONNACK)
+    return Connack(
+        bool(flags),
+        code,
+        found.text(properties.REASON_STRING),
+        found.number(properties.SERVER_KEEP_ALIVE),
+    )
+
+
+def _read_suback(reader: Reader, version: Version) -> Suback:
+    packet_id, said = _read_id(reader), ""
+    if version == Version.V5:
+        found = read_properties(reader, properties.SUBACK)
+        said = found.text(properties.REASON_STRING)
+    return Suback(packet_id, tuple(reader.rest()), said)
+
+
+def _read_unsuback(reader: Reader, version: Version) -> Unsuback:
+    packet_id = _read_id(reader)
+    if version == Version.V5:
+        read_properties(reader, properties.UNSUBACK)
+    return Unsuback(packet_id, tuple(reader.rest()) if version == Version.V5 else ())
+
+
+def _read_id(reader: Reader) -> int:
+    packet_id = reader.integer(2)
+    if not packet_id:
+        raise MalformedError("a packet has the packet identifier 0")
+    return packet_id
+
+
+def _acknowledgement(kind: Callable[[int, int], Control], packet: int) -> _Read:
+    """Return what reads PUBACK, PUBREC, PUBREL or PUBCOMP; a code that is left out is 0."""
+
+    def read(reader: Reader, version: Version) -> Control:
+        packet_id, code = _read_id(reader), 0
+        if version == Version.V5 and reader.has_more:
+            code = reader.integer(1)
+            _read_more(reader, packet)
+        return kind(packet_id, code)
+
+    return read
+
+
+def _read_disconnect(reader: Reader, version: Version) -> Disconnect:
+    if version == Version.V3_1_1 or not reader.has_more:
+        return Disconnect()
+    code = reader.integer(1)
+    return Disconnect(code, _read_more(reader, properties.DISCONNECT))
+
+
+def _read_more(reader: Reader, packet: int) -> str:
+    """Return the reason string of properties that may be left out at the end of a packet."""
+    if not reader.has_more:
+        return ""
+    return read_properties(reader, packet).text(properties.REASON_STRING)
+
+
+def _read_pingresp(_reader: Reader, _version: Version) -> Pingresp:
+    return Pingresp()
+
+
+_Read = Callable[[Reader, Version], Control]
+_READERS: Final[Mapping[int, _Read]] = {
+    0x20: _read_connack,
+    0x40: _acknowledgement(Puback, properties.PUBACK),
+    0x50: _acknowledgement(Pubrec, properties.PUBREC),
+    0x62: _acknowledgement(Pubrel, properties.PUBREL),
+    0x70: _acknowledgement(Pubcomp, properties.PUBCOMP),
+    0x90: _read_suback,
+    0xB0: _read_unsuback,
+    0xD0: _read_pingresp,
+    0xE0: _read_disconnect,
+}

@@ -1,0 +1,184 @@
+"""From the bytes of a connection to messages in an inbox and control packets; no I/O.
+
+Bytes may be cut anywhere. Messages are appended to the columns of an inbox, everything else is
+returned. A payload longer than the limit is cut to one byte more than the limit, and the rest of
+its packet is dropped as it arrives: the message takes the ordinary way, where it is refused as
+oversize, counted and acknowledged, so that it never comes again. Whatever length a packet
+announces, a connection holds at most twice the limit and a topic (64 KiB) of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.mqtt.decoding import ID_BYTES, decode_control, publish_places, topic_text
+from monitor.mqtt.fields import MalformedError, varint_at
+from monitor.mqtt.inbox import NO_MID, Inbox
+from monitor.mqtt.packets import Control, Version
+from monitor.mqtt.publish_parser import ENOUGH_BYTES, parse_publishes
+from monitor.mqtt.topic_index import TopicIndex
+
+CONTROL_BYTES_MAX: Final = 65_536
+_TOPICS_MAX: Final = 65_536
+_HEADER_BYTES_MIN: Final = 2
+_VARINT_BYTES_MAX: Final = 4
+
+
+class Receiver:
+    """State: the inbox, the beginning of a packet that is not whole, the connection's number."""
+
+    def __init__(self, version: Version, payload_bytes_max: int) -> None:
+        self.generation = 0
+        self._version: Final = version
+        self._has_properties: Final = version == Version.V5
+        self._payload_bytes_kept: Final = payload_bytes_max + 1
+        self._topics = TopicIndex()
+        self._begin_inbox()
+        self._forget()
+
+    def begin_connection(self) -> None:
+        """Forget what is left of a former connection: none of it may ever be acknowledged."""
+        self.generation += 1
+        self._begin_inbox()
+        self._forget()
+
+    def take(self) -> Inbox:
+        """Return the messages that have come since the last call."""
+        taken = self.inbox
+        self._begin_inbox()
+        return taken
+
+    def feed(self, data: bytes) -> list[Control]:
+        """Take what the connection brings; return the packets in it that are no messages.
+
+        Raises MalformedError; the connection is of no use then, and neither are its messages.
+        """
+        if self._skip:
+            dropped = min(self._skip, len(data))
+            self._skip -= dropped
+            data = data[dropped:]
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size < self._wanted:
+            return []
+        return self._split(b"".join(self._pieces))
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _begin_inbox(self) -> None:
+        """Let messages from now on be for the next to take; topics are forgotten between."""
+        if len(self._topics.names) >= _TOPICS_MAX:
+            self._topics = TopicIndex()
+        self.inbox = Inbox(self.generation, self._topics.names)
+
+    def _forget(self) -> None:
+        self._skip = 0  # bytes that are still to be dropped
+        self._wanted = _HEADER_BYTES_MIN  # before it is of use to look at what has come
+        self._keep(b"")
+
+    def _keep(self, rest: bytes) -> None:
+        self._pieces = [rest]
+        self._size = len(rest)
+
+    def _split(self, data: bytes) -> list[Control]:
+        """Take packets off the front of ``data``; what is not whole waits for more."""
+        found: list[Control] = []
+        self._wanted = _HEADER_BYTES_MIN
+        start, before = self._take_columns(data), -1
+        while start > before:
+            before = self._take_publishes(data, start)
+            start = self._take_other(data, before, found)
+        self._keep(data[start:])
+        return found
+
+    def _take_columns(self, data: bytes) -> int:
+        """Take the messages at the front of a large read; return the place after them.
+
+        An accelerator: it takes what :meth:`_take_publishes` would take.
+        """
+        id_bytes = ID_BYTES[data[0]] if len(data) >= ENOUGH_BYTES else None
+        if id_bytes is None:
+            return 0
+        kept, has_properties = self._payload_bytes_kept, self._has_properties
+        found = parse_publishes(data, self._topics, id_bytes, kept, has_properties=has_properties)
+        if found is None:
+            return 0
+        inbox = self.inbox
+        inbox.numbers.frombytes(found.numbers.tobytes())
+        inbox.payloads.add(found.payloads)
+        inbox.flags += data[:1] * len(found.numbers)
+        inbox.mids += found.mids
+        return found.stop
+
+    def _take_publishes(self, data: bytes, start: int) -> int:
+        """Take the messages that stand whole at a place; return the place after them."""
+        inbox, learn, has_properties = self.inbox, self._topics.learn, self._has_properties
+        number_of = self._topics.get
+        add_number, add_payload = inbox.numbers.append, inbox.payloads.loose.append
+        add_flags, mids = inbox.flags.append, inbox.mids
+        most, end = self._payload_bytes_kept, len(data)
+        while end - start >= _HEADER_BYTES_MIN:
+            first, length, body = data[start], data[start + 1], start + 2
+            if length & 0x80:
+                length, body = varint_at(data, start + 1) or (end, body)
+            stop, id_bytes = body + length, ID_BYTES[first]
+            if stop > end or length > most or id_bytes is None:
+                break
+            topic_stop, payload = publish_places(
+                data, body, stop, id_bytes, has_properties=has_properties
+            )
+            name = data[body:topic_stop]
+            number = number_of(name)
+            add_number(learn(name, topic_text(name[2:])) if number is None else number)
+            add_payload(data[payload:stop])
+            add_flags(first)
+            mids += data[topic_stop : topic_stop + id_bytes] or NO_MID
+            start = stop
+        return start
+
+    def _take_other(self, data: bytes, start: int, found: list[Control]) -> int:
+        """Take what is no ordinary message; return the place after it, ``start`` if not whole."""
+        header = varint_at(data, start + 1)
+        if header is None:
+            self._wanted = len(data) - start + 1
+            return start
+        first, (length, body) = data[start], header
+        id_bytes = ID_BYTES[first]
+        if id_bytes is not None and length > self._payload_bytes_kept:
+            return self._take_large(data, start, body, body + length)
+        if id_bytes is None and length > CONTROL_BYTES_MAX:
+            raise MalformedError(f"a packet that is no PUBLISH has {length} bytes")
+        if body + length > len(data):
+            self._wanted = body + length - start
+            return start
+        found.append(decode_control(first, data[body : body + length], self._version))
+        return body + length
+
+    def _take_large(self, data: bytes, start: int, body: int, stop: int) -> int:
+        """Take a message once so much of it is there as is kept; its rest is dropped."""
+        first, kept = data[start], self._payload_bytes_kept
+        id_bytes = ID_BYTES[first] or 0
+        head = body + 2
+        if len(data) >= head:
+            head += int.from_bytes(data[body:head], "big") + id_bytes + _VARINT_BYTES_MAX
+        if len(data) < min(head, stop):
+            self._wanted = min(head, stop) - start
+            return start
+        topic_stop, payload = publish_places(
+            data, body, stop, id_bytes, has_properties=self._has_properties
+        )
+        after_id = topic_stop + id_bytes
+        if payload - after_id > kept:
+            payload = after_id  # its properties alone are more than is kept
+        cut = min(stop, payload + kept)
+        if len(data) < cut:
+            self._wanted = cut - start
+            return start
+        inbox, topics, name = self.inbox, self._topics, data[body:topic_stop]
+        number = topics.get(name)
+        inbox.numbers.append(topics.learn(name, topic_text(name[2:])) if number is None else number)
+        inbox.payloads.loose.append(data[payload:cut])
+        inbox.flags.append(first)
+        inbox.mids += data[topic_stop:after_id] or NO_MID
+        self._skip = max(0, stop - len(data))
+        return min(stop, len(data))

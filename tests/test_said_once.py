@@ -1,0 +1,171 @@
+"""What is listed is listed once: an entry added to a table is found wherever the table is shown.
+
+Each test adds an entry in a process of its own, before anything else is imported, as a commit
+would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from monitor.core.detector.e_values import FAMILIES
+from monitor.core.diagnosis.faults import FAULTS
+
+PROJECT = Path(__file__).parents[1]
+
+
+def told_by(script: str) -> dict:
+    """Return what a script prints as JSON in a fresh process at the project's root."""
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+ANOTHER_FAULT = """
+import json, sys
+from dataclasses import replace
+from monitor.core.diagnosis.faults import FAULTS, estimate_unit, sentence_of
+from monitor.core.diagnosis.estimates import Diagnosis, Estimate
+
+FAULTS["lag"] = replace(
+    FAULTS["stuck"],
+    means="it follows the measurand too late",
+    sentence=lambda diagnosis, unit: f"lags by {diagnosis.estimate.value:g} {unit}",
+    rule="SensorLag",
+    summary="is late",
+    description="It is {calibration_bias:%+.3g} {unit} behind.",
+)
+
+import numpy as np
+from monitor.config import SettingsError, parse
+from monitor.core.detector.lifecycle import FIRING
+from monitor.core.snapshot.series_stats import active
+from monitor.http.metrics_docs import metrics_page
+
+sys.path.insert(0, "deploy/prometheus")
+import fault_rules
+
+try:
+    parse(b"thresholds: [{name: lag, statistic: calibration_bias, above: 1.0}]", "x.yaml")
+    refused = ""
+except SettingsError as error:
+    refused = str(error)
+found = Diagnosis("lag", Estimate(3.0, 2.0, 4.0), 0, 20, provisional=False)
+print(json.dumps({
+    "sentence": sentence_of(found, "kg"),
+    "unit": estimate_unit("lag", "kg"),
+    "active": active(np.array([FIRING]), np.array([len(FAULTS) - 1]))["lag"].tolist(),
+    "refused": refused,
+    "docs": metrics_page(),
+    "rules": fault_rules.alerts(fault_rules.ALERTS.read_text()),
+    "quiet": fault_rules.inhibitions(fault_rules.ALERTMANAGER.read_text()),
+}))
+"""
+
+
+def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
+    told = told_by(ANOTHER_FAULT)
+
+    assert told["sentence"] == "lags by 3 kg"
+    assert told["unit"] == "kg"
+    assert told["active"] == [True]
+    assert "there is already an alert of this name" in told["refused"]
+    assert "| `lag` | it follows the measurand too late |" in told["docs"]
+    assert "      - alert: SensorLag\n" in told["rules"]
+    assert "runbook_url: docs/runbook.md#sensorlag\n" in told["rules"]
+    assert re.search(r'alert!~"[^"]*\|lag\|', told["rules"])
+    assert re.search(r'alertname =~ "[^"]*\|SensorLag"', told["quiet"])
+
+
+def test_the_faults_begin_with_what_the_detector_bets_on():
+    assert tuple(FAULTS)[: len(FAMILIES)] == FAMILIES
+
+
+def test_the_glossary_and_the_runbook_name_every_fault():
+    glossary = (PROJECT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| fault \| (.*?); ", glossary, re.MULTILINE)
+    runbook = (PROJECT / "docs" / "runbook.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^### (\w+)$", runbook, re.MULTILINE)
+
+    assert re.findall(r"`(\w+)`", row) == list(FAULTS)
+    assert [name for name in sections if name in {each.rule for each in FAULTS.values()}] == [
+        each.rule for each in FAULTS.values()
+    ]
+
+
+ANOTHER_STATISTIC = """
+import json, sys
+from monitor.core.scores import statistics
+from monitor.core.scores.entries import Live, Statistic
+
+
+def largest_error(c):
+    return np.maximum.reduceat(np.abs(c.error), c.starts)
+
+
+statistics.STATISTICS["largest_error"] = Statistic(
+    largest_error, "quantity", "Largest error.", "nobody", "low",
+    Live("calibration_largest_error", "Largest error, in the unit of the quantity."),
+    threshold=True,
+)
+
+import io, tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+import numpy as np
+from monitor.cli import main
+from monitor.config import parse
+from monitor.core.model import Reading, Reference
+from monitor.http import documents
+from monitor.http.metrics import Exposition
+from monitor.http.metrics_docs import metrics_page
+from monitor.journal.in_memory import InMemoryStore
+from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.state.core_settings import Plan
+from monitor.core.state.network import Network
+
+rules = SeriesRules(pairing=Rules("nearest", 1.0))
+network = Network(Plan(lambda sensor, quantity: rules), InMemoryStore())
+seen = []
+for at, error in enumerate([1.0, -3.0, 2.0]):
+    seen.append(Reading("a", "x", 10.0 * at, 5.0 + error, u=1.0))
+    seen.append(Reference("a", "x", 10.0 * at, 5.0, u=0.1))
+network.apply(network.observe(seen, 100.0).pairs)
+now = network.evaluate(100.0)
+with tempfile.TemporaryDirectory() as folder:
+    file = Path(folder) / "pairs.csv"
+    rows = [f"2026-01-0{day}T00:00:00Z,a,x,kg,{100 + day},1.0,100" for day in (1, 2, 3)]
+    head = "time,sensor,quantity,unit,value,sigma,reference"
+    file.write_text("\\n".join([head, *rows]) + "\\n")
+    with redirect_stdout(io.StringIO()) as printed:
+        main(["score", str(file), "--json"])
+scored = json.loads(printed.getvalue())
+limit = b"{name: far, statistic: calibration_largest_error, above: 1.0}"
+(threshold,) = parse(b"thresholds: [" + limit + b"]", "x.yaml").thresholds
+print(json.dumps({
+    "page": Exposition().render(now).decode(),
+    "docs": metrics_page(),
+    "api": documents.entry(now, 0)["statistics"]["calibration_largest_error"],
+    "json": scored["series"][0]["statistics"]["largest_error"],
+    "threshold": threshold.statistic,
+}))
+"""
+
+
+def test_a_live_statistic_that_is_added_to_the_table_is_found_everywhere():
+    told = told_by(ANOTHER_STATISTIC)
+
+    metric = "monitor_calibration_largest_error"
+    assert f'{metric}{{sensor="a",quantity="x"}} 3.0\n' in told["page"]
+    assert f"# HELP {metric} Largest error, in the unit of the quantity.\n" in told["page"]
+    row = f"| `{metric}` | unit | low | yes | Largest error, in the unit of the quantity. |"
+    assert row in told["docs"].splitlines()
+    assert told["api"] == 3.0
+    assert told["json"] == 3.0
+    assert told["threshold"] == "calibration_largest_error"
