@@ -3,12 +3,15 @@
 # `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
+# `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;
+# SHARE=0.2 for fewer streams).
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
 # `make test-3.13` tests with another Python (T=tests/core only a part), `make sbom` lists what is in
 # it and under which licences, into build/; `make audit` holds what is locked against the published
 # advisories, and the code against bandit's rules. They need uv.
 
 S ?=
+SHARE ?=
 T ?=
 ROW ?=
 PYTHON ?= python3
@@ -24,7 +27,7 @@ TEST = .venv/bin/python -m
 BENCH = .venv/bin/python
 endif
 
-.PHONY: demo test test-% soak bench sbom audit clean
+.PHONY: demo test test-% soak bench verdicts sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -37,6 +40,9 @@ test-%:
 
 bench: $(if $(UV),,.venv/dev.stamp)
 	$(BENCH) benchmarks/table.py $(ROW)
+
+verdicts: $(if $(UV),,.venv/dev.stamp)
+	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(SHARE),--share $(SHARE))
 
 # Needs Java 17 and mosquitto; some four minutes and 3 GB.
 cluster-test: $(if $(UV),,.venv/cluster-test.stamp)

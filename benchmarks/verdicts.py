@@ -9,42 +9,22 @@ table has its goal beside it.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
-for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(threads, "1")
-
 import numpy as np
-import scipy
 import verdicts_streams as sim
+from verdicts_files import files, recorded
+from verdicts_scoring import NEXT, WINDOW, advised, alarms, goal, judged, ratios_of, share, table
 
-from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis_new import (
-    Pairs,
-    Verdict,
-    judge,
-    judge_file,
-)
+from monitor.core.diagnosis_new import Pairs, Verdict, judge
 
-Float = sim.Float
-Int = sim.Int
-
-WINDOW = 512
-PATIENCE = 1000.0
 LATER = (20, 50, 200)  # pairs after the alarm, or after the newest change
-NEXT = 100  # pairs on which advice is held to its word
 FEWEST = 10  # streams that alarm, below which a cell says nothing
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 # --- what is measured ----------------------------------------------------------------------------
@@ -63,6 +43,8 @@ class Said(NamedTuple):
 
 
 class Cell(NamedTuple):
+    """All that was said of one fault of one sort of sensor."""
+
     fault: str
     model: str
     shape: str
@@ -70,39 +52,6 @@ class Cell(NamedTuple):
     streams: int
     missed: int
     seconds: float
-
-
-def crps_normal(error: Float, u: Float) -> Float:
-    z = error / u
-    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    return u * (z * (2 * scipy.special.ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
-
-
-def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
-    """Return the pair of each stream's first alarm, -1 if there is none."""
-    z = (value - reference) / np.hypot(u, u_ref)
-    rows = np.arange(z.shape[0])
-    detector, alarm = Detector(np.full(rows.size, PATIENCE)), np.full(rows.size, -1)
-    for first in range(0, z.shape[1], 50):
-        block = np.ascontiguousarray(z[:, first : first + 50])
-        for change in detector.advance(rows, rows * block.shape[1], block.ravel()):
-            if change.after == "firing" and alarm[change.series] < 0:
-                alarm[change.series] = first + change.position % block.shape[1]
-    return alarm
-
-
-def advised(
-    verdict: Verdict, value: Float, u: Float, reference: Float
-) -> tuple[float, float] | None:
-    """Return the mean CRPS of pairs as they come and as advised, None without advice."""
-    remedy = verdict.remedy
-    if verdict.state != "fault" or remedy is None or remedy.kind == "none" or not value.size:
-        return None
-    slope = remedy.slope if remedy.kind == "linear" else 1.0
-    shift = remedy.intercept if remedy.kind == "linear" else np.nan_to_num(remedy.add)
-    factor = 1.0 if np.isnan(remedy.scale_u) else remedy.scale_u
-    after = crps_normal(shift + slope * value - reference, factor * abs(slope) * u)
-    return float(crps_normal(value - reference, u).mean()), float(after.mean())
 
 
 def cell(job: tuple[str, str, str, int, int, dict[str, float]]) -> Cell:
@@ -156,22 +105,6 @@ def cells(share: float, only: str, changes: dict[str, float], names: Iterable[st
 
 
 # --- tables --------------------------------------------------------------------------------------
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def goal(value: float, *, atleast: float | None = None, atmost: float | None = None) -> str:
-    wanted = f">= {atleast:g}" if atleast is not None else f"<= {atmost:g}"
-    met = value >= atleast if atleast is not None else value <= (atmost or 0.0)
-    return f"{wanted} {'met' if met else 'MISSED'}"
-
-
-def share(rows: Iterable[bool]) -> float:
-    rows = list(rows)
-    return float(np.mean(rows)) if rows else float("nan")
 
 
 def by_fault(found: list[Cell]) -> Iterator[tuple[str, list[Cell]]]:
@@ -270,133 +203,9 @@ def advice(found: list[Cell]) -> str:
         if not any(s.crps for s in every):
             continue
         ratios = np.array([s.crps[1] / s.crps[0] for s in every if s.crps])
-        rows.append([name, f"{ratios.size / len(every):.2f}", *_ratios(ratios)])
+        rows.append([name, f"{ratios.size / len(every):.2f}", *ratios_of(ratios)])
     every = np.array([s.crps[1] / s.crps[0] for c in found for s in c.said if s.crps])
-    return _judged(rows, every)
-
-
-def _ratios(ratios: Float) -> list[str]:
-    return [f"{np.median(ratios):.2f}", f"{np.mean(ratios > 1):.3f}", f"{ratios.max():.2f}"]
-
-
-def _judged(rows: list[list[str]], ratios: Float) -> str:
-    head = ["advice", "told", "CRPS after / before, median", "worse", "worst"]
-    if not ratios.size:
-        return table(head, rows)
-    worse, worst = float(np.mean(ratios > 1.0)), float(ratios.max())
-    return table(head, rows) + (
-        f"\n\nOf {ratios.size} pieces of advice, on the {NEXT} pairs after: worse {worse:.4f} "
-        f"({goal(worse, atmost=0.02)}), worst {worst:.3f} ({goal(worst, atmost=1.05)})."
-    )
-
-
-def files(scale: float) -> str:
-    """Return what is said of whole files, honest and faulty."""
-    count, length = max(4, round(20 * scale)), 50_000
-    shapes: dict[str, sim.Draw] = {
-        **sim.SHAPES,
-        "AR(0.7)": sim.autoregressive(0.7),
-        "AR(0.9)": sim.autoregressive(0.9),
-        "24-pair cycle": sim.cyclic,
-    }
-    sim.SHAPES.update(shapes)
-    rows = []
-    clock = sim.times(length)
-    for shape in shapes:
-        for model in sim.MODELS:
-            f = sim.honest(model, shape, count, 5, length=length, onset=0)
-            said = [
-                judge_file(Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i]))
-                for i in range(count)
-            ]
-            wrong = sum(v.state == "fault" for v in said)
-            models = Counter(v.error_model for v in said)
-            cells_ = [f"{shape}, {model}", str(count), str(wrong), goal(wrong, atmost=count / 20)]
-            rows.append([*cells_, ", ".join(f"{k} {n}" for k, n in models.items())])
-    for shape in set(shapes) - {"normal", "t4", "AR(0.5)"}:
-        sim.SHAPES.pop(shape)
-    head = [f"honest files of {length} pairs", "files", "called faulty", "goal", "error model"]
-    return table(head, rows) + "\n\n" + _faulty_files(count)
-
-
-def _faulty_files(count: int) -> str:
-    rows = []
-    for name, fault in sim.FAULTS.items():
-        if "then" in name or fault.label == "stuck":
-            continue
-        line = [name]
-        for model in sim.MODELS:
-            for shape in sim.SHAPES:
-                f = sim.streams(name, model, shape, count, 9, onset=0, length=1000)
-                clock = sim.times(1000)
-                said = [
-                    judge_file(Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i]))
-                    for i in range(count)
-                ]
-                line.append(f"{share(v.fault == fault.label for v in said):.2f}")
-        rows.append(line)
-    head = [f"{model}, {shape}" for model in sim.MODELS for shape in sim.SHAPES]
-    return table(["faulty from the first of 1000 pairs, named right", *head], rows)
-
-
-def recorded(_: float) -> str:
-    """Return verdicts over recorded sensors as the daemon would give them, and what became of it."""
-    parts, ratios = [], []
-    for path in ("uwb_pairs.csv", "airquality_pairs.csv.gz"):
-        for sensor, (clock, value, u, reference) in sorted(_read(DATA / path).items()):
-            none = np.zeros(value.size)
-            whole = judge_file(Pairs(clock, value, u, reference, none))
-            parts.append(
-                f"**{sensor}**, {value.size} pairs, the whole: {whole.sentence}. {whole.advice}"
-            )
-            if value.size > 2 * WINDOW:
-                rows, found = _along(clock, value, u, reference)
-                ratios += found
-                head = [
-                    "until",
-                    "mean error of the last 100",
-                    "said",
-                    "advice",
-                    f"CRPS ratio on the next {NEXT}",
-                ]
-                parts.append(table(head, rows))
-    return "\n\n".join(parts) + "\n\n" + _judged([], np.array(ratios))
-
-
-def _read(path: Path) -> dict[str, tuple[Float, ...]]:
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    found: dict[str, list[tuple[float, ...]]] = {}
-    with opened as lines:
-        for row in csv.DictReader(lines):
-            clock = datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp()
-            numbers = (float(row[name]) for name in ("value", "sigma", "reference"))
-            found.setdefault(row["sensor"], []).append((clock, *numbers))
-    return {sensor: tuple(np.array(rows).T) for sensor, rows in found.items()}
-
-
-def _along(
-    clock: Float, value: Float, u: Float, reference: Float
-) -> tuple[list[list[str]], list[float]]:
-    none = np.zeros(value.size)
-    alarm = int(alarms(*(each[None] for each in (value, u, reference, none)))[0])
-    rows, ratios = [], []
-    month = ""
-    for end in range(max(alarm + 50, WINDOW // 2), value.size - NEXT, 50):
-        begin = max(0, end - WINDOW)
-        part = slice(begin, end)
-        pairs = Pairs(clock[part], value[part], u[part], reference[part], none[part])
-        verdict = judge(pairs, alarm=max(alarm - begin, 0))
-        following = slice(end, end + NEXT)
-        crps = advised(verdict, value[following], u[following], reference[following])
-        ratio = "" if crps is None else f"{crps[1] / crps[0]:.2f}"
-        if crps:
-            ratios.append(crps[1] / crps[0])
-        day = f"{datetime.fromtimestamp(clock[end - 1], UTC):%Y-%m-%d}"
-        if day[:7] != month:
-            month = day[:7]
-            error = float(np.mean(value[end - 100 : end] - reference[end - 100 : end]))
-            rows.append([day, f"{error:.3g}", verdict.sentence, verdict.advice, ratio])
-    return rows, ratios
+    return judged(rows, every)
 
 
 FIRST_DAY = ("offset 1 u", "drift 0.02 u/pair", "gain 1.25", "gain 0.5", "u x 2", "u / 2")
@@ -410,32 +219,39 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", default="", help="faults whose name holds this")
     options = parser.parse_args(arguments)
     began = time.perf_counter()
-
-    def wanted(*tables: str) -> bool:
-        return not options.table or options.table in tables
-
-    if wanted("names", "sizes", "onsets", "advice"):
-        found = cells(options.share, options.only, {}, sim.FAULTS)
-        verdicts = sum(len(each.said) for each in found)
-        for title, made in _TABLES.items():
-            if wanted(title):
-                print(f"\n## {title}\n\n{made(found)}", flush=True)
-        print(f"\n{1e3 * sum(c.seconds for c in found) / verdicts:.2f} ms of processor a verdict")
-    if wanted("first day"):
-        some = [*FIRST_DAY, *MORE_FIRST_DAY]
-        found = cells(options.share, options.only, {"onset": 0}, some)
-        print(f"\n## wrong from the first pair\n\n{names(found)}\n\n{sizes(found)}", flush=True)
-    if wanted("narrow"):
-        narrow = [name for name, fault in sim.FAULTS.items() if fault.spread == 3.0]
-        found = cells(options.share, options.only, {"spread": 1.5}, narrow)
-        print(f"\n## truth's sd 1.5 u (R2 0.7)\n\n{names(found)}", flush=True)
-    if wanted("files"):
-        print(f"\n## files\n\n{files(options.share)}", flush=True)
-    if wanted("recorded"):
-        print(f"\n## recorded\n\n{recorded(options.share)}", flush=True)
+    if options.table in ("", *_TABLES):
+        of_faults(options)
+    for title, made in _MORE.items():
+        if options.table in ("", title):
+            print(f"\n## {title}\n\n{made(options)}", flush=True)
     print(f"\n{time.perf_counter() - began:.0f} s", file=sys.stderr)
 
 
+def of_faults(options: argparse.Namespace) -> None:
+    found = cells(options.share, options.only, {}, sim.FAULTS)
+    for title, made in _TABLES.items():
+        if options.table in ("", title):
+            print(f"\n## {title}\n\n{made(found)}", flush=True)
+    verdicts = max(1, sum(len(each.said) for each in found))
+    print(f"\n{1e3 * sum(c.seconds for c in found) / verdicts:.2f} ms of processor a verdict")
+
+
+def from_the_first_pair(options: argparse.Namespace) -> str:
+    found = cells(options.share, options.only, {"onset": 0}, [*FIRST_DAY, *MORE_FIRST_DAY])
+    return f"{names(found)}\n\n{sizes(found)}"
+
+
+def mostly_noise(options: argparse.Namespace) -> str:
+    narrow = [name for name, fault in sim.FAULTS.items() if fault.spread == 3.0]
+    return names(cells(options.share, options.only, {"spread": 1.5}, narrow))
+
+
+_MORE: dict[str, Callable[[argparse.Namespace], str]] = {
+    "wrong from the first pair": from_the_first_pair,
+    "truth's sd 1.5 u": mostly_noise,
+    "files": lambda options: files(options.share),
+    "recorded": lambda options: recorded(options.share),
+}
 _TABLES: dict[str, Callable[[list[Cell]], str]] = {
     "names": names,
     "sizes": sizes,

@@ -295,9 +295,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def streams(
-    name: str, model: str, shape: str, count: int, seed: int, **changes: float | int
-) -> Faulty:
+def streams(name: str, model: str, shape: str, count: int, seed: int, **changes: float) -> Faulty:
     """Return ``count`` streams of the fault ``name``; ``changes`` to the world it happens in."""
     fault = FAULTS[name]
     settings: dict = {"spread": fault.spread, "slow": fault.slow, "centre": fault.centre}
@@ -305,7 +303,7 @@ def streams(
     return fault.apply(w, np.random.default_rng(seed + 1))
 
 
-def honest(model: str, shape: str, count: int, seed: int, **changes: float | int) -> Faulty:
+def honest(model: str, shape: str, count: int, seed: int, **changes: float) -> Faulty:
     w = world(model, shape, count, seed, **changes)
     value, truth = w.pairs()
     return _recorded(w, value.copy(), truth.copy(), 0.0)

@@ -55,12 +55,12 @@ def autoregressive(rows, rho):
 
 
 def since(onset, change):
-    """Return a fault that lets ``change`` (value, truth, pairs since) alter pairs from onset on."""
+    """Return a fault that lets ``change`` (value, pairs since) alter pairs from onset on."""
 
     def fault(value, truth, _):
         after = value.copy()
         late = np.arange(value.size - onset)
-        after[onset:] = change(value[onset:], truth[onset:], late)
+        after[onset:] = change(value[onset:], late)
         return after
 
     return fault

@@ -6,27 +6,36 @@ from typing import Final
 
 import numpy as np
 
+from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.model import Float
 
 RHO_MAX: Final = 0.95
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
+_FAR: Final = 4.0
 
 
-def rho_of_differences(rows: Float) -> float:
+def rho_of_differences(error: Float, s: Float) -> float:
     """Return the lag-1 autocorrelation from differences: neither jumps nor ramps pass for it.
 
     For an AR(1), the mean squares of the differences at lag 2 and lag 1 are in the ratio 1 + rho.
+    Errors with stated uncertainties ``s`` that vary are scaled only once their level is gone.
     """
-    if rows.size < 4:
+    if error.size < 4:
         return 0.0
-    one = float(np.mean(np.diff(rows) ** 2))
-    two = float(np.mean((rows[2:] - rows[:-2]) ** 2))
+    one, two = (_mean_square(error[k:] - error[:-k], s[k:], s[:-k]) for k in (1, 2))
     if one <= 0.0:
         return 0.0
-    pairs = rows.size - 2.0
+    pairs = error.size - 2.0
     shrunk = (two / one - 1.0) * pairs / (pairs + _PRIOR_PAIRS)
     return float(np.clip(shrunk, 0.0, RHO_MAX))
+
+
+def _mean_square(step: Float, one: Float, other: Float) -> float:
+    """Return the mean square of steps over their uncertainty, jumps pulled in."""
+    scaled = np.abs(step) / np.hypot(one, other)
+    most = _FAR * 1.4826 * median(scaled)
+    return float(np.mean(np.minimum(scaled, most) ** 2 if most > 0.0 else scaled**2))
 
 
 def lag_one(rows: Float) -> float:

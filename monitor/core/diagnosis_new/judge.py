@@ -18,7 +18,7 @@ from monitor.core.diagnosis_new.dependence import (
 )
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, mixed
 from monitor.core.diagnosis_new.naming import Evidence, named
-from monitor.core.diagnosis_new.neighbours import FAR, running_median
+from monitor.core.diagnosis_new.neighbours import running_median
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.partition import Last, Partition, partition
 from monitor.core.diagnosis_new.pieces import (
@@ -79,12 +79,13 @@ def judge(
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
-    found = named(gathered(p, alarm), p, alarm)
+    evidence = gathered(p, alarm)
+    found = named(evidence, p, alarm)
     since = found.since if onset is None else min(found.since, onset)
     found = found._replace(since=since, began=float(p.time[since]) if p.timed else NAN)
     found = found._replace(due=_due(found, p, tolerance))
     if found.state == FAULT:
-        found = found._replace(remedy=remedy_for(p, found))
+        found = found._replace(remedy=remedy_for(p, found, _held(evidence.cut, found)))
     return with_words(found, p, unit)
 
 
@@ -92,7 +93,7 @@ def gathered(p: Pairs, alarm: int | None) -> Evidence:
     """Return all that the pairs show."""
     h = p.unit / p.s
     median = running_median(p.error) / p.s
-    rho = rho_of_differences(median + np.clip(p.z - median, -FAR, FAR))
+    rho = rho_of_differences(p.error, p.s)
     if rho > 0.0:
         rho = min(rho + _CAUTION / np.sqrt(p.n), RHO_MAX)
     cut = partition(p.z, h, p.clock, median, inflation(rho))
@@ -171,7 +172,14 @@ def _gain(p: Pairs, cut: Partition, before: Slopes) -> tuple[Rival, Gain]:
     rival = gain_of(p, cut, before)
     begin = rival.start + min(_MARGIN, (p.n - rival.start) // 10)
     gain = gain_by(slopes_of(p.rows(slice(begin, None))), before)
-    return (rival if abs(gain.t) > _T_GAIN else NONE), gain
+    shown = abs(gain.t) > _T_GAIN and gain.size.excludes(1.0)
+    return (rival if shown else NONE), gain
+
+
+def _held(cut: Partition, found: Verdict) -> int:
+    """Return for how many pairs an earlier state of the incident held, before it changed."""
+    inside = (cut.starts >= found.since) & (cut.starts <= found.segment)
+    return int(np.diff(cut.starts[inside]).max(initial=0))
 
 
 def _due(found: Verdict, p: Pairs, tolerance: float) -> float:

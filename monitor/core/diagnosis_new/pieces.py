@@ -109,11 +109,13 @@ def costs(n: Float, left: list[Float], penalty: float, inflation: float) -> Floa
     every = np.empty((2 * len(left), *left[0].shape))
     for kind, square in enumerate(left):
         variance = np.maximum(square / many, _LEAST_VARIANCE)
-        saved = n * np.maximum(variance - 1.0 - np.log(variance), 0.0)
+        # Not square - n (variance - 1 - ln variance), which cancels where errors are huge.
+        wide = n * (1.0 + np.log(variance))
+        wide += np.where(variance > _LEAST_VARIANCE, 0.0, square - n * variance)
         fixed = penalty * _PARAMETERS[kind]
         least = _SHORTEST[kind]
         plain = square / inflation + fixed
         every[kind] = np.where(n >= least, plain, np.inf) if least else plain
-        wide = plain + penalty - saved / inflation
-        every[len(left) + kind] = np.where(n >= least + _SHORTEST_MORE, wide, np.inf)
+        own = wide / inflation + fixed + penalty
+        every[len(left) + kind] = np.where(n >= least + _SHORTEST_MORE, own, np.inf)
     return every

@@ -137,13 +137,13 @@ def gain_by(now: Slopes, before: Slopes) -> Gain:
 
 def _beyond(now: Slopes, before: Slopes) -> tuple[float, float]:
     """Return t of both slopes beyond what an honest sensor may show."""
-    found = []
-    for each, was in zip(now[:2], before[:2], strict=True):
-        if np.isfinite(was.se):
-            found.append((each.value - was.value) / np.hypot(each.se, was.se))
-        else:
-            found.append(each.t)
-    return found[0], found[1]
+    known = [
+        Slope(each.value - was.value, float(np.hypot(each.se, was.se)))
+        if np.isfinite(was.se)
+        else each
+        for each, was in zip(now[:2], before[:2], strict=True)
+    ]
+    return known[0].t, known[1].t
 
 
 def _size(now: Slopes, model: str) -> Estimate:

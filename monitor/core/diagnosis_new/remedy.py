@@ -26,6 +26,8 @@ _FEWEST: Final = 8  # pairs a remedy is chosen from
 _WORTH_PAIRS: Final = 8.0
 _JUDGED: Final = 10  # pairs it must be judged on
 _BLOCKS: Final = 6
+_LONGER: Final = 1.5
+_LONG: Final = 100
 _NEWEST: Final = 24
 _NEWEST_BETTER: Final = 0.9
 _CLEAR: Final = 3.0  # standard errors
@@ -53,12 +55,16 @@ def crps(error: Float, u: Float) -> Float:
     return np.asarray(u * inner)
 
 
-def remedy_for(p: Pairs, found: Verdict) -> Remedy:
-    """Return the remedy that helped on the pairs of the fault, or none."""
+def remedy_for(p: Pairs, found: Verdict, held: int = 0) -> Remedy:
+    """Return the remedy that helped on the pairs of the fault, or none.
+
+    ``held``: an earlier state of the same incident changed after so many pairs. What is now must
+    hold for longer before anything is built on it.
+    """
     names = _TRIED.get(found.fault, ())
     part = p.rows(slice(found.segment, None))
     edges = _edges(part.n)
-    if not names or edges.size < 2:
+    if not names or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
         return NO_REMEDY
     best, told = None, NO_REMEDY
     plain = crps(part.error, part.u)[edges[0] :]
