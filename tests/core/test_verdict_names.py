@@ -90,7 +90,8 @@ def test_nothing_begins_after_its_alarm(name, alarm):
 def test_an_incident_keeps_its_first_beginning():
     p = sensor(1, N, fault=FAULTS["offset"])
 
-    assert judge(p, alarm=ALARM, onset=100).since <= 100
+    first = float(p.time[100])
+    assert judge(p, alarm=ALARM, began=first).began == first
 
 
 @pytest.mark.parametrize("predictive", [False, True])

@@ -27,13 +27,7 @@ from monitor.core.diagnosis_new.pieces import (
     RIGHT,
     WIDE,
 )
-from monitor.core.diagnosis_new.relations import (
-    NO_SLOPES,
-    Gain,
-    Slopes,
-    gain_by,
-    slopes_of,
-)
+from monitor.core.diagnosis_new.relations import Gain, gain_by, slopes_of
 from monitor.core.diagnosis_new.remedy import remedy_for
 from monitor.core.diagnosis_new.rivals import (
     NONE,
@@ -43,6 +37,7 @@ from monitor.core.diagnosis_new.rivals import (
     sign_of,
 )
 from monitor.core.diagnosis_new.sentences import with_words
+from monitor.core.diagnosis_new.slopes import NO_SLOPES, UNDECIDED, Slopes
 from monitor.core.diagnosis_new.spread import (
     Spread,
     far_since,
@@ -50,7 +45,7 @@ from monitor.core.diagnosis_new.spread import (
     spread_of,
 )
 from monitor.core.diagnosis_new.stuck import stuck_for
-from monitor.core.diagnosis_new.verdict import FAULT, UNDECIDED, Verdict
+from monitor.core.diagnosis_new.verdict import FAULT, Verdict
 from monitor.core.model import NAN, Float
 
 FEWEST: Final = 4  # pairs below which nothing is said
@@ -66,30 +61,36 @@ def judge(
     p: Pairs,
     *,
     alarm: int | None = None,
-    onset: int | None = None,
+    began: float = NAN,
+    healthy: Slopes | None = None,
     tolerance: float = NAN,
     unit: str = "",
 ) -> Verdict:
     """Say what is wrong with the sensor of these pairs, which are in event order.
 
-    ``alarm`` is the pair at which the detector fired; without it nothing is called a fault, only
-    what it may be. ``onset`` is the pair that the incident was first said to begin at: what is
-    said now begins no later. ``tolerance`` is the largest error that is allowed, in the series'
-    unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
+    ``alarm`` is the pair at which the detector fired (0 if it was before the first of these);
+    without it nothing is called a fault, only what it may be. Of an incident that lasts, pass what
+    its earlier verdicts said: ``began``, when it was first said to begin (s UTC; it will not be
+    said to begin later), and ``healthy``, since its healthy pairs leave the window. ``tolerance``
+    is the largest error that is allowed, in the series' unit (NaN: its typical standard
+    uncertainty), ``unit`` the series' unit.
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
-    evidence = gathered(p, alarm)
+    evidence = gathered(p, alarm, healthy)
     found = named(evidence, p, alarm)
-    since = found.since if onset is None else min(found.since, onset)
-    found = found._replace(since=since, began=float(p.time[since]) if p.timed else NAN)
-    found = found._replace(due=_due(found, p, tolerance))
+    found = found._replace(began=_began(found, p, began), due=_due(found, p, tolerance))
     if found.state == FAULT:
         found = found._replace(remedy=remedy_for(p, found, _held(evidence.cut, found)))
     return with_words(found, p, unit)
 
 
-def gathered(p: Pairs, alarm: int | None) -> Evidence:
+def _began(found: Verdict, p: Pairs, earlier: float) -> float:
+    """Return when the incident began, NaN where there are no times."""
+    return float(np.fmin(p.time[found.since], earlier)) if p.timed else NAN
+
+
+def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evidence:
     """Return all that the pairs show."""
     h = p.unit / p.s
     median = running_median(p.error) / p.s
@@ -98,8 +99,7 @@ def gathered(p: Pairs, alarm: int | None) -> Evidence:
         rho = min(rho + _CAUTION / np.sqrt(p.n), RHO_MAX)
     cut = partition(p.z, h, p.clock, median, inflation(rho))
     since = _onset(cut, alarm)
-    healthy = p.rows(slice(0, since - min(_MARGIN, since // 8)))
-    before = slopes_of(healthy) if since >= _HISTORY else NO_SLOPES
+    before = _healthy(p, since) if healthy is None else healthy
     gain_rival, gain = _gain(p, cut, before)
     level, slope = _now(cut.last, p)
     _, place = cut.last.top
@@ -113,11 +113,18 @@ def gathered(p: Pairs, alarm: int | None) -> Evidence:
         spread=_spread(p, cut.last, off[:since], inflation_of_squares(rho)),
         far=far_since(off),
         stuck=stuck_for(p),
-        model=before.model,
+        healthy=before,
         since=since,
         segment=int(cut.last.starts[place]),
         rho=rho,
     )
+
+
+def _healthy(p: Pairs, since: int) -> Slopes:
+    """Return how the errors moved with the level before the fault."""
+    if since < _HISTORY:
+        return NO_SLOPES
+    return slopes_of(p.rows(slice(0, since - min(_MARGIN, since // 8))))
 
 
 def _onset(cut: Partition, alarm: int | None) -> int:

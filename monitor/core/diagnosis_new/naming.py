@@ -23,12 +23,12 @@ from monitor.core.diagnosis_new.pieces import (
 )
 from monitor.core.diagnosis_new.relations import Gain, slopes_of
 from monitor.core.diagnosis_new.rivals import Rival
+from monitor.core.diagnosis_new.slopes import UNDECIDED, Slopes
 from monitor.core.diagnosis_new.spread import Far, Spread, on_stated
 from monitor.core.diagnosis_new.verdict import (
     FAULT,
     IS_RIGHT,
     RELATED,
-    UNDECIDED,
     Verdict,
 )
 from monitor.core.model import Float
@@ -60,7 +60,7 @@ class Evidence(NamedTuple):
     spread: Spread
     far: Far
     stuck: int
-    model: str
+    healthy: Slopes
     since: int
     segment: int
     rho: float
@@ -84,7 +84,7 @@ def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
     """Return the verdict without remedy and words."""
     if alarm is not None and _is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
-        return Verdict(UNDECIDED, **_counted(name, e, p, alarm))
+        return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
     return Verdict(
         state=_state(name, e, p, alarm),
@@ -96,6 +96,7 @@ def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         gain=e.gain.size if name.fault == "gain" else NOTHING,
         pivot=float(np.mean(p.reference[name.segment :])),
         error_model=_model(name, e, p),
+        healthy=e.healthy,
         **_counted(name, e, p, alarm),
     )
 
@@ -180,8 +181,8 @@ def _is_drift(e: Evidence) -> bool:
 
 def _model(name: Name, e: Evidence, p: Pairs) -> str:
     """Return the error model: of the pairs before the fault, else of those that no gain spoils."""
-    if e.model != UNDECIDED or name.fault in RELATED:
-        return e.model
+    if e.healthy.model != UNDECIDED or name.fault in RELATED:
+        return e.healthy.model
     return slopes_of(p.rows(slice(name.segment, None))).model
 
 

@@ -15,48 +15,11 @@ from monitor.core.diagnosis_new.dependence import lag_one
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate, around
 from monitor.core.diagnosis_new.neighbours import median, robust_scale
 from monitor.core.diagnosis_new.pairs import Pairs
-from monitor.core.diagnosis_new.verdict import UNDECIDED
+from monitor.core.diagnosis_new.slopes import NO_SLOPES, UNKNOWN, Slope, Slopes
 from monitor.core.model import Bool, Float
 
 FEWEST: Final = 10
 _FAR: Final = 5.0
-_T_MODEL: Final = 2.6
-
-
-class Slope(NamedTuple):
-    """Slope of a regression with its standard error; a standard error of inf: not known."""
-
-    value: float
-    se: float
-
-    @property
-    def t(self) -> float:
-        """Slope in standard errors."""
-        return self.value / self.se if self.se > 0.0 else 0.0
-
-
-UNKNOWN: Final = Slope(0.0, np.inf)
-
-
-class Slopes(NamedTuple):
-    """Slopes of the error on the reference and on the value."""
-
-    on_reference: Slope
-    on_value: Slope
-    pairs: int
-
-    @property
-    def model(self) -> str:
-        """Whose error it is: classical, predictive or undecided."""
-        by_value, by_reference = self.on_value.t, self.on_reference.t
-        if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
-            return "classical"
-        if by_reference < -_T_MODEL and abs(by_value) < _T_MODEL:
-            return "predictive"
-        return UNDECIDED
-
-
-NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 
 
 def slopes_of(p: Pairs) -> Slopes:

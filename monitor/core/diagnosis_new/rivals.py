@@ -15,7 +15,8 @@ from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.partition import Partition
 from monitor.core.diagnosis_new.pieces import costs
-from monitor.core.diagnosis_new.relations import FEWEST, Slopes
+from monitor.core.diagnosis_new.relations import FEWEST
+from monitor.core.diagnosis_new.slopes import Slopes
 from monitor.core.model import Float, Int
 
 LAGS: Final = 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from monitor.core.diagnosis_new.estimate import NOTHING, Estimate
+from monitor.core.diagnosis_new.slopes import NO_SLOPES, UNDECIDED, Slopes
 from monitor.core.model import NAN
 
 IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
-UNDECIDED: Final = "undecided"
 FAULTS: Final = (
     *("offset", "drift", "gain", "understated", "overstated"),
     *("outliers", "stuck", "lag", "sign"),
@@ -50,6 +50,7 @@ class Verdict(NamedTuple):
     ``scale`` the factor on u once level, slope and gain have left the error. ``since`` (the
     incident's first pair, never after the alarm) and ``segment`` (the first of the pairs that the
     sizes are from) count in the pairs given, ``began`` is the time of ``since``, NaN without times.
+    ``healthy`` is how the error moved with the level while it was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
     """
 
@@ -62,6 +63,7 @@ class Verdict(NamedTuple):
     gain: Estimate = NOTHING
     pivot: float = NAN
     error_model: str = UNDECIDED
+    healthy: Slopes = NO_SLOPES
     since: int = 0
     segment: int = 0
     began: float = NAN

@@ -29,22 +29,17 @@ from monitor.core.diagnosis_new.pieces import (
     cumulated,
     squares_left,
 )
-from monitor.core.diagnosis_new.relations import (
-    NO_SLOPES,
-    Gain,
-    gain_by,
-    slopes_of,
-)
+from monitor.core.diagnosis_new.relations import Gain, gain_by, slopes_of
 from monitor.core.diagnosis_new.remedy import remedy_for
 from monitor.core.diagnosis_new.rivals import gain_of, lag_of, sign_of
 from monitor.core.diagnosis_new.sentences import with_words
+from monitor.core.diagnosis_new.slopes import NO_SLOPES, UNDECIDED
 from monitor.core.diagnosis_new.spread import Spread, on_stated, spread_of
 from monitor.core.diagnosis_new.stuck import stuck_for
 from monitor.core.diagnosis_new.verdict import (
     FAULT,
     IS_RIGHT,
     RELATED,
-    UNDECIDED,
     Verdict,
 )
 from monitor.core.model import NAN, Bool, Float
