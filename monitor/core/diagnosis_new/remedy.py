@@ -1,8 +1,8 @@
 """What would mend a sensor, tried before it is told.
 
 Rules of this file: prequential. A remedy is chosen from the pairs of the fault so far and judged on
-the next ones, block by block; it is told only if the CRPS it saves is clear of nothing, by
-autocorrelated pairs and by the blocks among each other. Nothing is ever applied.
+the next ones, block by block; it is told only if it saved CRPS in every block, and more than chance
+does, by autocorrelated pairs and by the blocks among each other. Nothing is ever applied.
 
 Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of the normal).
 """
@@ -10,7 +10,6 @@ Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,31 +18,33 @@ import scipy
 from monitor.core.diagnosis_new.dependence import inflation, lag_one
 from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.diagnosis_new.pairs import Pairs
+from monitor.core.diagnosis_new.pieces import cumulated, level_of, line_of
 from monitor.core.diagnosis_new.verdict import NO_REMEDY, Remedy, Verdict
 from monitor.core.model import Float, Int
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
-_WORTH_PAIRS: Final = 8.0
 _JUDGED: Final = 10  # pairs it must be judged on
+_WORTH_PAIRS: Final = 8.0  # and so many independent ones
 _BLOCKS: Final = 6
+_CLEAR: Final = 3.0  # standard errors
+_WORTH: Final = 0.05  # of the CRPS, below which it is not worth telling
 _LONGER: Final = 1.5
 _LONG: Final = 100
 _NEWEST: Final = 24
 _NEWEST_BETTER: Final = 0.9
-_CLEAR: Final = 3.0  # standard errors
-_WORTH: Final = 0.05  # of the CRPS, below which it is not worth telling
 _SCALE_MOST: Final = 100.0
+_FAR: Final = 5.0
 
 
-class Change(NamedTuple):
-    """value' = intercept + slope value, u' = scale |slope| u."""
+class Changes(NamedTuple):
+    """value' = intercept + slope value and u' = scale |slope| u, one for each block judged."""
 
-    slope: float
-    intercept: float
-    scale: float
+    slope: Float
+    intercept: Float
+    scale: Float
 
 
-Chooser = Callable[[Pairs, Verdict], Change]
+Chooser = Callable[[Pairs, Int, Verdict], Changes]
 
 
 def crps(error: Float, u: Float) -> Float:
@@ -61,30 +62,17 @@ def remedy_for(p: Pairs, found: Verdict, held: int = 0) -> Remedy:
     ``held``: an earlier state of the same incident changed after so many pairs. What is now must
     hold for longer before anything is built on it.
     """
-    names = _TRIED.get(found.fault, ())
     part = p.rows(slice(found.segment, None))
     edges = _edges(part.n)
-    if not names or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
+    if found.fault not in _TRIED or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
         return NO_REMEDY
-    best, told = None, NO_REMEDY
-    plain = crps(part.error, part.u)[edges[0] :]
-    for name in names:
-        after = _tried(part, edges, name, found)
-        against = plain if best is None else best
-        if _is_better(against, after, edges):
+    plain = best = crps(part.error, part.u)[edges[0] :]
+    told = NO_REMEDY
+    for name in _TRIED[found.fault]:
+        after = _tried(part, edges, _CHOOSERS[name](part, edges[:-1], found))
+        if _is_better(best, after, edges):
             told, best = _told(name, part, found, plain, after), after
     return told if told.kind == "none" or _still_helps(told, part) else NO_REMEDY
-
-
-def _still_helps(told: Remedy, part: Pairs) -> bool:
-    """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
-    newest = part.rows(slice(max(0, part.n - _NEWEST), None))
-    is_linear = told.kind == "linear"
-    shift = told.intercept if is_linear else np.nan_to_num(told.add)
-    scale = 1.0 if np.isnan(told.scale_u) else told.scale_u
-    change = Change(told.slope if is_linear else 1.0, float(shift), scale)
-    before, after = crps(newest.error, newest.u), _scored(newest, change)
-    return float(after.mean()) < _NEWEST_BETTER * float(before.mean())
 
 
 def _edges(n: int) -> Int:
@@ -92,34 +80,41 @@ def _edges(n: int) -> Int:
     first = max(_FEWEST, n // 4)
     if n - first < _JUDGED:
         return np.zeros(0, dtype=np.int64)
-    return np.unique(np.linspace(first, n, _BLOCKS + 1).astype(np.int64))
+    return np.linspace(first, n, _BLOCKS + 1).astype(np.int64)
 
 
-def _tried(part: Pairs, edges: Int, name: str, found: Verdict) -> Float:
+def _tried(part: Pairs, edges: Int, chosen: Changes) -> Float:
     """Return the CRPS of each judged pair with what was chosen before its block."""
-    scores = []
-    for begin, end in pairwise(edges.tolist()):
-        change = _CHOOSERS[name](part.rows(slice(0, begin)), found)
-        scores.append(_scored(part.rows(slice(begin, end)), change))
-    return np.concatenate(scores)
-
-
-def _scored(part: Pairs, change: Change) -> Float:
-    value = change.intercept + change.slope * part.value
-    return crps(value - part.reference, change.scale * abs(change.slope) * part.u)
+    slope, intercept, scale = (np.repeat(each, np.diff(edges)) for each in chosen)
+    judged = slice(int(edges[0]), None)
+    value = intercept + slope * part.value[judged]
+    return crps(value - part.reference[judged], scale * np.abs(slope) * part.u[judged])
 
 
 def _is_better(before: Float, after: Float, edges: Int) -> bool:
+    """Whether what was saved is clear of nothing, in every block and over all."""
     saved = before - after
     mean = float(saved.mean())
     worth = saved.size / inflation(lag_one(before))
     if not mean > _WORTH * float(before.mean()) or worth < _WORTH_PAIRS:
         return False
-    of_pairs = float(saved.std()) * np.sqrt(inflation(lag_one(saved)) / saved.size)
     blocks = np.add.reduceat(saved, edges[:-1] - edges[0]) / np.diff(edges)
+    if not float(blocks.min()) > 0.0:
+        return False
+    of_pairs = float(saved.std()) * np.sqrt(inflation(lag_one(saved)) / saved.size)
     of_blocks = float(blocks.std(ddof=1)) / np.sqrt(blocks.size)
-    steady = float(blocks.min()) > 0.0
-    return steady and mean > _CLEAR * max(of_pairs, of_blocks)
+    return mean > _CLEAR * max(of_pairs, of_blocks)
+
+
+def _still_helps(told: Remedy, part: Pairs) -> bool:
+    """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
+    newest = part.rows(slice(max(0, part.n - _NEWEST), None))
+    is_linear = told.kind == "linear"
+    slope = told.slope if is_linear else 1.0
+    shift = told.intercept if is_linear else float(np.nan_to_num(told.add))
+    scale = 1.0 if np.isnan(told.scale_u) else told.scale_u
+    after = crps(shift + slope * newest.value - newest.reference, scale * abs(slope) * newest.u)
+    return float(after.mean()) < _NEWEST_BETTER * float(crps(newest.error, newest.u).mean())
 
 
 def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -> Remedy:
@@ -127,8 +122,8 @@ def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -
     means = float(before.mean()), float(after.mean())
     tried = Remedy(name, pairs=after.size, crps_before=means[0], crps_after=means[1])
     if name == "linear":
-        change = _linear(part, found)
-        return tried._replace(slope=change.slope, intercept=change.intercept)
+        now = _linear(part, np.array([part.n]), found)
+        return tried._replace(slope=float(now.slope[0]), intercept=float(now.intercept[0]))
     if name != "scale_u":
         tried = tried._replace(add=-found.level.value)
     if name != "add":
@@ -136,56 +131,61 @@ def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -
     return tried
 
 
-def level_of(part: Pairs, *, drifts: bool) -> float:
-    """Return the weighted level of the errors, at the newest pair of a line if they drift."""
-    w = (part.unit / part.s) ** 2
-    total = float(w.sum())
-    level = float(w @ part.error) / total
-    if not drifts:
-        return level
-    centred = part.clock - float(w @ part.clock) / total
-    square = float(w @ (centred * centred))
-    slope = float(w @ (centred * part.error)) / square if square > 0.0 else 0.0
-    return level + slope * float(centred[-1])
+def _levels(part: Pairs, ends: Int, found: Verdict) -> Float:
+    """Return the level of the errors before each end, of a drift as it was there."""
+    bounds = np.concatenate([[0], ends])
+    sums = cumulated(part.z, part.unit / part.s, part.clock, bounds)
+    before = sums.between(np.zeros(ends.size, dtype=np.int64), np.arange(1, bounds.size))
+    line = line_of(before, part.clock[ends - 1]) if found.fault == "drift" else level_of(before)
+    return line.level * part.unit
 
 
-def _add(part: Pairs, found: Verdict) -> Change:
-    return Change(1.0, -level_of(part, drifts=found.fault == "drift"), 1.0)
+def _factors(part: Pairs, ends: Int, levels: Float) -> Float:
+    """Return factors on u by the mean square of what is left, far errors pulled in."""
+    found = []
+    for end, level in zip(ends.tolist(), levels.tolist(), strict=True):
+        off = np.abs(part.error[:end] - level) / part.u[:end]
+        most = _FAR * 1.4826 * median(off)
+        off = np.minimum(off, most) if most > 0.0 else off
+        blur = float(np.mean((part.u_ref[:end] / part.u[:end]) ** 2))
+        found.append(float(off @ off) / max(end - 1.0, 1.0) - blur)
+    return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _scale(part: Pairs, _: Verdict) -> Change:
-    return Change(1.0, 0.0, _factor(part, 0.0))
+def _add(part: Pairs, ends: Int, found: Verdict) -> Changes:
+    ones = np.ones(ends.size)
+    return Changes(ones, -_levels(part, ends, found), ones)
 
 
-def _add_and_scale(part: Pairs, found: Verdict) -> Change:
-    level = level_of(part, drifts=found.fault == "drift")
-    return Change(1.0, -level, _factor(part, level))
+def _scale(part: Pairs, ends: Int, _: Verdict) -> Changes:
+    ones, nothing = np.ones(ends.size), np.zeros(ends.size)
+    return Changes(ones, nothing, _factors(part, ends, nothing))
 
 
-def _factor(part: Pairs, level: float) -> float:
-    """Return the factor on u by the mean square of what is left, far errors pulled in."""
-    off = np.abs(part.error - level) / part.u
-    most = 5.0 * 1.4826 * median(off)
-    off = np.minimum(off, most) if most > 0.0 else off
-    blur = float(np.mean((part.u_ref / part.u) ** 2))
-    square = float(np.mean(off * off)) * part.n / max(part.n - 1.0, 1.0) - blur
-    return float(np.sqrt(np.clip(square, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2)))
+def _add_and_scale(part: Pairs, ends: Int, found: Verdict) -> Changes:
+    levels = _levels(part, ends, found)
+    return Changes(np.ones(ends.size), -levels, _factors(part, ends, levels))
 
 
-def _linear(part: Pairs, found: Verdict) -> Change:
+def _linear(part: Pairs, ends: Int, found: Verdict) -> Changes:
     """Return value' = a + b value: 1 / gain of a classical sensor, else the regression."""
     w = (part.unit / part.s) ** 2
-    total = float(w.sum())
-    value, reference = (float(w @ rows) / total for rows in (part.value, part.reference))
-    v, r = part.value - value, part.reference - reference
-    own = float(w @ part.u_ref**2)
-    across, of_value, of_reference = float(w @ (v * r)), float(w @ (v * v)), float(w @ (r * r))
-    slope = 1.0
-    if found.error_model == "classical" and across != 0.0:
-        slope = max(of_reference - own, 0.1 * of_reference) / across
-    elif of_value > 0.0:
-        slope = across / of_value
-    return Change(slope, reference - slope * value, 1.0)
+    centre, middle = float(part.value.mean()), float(part.reference.mean())
+    v, r = part.value - centre, part.reference - middle
+    rows = np.stack([w, w * v, w * r, w * v * r, w * v * v, w * r * r, w * part.u_ref**2])
+    total, of_v, of_r, across, square, spread, own = np.cumsum(rows, axis=1)[:, ends - 1]
+    v_mean, r_mean = of_v / total, of_r / total
+    across, square = across - of_v * r_mean, square - of_v * v_mean
+    spread -= of_r * r_mean
+    if found.error_model == "classical":
+        slope = _quotient(np.maximum(spread - own, 0.1 * spread), across)
+    else:
+        slope = _quotient(across, square)
+    return Changes(slope, middle + r_mean - slope * (centre + v_mean), np.ones(ends.size))
+
+
+def _quotient(above: Float, below: Float) -> Float:
+    return np.divide(above, below, out=np.ones_like(above), where=below != 0.0)
 
 
 _CHOOSERS: Final[dict[str, Chooser]] = {
