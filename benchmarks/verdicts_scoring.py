@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import scipy
 import verdicts_streams as sim
-from monitor.core.detector.detector import Detector
 
+from monitor.core.detector.detector import Detector
 from monitor.core.diagnosis_new import Verdict
 
 Float = sim.Float

@@ -223,7 +223,7 @@ def outliers(share: float, far: float) -> Fault:
 def stuck(spread: float) -> Fault:
     def apply(w: World, _: np.random.Generator) -> Faulty:
         value, truth = (each.copy() for each in w.pairs())
-        value[:, w.onset :] = value[:, w.onset - 1 : w.onset]
+        value[:, w.onset :] = value[:, [max(w.onset - 1, 0)]]
         return _recorded(w, value, truth, 0.0)
 
     return Fault("stuck", apply, spread=spread, sized=False)

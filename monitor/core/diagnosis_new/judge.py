@@ -51,6 +51,7 @@ from monitor.core.model import NAN, Float
 FEWEST: Final = 4  # pairs below which nothing is said
 _HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
+_CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
 _T_GAIN: Final = 2.5
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
@@ -110,7 +111,7 @@ def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evid
         gain=gain,
         level=level,
         slope_per_day=slope.times(1.0 / p.span_days) if p.has_clock else NOTHING,
-        spread=_spread(p, cut.last, off[:since], inflation_of_squares(rho)),
+        spread=_spread(p, cut.last, off[:since], _CHOSEN * inflation_of_squares(rho)),
         far=far_since(off),
         stuck=stuck_for(p),
         healthy=before,

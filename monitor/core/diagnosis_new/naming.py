@@ -35,7 +35,7 @@ from monitor.core.model import Float
 
 _HINGE: Final = 1.25  # cost by which a drift that begins where the sensor was may be dearer
 _LINE: Final = 2.0  # cost by which one that begins with a step must be cheaper
-_OUTLIERS: Final = 1.0  # log likelihood by which outliers must explain more than a factor on u
+_OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u
 _SURPRISE: Final = 3.0  # log likelihood by which far errors must be more than usual
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than the outliers' doing
 _OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault

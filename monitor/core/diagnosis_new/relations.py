@@ -20,6 +20,7 @@ from monitor.core.model import Bool, Float
 
 FEWEST: Final = 10
 _FAR: Final = 5.0
+_CHOSEN: Final = 1.15  # by what the choice of where it began widens a gain's standard error
 
 
 def slopes_of(p: Pairs) -> Slopes:
@@ -111,8 +112,9 @@ def _beyond(now: Slopes, before: Slopes) -> tuple[float, float]:
 
 def _size(now: Slopes, model: str) -> Estimate:
     """Return the gain: how far the value moves when what is measured moves by 1."""
-    by_reference = around(1.0 + now.on_reference.value, now.on_reference.se, now.pairs - 2.0)
-    slope = around(now.on_value.value, now.on_value.se, now.pairs - 2.0)
+    one, other = now.on_reference, now.on_value
+    by_reference = around(1.0 + one.value, _CHOSEN * one.se, now.pairs - 2.0)
+    slope = around(other.value, _CHOSEN * other.se, now.pairs - 2.0)
     by_value = NOTHING
     if slope.upper < 1.0:
         by_value = Estimate(*(1.0 / (1.0 - each) for each in slope))

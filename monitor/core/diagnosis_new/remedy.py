@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from monitor.core.diagnosis_new.dependence import inflation, lag_one
+from monitor.core.diagnosis_new.estimate import Estimate
 from monitor.core.diagnosis_new.neighbours import median
 from monitor.core.diagnosis_new.pairs import Pairs
 from monitor.core.diagnosis_new.pieces import cumulated, level_of, line_of
@@ -69,10 +70,31 @@ def remedy_for(p: Pairs, found: Verdict, held: int = 0) -> Remedy:
     plain = best = crps(part.error, part.u)[edges[0] :]
     told = NO_REMEDY
     for name in _TRIED[found.fault]:
+        if not _is_sure(name, found):
+            continue
         after = _tried(part, edges, _CHOOSERS[name](part, edges[:-1], found))
         if _is_better(best, after, edges):
             told, best = _told(name, part, found, plain, after), after
     return told if told.kind == "none" or _still_helps(told, part) else NO_REMEDY
+
+
+def _is_sure(name: str, found: Verdict) -> bool:
+    """Whether all of the interval is nearer to what would be told than to nothing.
+
+    To take off more than twice of what is wrong makes worse.
+    """
+    if name == "linear":
+        return found.fault == "sign" or _is_near(found.gain, 1.0)
+    adds = name == "scale_u" or _is_near(found.level, 0.0)
+    if name == "add":
+        return adds
+    return adds and found.scale.lower > 0.0 and _is_near(Estimate(*np.log(found.scale)), 0.0)
+
+
+def _is_near(size: Estimate, nothing: float) -> bool:
+    off = size.value - nothing
+    least = min((size.lower - nothing) * np.sign(off), (size.upper - nothing) * np.sign(off))
+    return size.is_known and float(least) >= 0.5 * abs(off)
 
 
 def _edges(n: int) -> Int:
