@@ -26,7 +26,9 @@ from monitor.core.model import Float, Int
 _FEWEST: Final = 8  # pairs a remedy is chosen from
 _JUDGED: Final = 10  # pairs it must be judged on
 _WORTH_PAIRS: Final = 8.0  # and so many independent ones
-_BLOCKS: Final = 6
+_BLOCKS: Final = 6  # at most, of at least so many pairs where there are more than three
+_FEWEST_BLOCKS: Final = 3
+_BLOCK: Final = 14
 _CLEAR: Final = 3.0  # standard errors
 _WORTH: Final = 0.05  # of the CRPS, below which it is not worth telling
 _LONGER: Final = 1.5
@@ -102,7 +104,8 @@ def _edges(n: int) -> Int:
     first = max(_FEWEST, n // 4)
     if n - first < _JUDGED:
         return np.zeros(0, dtype=np.int64)
-    return np.linspace(first, n, _BLOCKS + 1).astype(np.int64)
+    blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, (n - first) // _BLOCK))
+    return np.linspace(first, n, blocks + 1).astype(np.int64)
 
 
 def _tried(part: Pairs, edges: Int, chosen: Changes) -> Float:

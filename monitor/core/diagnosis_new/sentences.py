@@ -167,7 +167,7 @@ def advice(remedy: Remedy | None, found: Verdict, unit: str) -> str:
     if found.state != FAULT or remedy is None:
         return ""
     if remedy.kind == "none":
-        return _LOOK.get(found.fault, "no adjustment helped so far: look at it")
+        return _LOOK.get(found.fault, "no adjustment has proved itself: look at it")
     saved = (
         f"CRPS {plain(remedy.crps_before)} -> {plain(remedy.crps_after)}"
         f" on the {remedy.pairs} pairs it was tried on"
