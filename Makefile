@@ -1,17 +1,20 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
+# `make check` is the quick one while you work (CONTRIBUTING.md says what to run for which change).
+# `make test T=tests/core` runs a part, `make test-3.13` uses another Python, `make test-lowest` and
+# `make test-newest` other versions of the libraries, `make test-bare` hides every other program.
 # `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
 # `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;
-# SHARE=0.2 for fewer streams).
+# STREAMS=0.2 for a fifth of the streams).
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
-# `make test-3.13` tests with another Python (T=tests/core only a part), `make sbom` lists what is in
-# it and under which licences, into build/; `make audit` holds what is locked against the published
-# advisories, and the code against bandit's rules. They need uv.
+# `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
+# locked against the published advisories, and the code against bandit's rules. test-lowest,
+# test-newest, test-3.13, sbom and audit need uv.
 
 S ?=
-SHARE ?=
+STREAMS ?=
 T ?=
 ROW ?=
 PYTHON ?= python3
@@ -27,22 +30,49 @@ TEST = .venv/bin/python -m
 BENCH = .venv/bin/python
 endif
 
-.PHONY: demo test test-% soak bench verdicts sbom audit clean
+# Tests that wait for programs leave a core idle: worksteal moves work to whoever has none.
+PARALLEL = -n auto --dist worksteal
+CHECKED = tests/test_contracts.py tests/core
+# What libraries matter to: decoding, settings, journal, HTTP, MQTT, and all of the core.
+SHARE = tests/core tests/test_formats.py tests/test_native.py tests/test_mapping.py \
+    tests/test_config.py tests/test_intake.py tests/test_package.py tests/engine/test_block.py \
+    tests/shell/test_journal.py tests/shell/test_mqtt.py tests/shell/test_web.py \
+    tests/shell/test_webhook.py tests/shell/test_asking.py tests/shell/test_exposition.py \
+    tests/shell/test_first_ten_minutes.py
+
+.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
 
+# Style, types, import contracts, and the tests of what most changes touch, with few examples each.
+check: $(if $(UV),,.venv/dev.stamp)
+	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --durations 5 $(CHECKED)
+
+# All of it on all cores; what needs a program that is not installed skips and names its package.
 test: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(T)
+	$(TEST) pytest $(PARALLEL) $(T)
+
+# The same as on a machine with Python alone: no other program is to be found.
+test-bare: $(if $(UV),,.venv/dev.stamp)
+	.ci/bare $(TEST) pytest $(PARALLEL) $(T)
+
+# The least and the newest versions of the libraries that pyproject.toml allows.
+test-lowest: FLOOR = --resolution lowest-direct
+test-lowest test-newest:
+	uv venv --quiet --clear build/$@
+	uv pip install --quiet --python build/$@ $(FLOOR) --editable .
+	uv pip install --quiet --python build/$@ --editable '.[dev]'
+	build/$@/bin/python -m pytest $(PARALLEL) $(or $(T),$(SHARE))
 
 test-%:
-	uv run --quiet --isolated --locked --python $* --extra dev pytest $(T)
+	uv run --quiet --isolated --locked --python $* --extra dev pytest $(PARALLEL) $(T)
 
 bench: $(if $(UV),,.venv/dev.stamp)
 	$(BENCH) benchmarks/table.py $(ROW)
 
 verdicts: $(if $(UV),,.venv/dev.stamp)
-	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(SHARE),--share $(SHARE))
+	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(STREAMS),--share $(STREAMS))
 
 # Needs Java 17 and mosquitto; some four minutes and 3 GB.
 cluster-test: $(if $(UV),,.venv/cluster-test.stamp)

@@ -31,7 +31,7 @@ from monitor.cluster.records import (
 )
 from monitor.config import Settings, parse
 from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.gc_tuning import keep_freed, settle
+from monitor.daemon.gc_tuning import freeze_after_start, retain_freed
 
 START = 1_767_225_600
 A_BLOCK = 64
@@ -126,7 +126,7 @@ def compared(sensors: int, a_sensor: int, warm: int, measured: int) -> dict[str,
                 cost.on("dump", began)
                 size = len(state)
                 began = time.process_time()
-                results.dump(results.said(found, 100, size)), results.dump(results.heard(found))
+                results.dump(results.report(found, 100, size)), results.dump(results.changed(found))
                 cost.on("results", began)
                 if number == warm + measured - 1:
                     began = time.process_time()
@@ -198,8 +198,8 @@ def main() -> None:
     if options.growth:
         grown()
         sys.exit()
-    settle()  # as a daemon does, and a worker
-    keep_freed()
+    freeze_after_start()  # as a daemon does, and a worker
+    retain_freed()
     for a_sensor, warm, measured in ((300, 2, 1), (12, 44, 4)):
         title = f"{options.sensors} sensors, {a_sensor} messages a sensor and batch, us a message"
         shown(title, compared(options.sensors, a_sensor, warm, measured))

@@ -89,7 +89,7 @@ def measured(sensors: int, window: int) -> Figures:
     recipe = recipe_of(parse(text.encode(), "benchmark"))
     fleet, spent = Fleet(100), dict.fromkeys(("apply", "load", "dump", "say", "driver"), 0.0)
     state = said = messages = 0
-    everything: list[tuple[int, results.Said]] = []
+    everything: list[tuple[int, results.BlockReport]] = []
     states: list[bytes] = []
     for number in range(blocks):
         size = min(A_BLOCK, sensors - number * A_BLOCK)
@@ -99,8 +99,8 @@ def measured(sensors: int, window: int) -> Figures:
         state, said = state + len(body.state), said + len(body.said)
         everything.append((number, results.load(body.said)))
     began = time.process_time()
-    fleet.take(everything)
-    fleet.right()
+    fleet.update(everything)
+    fleet.verdict()
     fleet.shown()
     spent["driver"] = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
@@ -130,8 +130,8 @@ def one(recipe: Recipe, number: int, size: int, spent: dict[str, float]) -> Body
     now = on("apply", now)
     state = block.dump()
     now = on("dump", now)
-    said = results.dump(results.said(found, WORST, len(state)))
-    results.dump(results.heard(found))
+    said = results.dump(results.report(found, WORST, len(state)))
+    results.dump(results.changed(found))
     now = on("say", now)
     Block(recipe, before, number)
     on("load", now)

@@ -20,7 +20,7 @@ from subscribers import peers_python, resident_bytes
 from monitor.config import Settings
 from monitor.config.core_plan import plan_of
 from monitor.core.model import PAIR, Reading, Records
-from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.identities import digest
 from monitor.core.state.network import KnownSeries, Network
 from monitor.core.windows.rings import combined
 from monitor.core.windows.windows import Windows, no_history

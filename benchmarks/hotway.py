@@ -20,7 +20,7 @@ from messages import readings_and_references
 
 from monitor.config import Settings
 from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.gc_tuning import settle
+from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.http.metrics import Exposition
 from monitor.mqtt.inbox import inbox_of
 from monitor.mqtt.packets import Version
@@ -68,7 +68,7 @@ def main() -> None:
         parts = assemble(settings(Path(name)), START)
         receiver = Receiver(Version.V5, 65_536)
         exposition = Exposition()
-        settle()
+        freeze_after_start()
         for number in range(ROUNDS):
             sent = [
                 packet(topic, payload, at, properties=True)

@@ -52,8 +52,8 @@ def messages(first: int) -> list[tuple[str, bytes]]:
 def give(pairing: Pairing, batch: Sequence[Observation], rows: dict[tuple[str, str], int]) -> None:
     """Hand observations to the pairing, as the network does."""
     whole = observed(batch)
-    taken = pairing.take_plain(whole.plain, NOW)
-    left = [taken.size + at for at in pairing.take_newest(whole.others, NOW)]
+    taken = pairing.ingest_plain(whole.plain, NOW)
+    left = [taken.size + at for at in pairing.ingest_in_order(whole.others, NOW)]
     for at in (*np.flatnonzero(taken < 0).tolist(), *left):
         observation = whole[at]
         if isinstance(observation, Reading):
@@ -61,7 +61,7 @@ def give(pairing: Pairing, batch: Sequence[Observation], rows: dict[tuple[str, s
             pairing.add_reading(observation, rows.setdefault(name, len(rows)), NOW)
         elif isinstance(observation, Reference):
             pairing.add_reference(observation, NOW)
-    pairing.take_changes()
+    pairing.drain_changes()
 
 
 def main() -> None:

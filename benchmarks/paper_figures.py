@@ -21,7 +21,7 @@ from monitor.core.analysis import ranking
 from monitor.core.columns import Columns, columns, coverage_factor
 from monitor.core.model import Float
 from monitor.core.scores import characteristics, proper_scores
-from monitor.http import plots, svg
+from monitor.http import plots, svg, ucc_plots
 from monitor.http.svg import Axis, Chart
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
@@ -251,9 +251,9 @@ def characteristics_curves() -> str:
             u_ref=np.zeros(PAIRS),
         )
         scale = float(characteristics.scale_optimal(pairs)[0])
-        drawn = plots.characteristics(pairs, scale)
+        drawn = ucc_plots.characteristics(pairs, scale)
         panels += [
-            Panel(plots.ucc(drawn, "kg", axes), 260.0)
+            Panel(ucc_plots.ucc(drawn, "kg", axes), 260.0)
             for axes in ("bandwidth-miss", "excess-deficit")
         ]
     return sheet(panels, across=2)

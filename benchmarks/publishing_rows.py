@@ -25,7 +25,7 @@ from monitor.config import Settings
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import KnownSeries, Network
 from monitor.daemon.assembly import assemble
-from monitor.daemon.gc_tuning import settle
+from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.daemon.publisher import Connection, Publisher
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
@@ -149,8 +149,8 @@ def stall() -> list[Line]:
         source = Source(MANY)
         for pairs in rounds_of_all(source, 3):
             parts.network.apply(pairs)
-        hearing = parts.network.hearing
-        hearing.last_reading[:] = hearing.heard[:] = START
+        liveness = parts.network.liveness
+        liveness.last_reading[:] = liveness.heard[:] = START
         service = Service("127.0.0.1", 0)
         service.start()
         publisher, connection = Publisher(parts, service), SimpleNamespace(
@@ -158,7 +158,7 @@ def stall() -> list[Line]:
             last_message={}, tls_not_after=None,
         )  # fmt: skip
         publisher.publish(START, connection)
-        settle()
+        freeze_after_start()
         fetch = f"curl -s --compressed {service.url}/metrics -o /dev/null"
         scraper = subprocess.Popen(["bash", "-c", f"while {fetch}; do sleep 5; done"])
         waits, work = _taken_and_published(parts.network, source, publisher, connection)

@@ -20,7 +20,7 @@ from monitor.core.analysis import resampling
 from monitor.core.columns import Columns, columns, parts
 from monitor.core.scores import curves, intervals
 from monitor.core.scores.statistics import compute, live_statistics
-from monitor.core.windows.windows import WINDOW
+from monitor.core.windows.rings import WINDOW
 
 SERIES, PAIRS = 10_000, 200
 

@@ -1,7 +1,7 @@
 """The commands: one file each in ``monitor.commands``, one line each in ``COMMANDS``.
 
-A command's file has ``arguments(parser)`` and ``run(options) -> exit code``; it is imported only
-when it is asked for, so that no command pays for another's libraries.
+A command's file has ``arguments(parser)`` and ``run(options) -> exit code``. It is imported only
+when it is used, so that no command pays for another's libraries.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Final
 from monitor.errors import USAGE, MonitorError
 
 COMMANDS: Final = {
-    "demo": "a simulated fleet with known faults, broker and daemon, all in one place",
+    "demo": "run a simulated fleet with known faults, a broker and the daemon together",
     "init": "write a settings file to start from",
-    "run": "the daemon: read from a broker until told to stop",
-    "bridge": "from the broker to the log of a cluster",
-    "cluster": "the same on a distributed engine: read the log, write results",
-    "journal": "check, back up, restore or repair what was accepted",
-    "check-config": "say every mistake in a settings file",
-    "explain": "what becomes of one message: fields, units, uncertainty, pair or refusal",
-    "doctor": "say why there are no pairs",
-    "score": "statistics of a file of pairs or of a stream",
-    "compare": "two sensors on their common events, or one before and after",
-    "report": "write a page on a file of pairs, of a stream, or on what a daemon has",
-    "export": "write the pairs of a daemon to a file: CSV, JSON lines, Parquet",
-    "replay": "publish a recorded stream to the broker, as if it were live",
-    "event": "tell the daemon that a sensor was adjusted, moved or replaced",
-    "simulate": "write or publish what a simulated fleet sends",
-    "completion": "print what makes bash, zsh or fish complete commands with Tab",
+    "run": "run the daemon: read from a broker, publish metrics, pages and alerts",
+    "bridge": "forward messages from the broker to a cluster's log",
+    "cluster": "run the cluster's job on Spark: read the log, write results",
+    "journal": "check, back up, restore or repair the journal",
+    "check-config": "report every mistake in a settings file",
+    "explain": "show how one message is decoded, converted, paired or rejected",
+    "doctor": "find out why there are no pairs",
+    "score": "compute the statistics of recorded pairs or of a recorded stream",
+    "compare": "compare two sensors on common events, or one sensor before and after",
+    "report": "write an HTML report on recorded data, or on a daemon's pairs",
+    "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
+    "replay": "publish a recorded stream to the broker as if it were live",
+    "event": "record that a sensor was adjusted, moved or replaced",
+    "simulate": "write or publish the messages of a simulated fleet",
+    "completion": "print the completion script for bash, zsh or fish",
     "version": "print the version",
 }
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         _complete(os.environ.get("COMP_LINE", "").split())
-    # Before numpy is loaded: products of a few columns cost more where threads share them.
+    # Before numpy is loaded: small matrix products cost more when threads share them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
@@ -51,37 +51,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser(given[0])
     if not given[0].startswith("-") and given[0] not in COMMANDS:
         meant = get_close_matches(given[0], COMMANDS, n=1) or ["--help"]
-        parser.error(f"there is no command {given[0]!r}; did you mean `monitor {meant[0]}`?")
+        parser.error(f"unknown command {given[0]!r}; did you mean `monitor {meant[0]}`?")
     options = parser.parse_args(given)
     command = import_module(_module(options.command))
     try:
         return int(command.run(options))
     except MonitorError as error:
-        print(f"monitor: {error}", file=sys.stderr)  # noqa: T201 - the program's last word
+        print(f"monitor: {error}", file=sys.stderr)  # noqa: T201 - a command's error
         return error.exit_code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone: nothing is left to say
+        sys.stderr.close()  # the reader of our output is gone
         return 0
 
 
 def _complete(line: list[str]) -> None:
-    """Tell the shell that asks what may follow ``line``, and end."""
+    """Print the completions of ``line`` for the shell, and exit."""
     from argcomplete import autocomplete  # noqa: PLC0415 - only for a shell that asks
 
     autocomplete(_parser(line[1] if len(line) > 1 else ""))
 
 
 def _parser(wanted: str) -> argparse.ArgumentParser:
-    """Return the parser of all commands; only the wanted one's arguments are known."""
+    """Return the parser of all commands, with the arguments of the wanted one only."""
     top = argparse.ArgumentParser(
         prog="monitor",
         description="Tells, live, whether sensors that state their own uncertainty are right.",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, summary in COMMANDS.items():
-        parser = commands.add_parser(name, help=summary, description=f"{summary}.")
+        parser = commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
+        )
         if name == wanted:
             import_module(_module(name)).arguments(parser)
     return top

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from monitor.core.model import Reading
 from monitor.decode import Rejected, Route, Router
-from monitor.decode.arrays import arrays
+from monitor.decode.accelerators.batch_records import arrays
 from monitor.decode.mapping import Mapped
-from monitor.decode.specification import Kind, MapSpec, SeriesSpec
+from monitor.decode.spec import Kind, MapSpec, SeriesSpec
 
 NOW = 1_772_330_500.0
 TOPIC = "plant/a/mass"
@@ -57,12 +57,10 @@ def said(router: Router, payload: bytes) -> tuple[str, str]:
     router.decode_all([TOPIC], [json.dumps(GOOD).encode()], NOW)
     decoded = router.decode_all([TOPIC], [payload], NOW)
     found = [*decoded.observations, *(str(refused) for _, refused in decoded.refused)]
-    try:
-        one_by_one = [
-            str(e) if isinstance(e, Rejected) else e for e in router.decode(TOPIC, payload, NOW)
-        ]
-    except Rejected as refused:
-        one_by_one = [str(refused)]
+    seen, error = router.trace(TOPIC, payload, NOW)
+    one_by_one = [str(e) if isinstance(e, Rejected) else e for one in seen for e in one.found]
+    if error is not None:
+        one_by_one = [str(error)]
     return repr(sorted(map(repr, found))), repr(sorted(map(repr, one_by_one)))
 
 

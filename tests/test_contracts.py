@@ -50,7 +50,7 @@ def test_every_module_of_the_package_is_documented():
 # -- private names of others ----------------------------------------------------------------------
 
 # What a NamedTuple offers to everybody, with an underscore only to stay clear of its fields.
-OF_NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+OF_NAMED_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
 NEED_AN_EXTRA = {"confluent_kafka", "pandas", "pyarrow", "pyspark"}
 BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 

@@ -12,11 +12,11 @@ import pytest
 from monitor.cli import main
 from monitor.config import parse
 from monitor.core.model import Distribution, Reading
-from monitor.core.pairing.buffers import reading_digest
+from monitor.core.pairing.identities import reading_digest
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
-from monitor.decode.mapping import Mapped
-from monitor.decode.specification import MapSpec, SeriesSpec
+from monitor.decode.mapping import Arrival, Mapped
+from monitor.decode.spec import MapSpec, SeriesSpec
 
 START = 1_767_225_600.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -197,7 +197,8 @@ def mapped(**series: object) -> Mapped:
 
 def read(mapping: Mapped, **body: object):
     record = {"t": "2026-01-01T00:00:00Z", **body}
-    (found,) = mapping.observe(record, {"sensor": "s"}, START + 1.0)
+    (seen,) = mapping.observe(record, Arrival({"sensor": "s"}, START + 1.0))
+    (found,) = seen.found
     return found
 
 

@@ -18,12 +18,13 @@ from monitor.config import load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.decode import DECODERS, REASONS, Rejected
-from monitor.decode.sparkplug_births import Births
-from monitor.decode.sparkplug_payload import Payload
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_payload import Payload
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import render
 from monitor.journal import InMemoryStore
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -150,8 +151,10 @@ def test_columns_in_messagepack_are_thousands_of_readings():
 
 
 def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(Rejected, match="one length, not 1, 2"):
-        decode("msgpack", msgspec.msgpack.encode({"t": [1], "v": [1, 2]}))
+    (refused,) = decode("msgpack", msgspec.msgpack.encode({"t": [1], "v": [1, 2]}))
+
+    assert (refused.reason, refused.place) == ("bad_field", "$")
+    assert "one length, not 1, 2" in refused.detail
 
 
 # -- Sparkplug B ----------------------------------------------------------------------------------
@@ -252,9 +255,10 @@ def test_history_comes_by_its_own_times_and_bad_quality_is_refused():
         ]
     )
 
-    stale, first, second = daemon.decode("spBv1.0/g/DDATA/e/s", burst, RECEIVED)
+    first, second, stale = daemon.decode("spBv1.0/g/DDATA/e/s", burst, RECEIVED)
 
-    assert (stale.reason, "STALE" in stale.detail) == ("quality", True)
+    assert (stale.reason, stale.place) == ("quality", "$.quality.density/value")
+    assert (stale.record, "STALE" in stale.detail) == (0, True)
     assert [each.time for each in (first, second)] == [T - 0.001, T - 0.002]
 
 
@@ -429,7 +433,7 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
     odd = good | {"v": "x"}
     new = good | {"t": T + 1}
     with closing(Journal(tmp_path / "j.sqlite")) as journal:
-        network = Network(Plan(lambda *_: SeriesRules()), InMemoryStore())
+        network = Network(CoreSettings(lambda *_: SeriesRules()), InMemoryStore())
         intake = Intake(router(), network, journal)
         batch = intake.prepare(
             [
@@ -455,6 +459,6 @@ def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
 
 
 def test_bad_records_have_a_metric():
-    page = Telemetry(lambda: Figures(records_rejected={"quality": 3})).render()
+    page = render(families(Figures(records_rejected={"quality": 3})))
 
     assert b'monitor_records_rejected_total{reason="quality"} 3.0' in page

@@ -18,8 +18,8 @@ from fuzz.invariants import BrokenError, check_refusal
 from fuzz.targets import TARGETS, WEB, Outcome, Target
 
 from monitor.decode import DECODERS, Rejected
-from monitor.decode.fetching import Fetchers
-from monitor.decode.fields import splitter
+from monitor.decode.names import splitter
+from monitor.decode.paths import Fetchers
 
 KEPT = list(corpus())
 INPUTS_A_DECODER = 2000

@@ -12,8 +12,8 @@ from monitor.config import SettingsError, load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.decode import DECODERS, Rejected
-from monitor.decode.mapping import Mapped
-from monitor.decode.specification import MapError, MapSpec, SeriesSpec
+from monitor.decode.mapping import Arrival, Mapped
+from monitor.decode.spec import MapError, MapSpec, SeriesSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 T = 1_772_298_600.0  # 2026-02-28T17:10:00Z
@@ -28,7 +28,8 @@ def mapped(kind="reading", unit="", names=("sensor",), series=None, **spec):
 
 
 def observe(payload, **spec):
-    return mapped(**spec).observe(payload, dict(FIELDS), RECEIVED)
+    seen = mapped(**spec).observe(payload, Arrival(dict(FIELDS), RECEIVED))
+    return [found for each in seen for found in each.found]
 
 
 def reading(payload, **series):
@@ -286,8 +287,12 @@ def test_a_text_is_split_into_names():
     tags = ("AT-4012.x.density", "AT-4012", "a b.density")
 
     found, plain, spaced = (
-        Mapped(spec, "reading").observe({"t": T, "v": 1, "u": 1, "tag": tag}, {}, RECEIVED)[0]
+        found
         for tag in tags
+        for seen in Mapped(spec, "reading").observe(
+            {"t": T, "v": 1, "u": 1, "tag": tag}, Arrival({}, RECEIVED)
+        )
+        for found in seen.found
     )
 
     assert (found.sensor, found.quantity) == ("plant-AT-4012.x", "density")

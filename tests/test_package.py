@@ -9,16 +9,25 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import TextIO
 
 import pytest
-from harness.programs import WAIT_SECONDS
+from harness.programs import WAIT_SECONDS, until
 
 PROJECT = Path(__file__).parents[1]
 SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
 STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
 TOP = {
     *("monitor", "tests", "benchmarks", "configs", "deploy", "docs"),
-    *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile"),
+    *(
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "LICENSE",
+        "Makefile",
+    ),
     *("pyproject.toml", "uv.lock", "PKG-INFO", ".gitignore"),
 }
 
@@ -94,11 +103,28 @@ def test_the_wheel_alone_writes_settings_and_checks_them(installed, tmp_path):
 
 
 def test_the_wheel_alone_runs_the_demonstration(installed, tmp_path):
-    done = run(installed, tmp_path, "-m", "monitor", "demo", "--seconds", "5", "--port", "0")
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "monitor", "demo", "--port", "0"]
+    with (
+        (tmp_path / "told").open("w+", encoding="utf-8") as told,
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=told, stderr=told) as demo,
+    ):
+        until(
+            "it has pairs or ended",
+            lambda: demo.poll() is not None or "first pairs are in" in read(told),
+        )
+        demo.terminate()
+        code = demo.wait(WAIT_SECONDS)
+        shown = read(told)
 
-    assert done.returncode == 0, done.stderr
-    assert "first pairs are in" in done.stdout
-    assert "FALSE ALARM" not in done.stdout
+    assert code == 0, shown
+    assert "first pairs are in" in shown
+    assert "FALSE ALARM" not in shown
+
+
+def read(file: TextIO) -> str:
+    """Return all that was written into a file so far."""
+    return Path(file.name).read_text(encoding="utf-8")
 
 
 def test_the_least_python_is_said_once_and_meant(wheel):

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.snapshot.state_rules import STATE_MEANINGS, STATE_NAMES
+from monitor.http import selection
 
 PROJECT = Path(__file__).parents[1]
 
@@ -44,8 +46,10 @@ FAULTS["lag"] = replace(
 import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.snapshot.series_stats import active
+from monitor.core.snapshot.state_rules import active
+from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
+from monitor.http.published import Published
 
 sys.path.insert(0, "deploy/prometheus")
 import fault_rules
@@ -63,6 +67,7 @@ print(json.dumps({
     "refused": refused,
     "docs": metrics_page(),
     "rules": fault_rules.alerts(fault_rules.ALERTS.read_text()),
+    "api": json.dumps(application(Published(), 64).openapi()),
     "quiet": fault_rules.inhibitions(fault_rules.ALERTMANAGER.read_text()),
 }))
 """
@@ -76,6 +81,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert told["active"] == [True]
     assert "there is already an alert of this name" in told["refused"]
     assert "| `lag` | it follows the measurand too late |" in told["docs"]
+    assert "One of offset, understated, overstated, outliers, stuck, gain, lag," in told["api"]
     assert "      - alert: SensorLag\n" in told["rules"]
     assert "runbook_url: docs/runbook.md#sensorlag\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|lag\|', told["rules"])
@@ -125,13 +131,12 @@ from monitor.http import documents
 from monitor.http.metrics import Exposition
 from monitor.http.metrics_docs import metrics_page
 from monitor.journal.in_memory import InMemoryStore
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.state.core_settings import Plan
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 
 rules = SeriesRules(pairing=Rules("nearest", 1.0))
-network = Network(Plan(lambda sensor, quantity: rules), InMemoryStore())
+network = Network(CoreSettings(lambda sensor, quantity: rules), InMemoryStore())
 seen = []
 for at, error in enumerate([1.0, -3.0, 2.0]):
     seen.append(Reading("a", "x", 10.0 * at, 5.0 + error, u=1.0))
@@ -169,3 +174,7 @@ def test_a_live_statistic_that_is_added_to_the_table_is_found_everywhere():
     assert told["api"] == 3.0
     assert told["json"] == 3.0
     assert told["threshold"] == "calibration_largest_error"
+
+
+def test_the_page_sorts_by_every_state_there_is():
+    assert {*selection.STATES} == {*STATE_MEANINGS} == {*STATE_NAMES}

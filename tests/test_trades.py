@@ -132,7 +132,7 @@ def test_pairs_are_those_of_the_oracle(trade, recording, in_order):
 def test_the_sensors_that_are_faulty_are_found_and_no_others(trade, recording, tmp_path):
     parts = assemble(settings_of(trade, tmp_path), NOW)
     take(parts, recording.messages)
-    fired = {each.series for each in parts.network.take_transitions() if each.after == "firing"}
+    fired = {each.series for each in parts.network.drain_transitions() if each.after == "firing"}
     found = {named(parts)[row][0] for row in fired}
     parts.journal.close()
 

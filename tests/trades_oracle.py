@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from statistics import NormalDist, fmean
 
-from monitor.decode.sparkplug_payload import Payload
+from monitor.decode.formats.sparkplug_payload import Payload
 
 Pair = tuple[str, str, float, tuple[float, ...]]
 K90 = NormalDist().inv_cdf(0.95)

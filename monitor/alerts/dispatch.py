@@ -1,7 +1,7 @@
-"""From what the snapshot says to sinks: differences, the journal, then the queues.
+"""From a snapshot to the sinks: differences, then the journal, then the queues.
 
 Rules of this file: it runs on the data's thread and never waits for a sink; a transition is in the
-journal before a sink has it; what the queues have no room for waits in the journal.
+journal before a sink has it; transitions that a queue has no room for wait in the journal.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _log: Final = logging.getLogger("monitor")
 
 
 class Dispatch:
-    """Tells ``outlets`` what changes; its memory is in ``alerts``.
+    """Sends the transitions of alerts to ``outlets``; ``alerts`` is its durable state.
 
-    ``transitions`` counts what was told since the process began, by (alert, state reached).
+    ``transitions`` counts those since the process started, by (alert, state reached).
     ``history`` are the last :data:`SHOWN` transitions, the newest first.
     """
 
@@ -57,10 +57,10 @@ class Dispatch:
         for outlet in outlets:
             self._start(outlet)
 
-    def tell(self, view: View) -> None:
-        """Make durable what is to be told, and let the sinks have it; raises JournalError.
+    def notify(self, view: View) -> None:
+        """Make new transitions durable, then queue them for the sinks; raises JournalError.
 
-        While the journal is full nothing is told; it will be once there is space.
+        While the journal is full nothing is sent; it is once there is space.
         """
         self._taken_back |= view.taken_back
         taken_back = frozenset(self._taken_back)
@@ -70,7 +70,7 @@ class Dispatch:
         except JournalFullError:
             return
         self._taken_back.clear()
-        self._ledger.take(found)
+        self._ledger.record(found)
         for each in found:
             self.transitions[each.alert, each.after] += 1
             self._history.appendleft(each)
@@ -79,15 +79,15 @@ class Dispatch:
         for outlet in self._outlets:
             self._fill(outlet)
 
-    def settle(self) -> None:
-        """Note how far the sinks are, and let them have what there was no room for."""
+    def flush(self) -> None:
+        """Record how far the sinks are, and queue what there was no room for."""
         with suppress(JournalFullError):
             self._write([])
         for outlet in self._outlets:
             self._fill(outlet)
 
     def figures(self) -> dict[str, SinkFigures]:
-        """Return how each sink goes."""
+        """Return the figures of each sink."""
         return {
             outlet.name: SinkFigures(
                 outlet.delivered,
@@ -99,7 +99,7 @@ class Dispatch:
         }
 
     def close(self) -> None:
-        """Give the sinks a moment to deliver what waits, and note how far they are."""
+        """Give the sinks a moment to deliver their queues, and record how far they are."""
         for outlet in self._outlets:
             outlet.stop(_STOP_SECONDS)
         try:
@@ -110,10 +110,10 @@ class Dispatch:
     # -- inside -------------------------------------------------------------------------------
 
     def _start(self, outlet: Outlet) -> None:
-        """Let an outlet go on where it was; a new one begins with what fires already."""
+        """Let an outlet continue where it was; a new one starts with the alerts that are firing."""
         done = self._done.get(outlet.name)
         if done is None:
-            firing = [each.seq for each in self._ledger.standing() if each.after == FIRING]
+            firing = [each.seq for each in self._ledger.active() if each.after == FIRING]
             self._new[outlet.name] = frozenset(firing)
             done = min(firing, default=self._started_at + 1) - 1
         outlet.start(done)
@@ -142,7 +142,7 @@ class Dispatch:
         ]
 
     def _fill(self, outlet: Outlet) -> None:
-        """Put into an outlet's queue what it has room for."""
+        """Queue as many transitions as an outlet has room for."""
         if outlet.offered >= self._ledger.last or outlet.room <= 0:
             return
         firing = self._new.get(outlet.name)

@@ -1,9 +1,8 @@
-"""What people were told of alerts, and what of it is no longer so.
+"""The ledger of alerts: what was sent, and how the present state differs from it.
 
-Rules of this file: what is held against each other is what was told and what the snapshot says
-now, so that a restart tells nothing twice and forgets nothing; alerts are taken from the snapshot
-by their names, whatever raises them; only series whose state or alerts are others than at the last
-look are gone through; no clock, nothing is durable here.
+Rules of this file: the snapshot is compared with what was sent, so that a restart repeats nothing
+and forgets nothing; alerts come from the snapshot by name, whatever raises them; only series whose
+state or alerts changed since the last comparison are visited; no clock, nothing durable.
 """
 
 from __future__ import annotations
@@ -19,52 +18,47 @@ from monitor.alerts.transition import (
     FIRING,
     PENDING,
     Transition,
-    finite,
     name_of,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
+from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 
 UNCLEAR: Final = "unclear"
-# Told once of the reference, not of each sensor that meets it.
-
-
-# What every new transition is given later.
+EVICTED: Final = "gone"  # the state of a series that was evicted
+# Fields that are set when a transition is written.
 _NEW: Final[dict[str, Any]] = {
     **dict.fromkeys(("id", "incident", "before", "after", "sentence"), ""),
-    **dict.fromkeys(("seq", "time", "told"), 0),
+    **dict.fromkeys(("seq", "time", "notified"), 0),
 }
 
 
 class View(NamedTuple):
-    """What is known now, and what happened to the evidence since the last look.
+    """The present state, and what happened to the evidence since the last comparison.
 
-    ``judgement_of(row)`` is what a series' pairs say; ``changes`` are in the order they were
-    found; ``taken_back`` are the series whose past no longer has the alert that fired.
+    ``fault_report_of(row)`` judges a series; ``changes`` are in the order they were found;
+    ``taken_back`` are the series whose past no longer contains the alert that fired.
     """
 
     snapshot: Snapshot
-    judgement_of: Callable[[int], FaultReport | None]
-    changes: Sequence[Change] = ()
+    fault_report_of: Callable[[int], FaultReport | None]
+    changes: Sequence[AlertChange] = ()
     taken_back: frozenset[int] = frozenset()
 
 
-GONE: Final = "gone"  # the state of a series that memory let go of
-
-
 class _Seen(NamedTuple):
-    """States and alerts of the series at one look."""
+    """States and alerts of the series at one comparison."""
 
     states: tuple[str, ...] = ()
     alerts: Mapping[str, Bool] = {}
     gone: frozenset[int] = frozenset()
 
-    def others(self, before: _Seen) -> Bool:
-        """Return which series have another state, or other alerts, than before; new ones do."""
+    def changed(self, before: _Seen) -> Bool:
+        """Return which series have another state or other alerts than before, or are new."""
         known = min(len(before.states), len(self.states))
         other = np.ones(len(self.states), np.bool_)
         other[:known] = False
@@ -81,68 +75,68 @@ class _Seen(NamedTuple):
 class Ledger:
     """State: the last transition of every alert that is pending or fires, by series and alert."""
 
-    def __init__(self, standing: Iterable[Transition] = (), last: int = 0) -> None:
-        self._standing: Final[dict[SeriesKey, dict[str, Transition]]] = {}
+    def __init__(self, active: Iterable[Transition] = (), last: int = 0) -> None:
+        self._active: Final[dict[SeriesKey, dict[str, Transition]]] = {}
         self._seen = self._looked_at = _Seen()
         self.last = last
-        for each in standing:
-            self._standing.setdefault(_key(each), {})[each.alert] = each
+        for each in active:
+            self._active.setdefault(_key(each), {})[each.alert] = each
 
-    def standing(self) -> list[Transition]:
-        """Return the last transitions of the alerts that are pending or fire, in their order."""
-        of_all = (each for alerts in self._standing.values() for each in alerts.values())
+    def active(self) -> list[Transition]:
+        """Return the last transitions of all pending and firing alerts, in order."""
+        of_all = (each for alerts in self._active.values() for each in alerts.values())
         return sorted(of_all, key=lambda each: each.seq)
 
     def differences(self, view: View) -> list[Transition]:
-        """Return what is to be told now; it counts as told only once :meth:`take` has it."""
+        """Return the new transitions; they count as sent only after :meth:`record`."""
         now = view.snapshot
         self._looked_at = _Seen(now.states, now.alerts, now.gone)
-        others = self._looked_at.others(self._seen).nonzero()[0]
+        others = self._looked_at.changed(self._seen).nonzero()[0]
         active: dict[int, list[str]] = {}
         for alert, of in now.alerts.items():
             for row in others[of[others]].tolist() if alert != REFERENCE_SUSPECT else ():
                 active.setdefault(row, []).append(alert)
         pending = {row for row in others.tolist() if now.states[row] == PENDING}
-        known = {row for row in others.tolist() if self._told(now.names[row])}
-        scribe = _Scribe(view, self.last)
+        known = {row for row in others.tolist() if self._of(now.names[row])}
+        comparison = _Comparison(view, self.last)
         for row in sorted(active.keys() | pending | known):
-            told = self._told(now.names[row])
-            own = {alert: of for alert, of in told.items() if alert != REFERENCE_SUSPECT}
-            scribe.compare(row, own, active.get(row, []), is_pending=row in pending)
-        scribe.compare_references(
+            sent = self._of(now.names[row])
+            own = {alert: of for alert, of in sent.items() if alert != REFERENCE_SUSPECT}
+            comparison.compare(row, own, active.get(row, []), is_pending=row in pending)
+        comparison.compare_references(
             {
                 key: alerts[REFERENCE_SUSPECT]
-                for key, alerts in self._standing.items()
+                for key, alerts in self._active.items()
                 if REFERENCE_SUSPECT in alerts
             }
         )
-        return scribe.found
+        return comparison.found
 
-    def _told(self, name: SeriesName) -> Mapping[str, Transition]:
-        """Return what stands of one series, by alert."""
-        return self._standing.get(SeriesKey(name.sensor, name.quantity), {})
+    def _of(self, name: SeriesName) -> Mapping[str, Transition]:
+        """Return the last transitions of one series' active alerts, by alert."""
+        return self._active.get(SeriesKey(name.sensor, name.quantity), {})
 
-    def take(self, found: Iterable[Transition]) -> None:
-        """Count ``found`` as told, and what was looked at as seen."""
+    def record(self, found: Iterable[Transition]) -> None:
+        """Count ``found`` as sent, and the last comparison as done."""
         self._seen = self._looked_at
         for each in found:
             self.last = max(self.last, each.seq)
             key = _key(each)
-            alerts = self._standing.setdefault(key, {})
+            alerts = self._active.setdefault(key, {})
             if each.after in (PENDING, FIRING):
                 alerts[each.alert] = each
             else:
                 alerts.pop(each.alert, None)
             if not alerts:
-                del self._standing[key]
+                del self._active[key]
 
 
 def _key(of: Transition) -> SeriesKey:
     return SeriesKey(of.sensor, of.quantity)
 
 
-class _Scribe:
-    """Writes down the differences of one look."""
+class _Comparison:
+    """Collects the transitions of one comparison."""
 
     def __init__(self, view: View, last: int) -> None:
         self._view: Final = view
@@ -151,15 +145,15 @@ class _Scribe:
         self.found: Final[list[Transition]] = []
 
     def compare(
-        self, row: int, told: Mapping[str, Transition], active: Sequence[str], *, is_pending: bool
+        self, row: int, sent: Mapping[str, Transition], active: Sequence[str], *, is_pending: bool
     ) -> None:
-        """Write down how one series differs from what was told of it.
+        """Add the transitions of one series.
 
-        Of a series that is silent nothing is known: what stands goes on, until it is let go of.
+        Nothing is known of a stale series: its alerts stay active until it is evicted.
         """
         state = self._state(row)
-        firing = {alert: of for alert, of in told.items() if of.after == FIRING}
-        gathering = next((of for of in told.values() if of.after == PENDING), None)
+        firing = {alert: of for alert, of in sent.items() if of.after == FIRING}
+        gathering = next((of for of in sent.values() if of.after == PENDING), None)
         for alert, of in firing.items():
             if alert not in active and state != "stale":
                 self._end(row, of)
@@ -168,22 +162,22 @@ class _Scribe:
                 self._begin(row, alert, "ok" if gathering is None else PENDING, FIRING)
         if gathering is None:
             if is_pending and not (active or firing):
-                judged = self._view.judgement_of(row)
+                judged = self._view.fault_report_of(row)
                 self._begin(row, UNCLEAR if judged is None else judged.alert, "ok", PENDING)
         elif gathering.alert not in active and (active or not (is_pending or state == "stale")):
             self._end(row, gathering)
 
-    def compare_references(self, told: Mapping[SeriesKey, Transition]) -> None:
-        """Write down which references are suspect now, and which no longer are."""
+    def compare_references(self, sent: Mapping[SeriesKey, Transition]) -> None:
+        """Add the transitions of references that are suspect now, or no longer are."""
         now = self._view.snapshot
         suspects = {SeriesKey(each.reference, each.quantity): each for each in now.suspects}
-        for key, of in told.items():
+        for key, of in sent.items():
             if key not in suspects:
                 over = msgspec.structs.replace(of, estimate=None, lower=None, upper=None)
                 ending = "is a reference that its sensors no longer disagree with"
                 self._write(over, now.time, before=FIRING, after="resolved", sentence=ending)
         for key, each in suspects.items():
-            if key not in told:
+            if key not in sent:
                 self._write(
                     Transition(
                         **_NEW,
@@ -205,11 +199,11 @@ class _Scribe:
                 )
 
     def _state(self, row: int) -> str:
-        return GONE if row in self._view.snapshot.gone else self._view.snapshot.states[row]
+        return EVICTED if row in self._view.snapshot.gone else self._view.snapshot.states[row]
 
     def _begin(self, row: int, alert: str, before: str, after: str) -> None:
         now = self._view.snapshot
-        name, judged = now.names[row], self._view.judgement_of(row)
+        name, judged = now.names[row], self._view.fault_report_of(row)
         own = judged if judged is not None and judged.alert == alert else None
         transition = Transition(
             **_NEW,
@@ -232,7 +226,7 @@ class _Scribe:
     def _end(self, row: int, of: Transition) -> None:
         now, state = self._view.snapshot, self._state(row)
         corrected = of.after == FIRING and row in self._view.taken_back
-        over = "unknown" if state in ("unknown", GONE) else "resolved"
+        over = "unknown" if state in ("unknown", EVICTED) else "resolved"
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
             of,
@@ -248,12 +242,12 @@ class _Scribe:
         self._write(ended, self._time(row), before=of.after, after=after, sentence=sentence)
 
     def _explained(self, row: int, of: Transition) -> str:
-        """Return what is said where a suspect reference explains the fault, else nothing."""
-        judged = self._view.judgement_of(row)
+        """Return the sentence if a suspect reference explains the fault, else nothing."""
+        judged = self._view.fault_report_of(row)
         if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
             return ""
-        told = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]
-        return f"has an {of.alert} that its reference explains: {told[0]}" if told else ""
+        why = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]
+        return f"has an {of.alert} that its reference explains: {why[0]}" if why else ""
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
@@ -267,7 +261,7 @@ class _Scribe:
                 id=identity,
                 incident=of.incident or identity,
                 time=time,
-                told=self._view.snapshot.time,
+                notified=self._view.snapshot.time,
                 before=before,
                 after=after,
                 sentence=sentence,
@@ -282,15 +276,15 @@ class _Scribe:
 
 
 def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
-    """Return what is said when an alert ends."""
+    """Return the sentence for the end of an alert."""
     if corrected:
         return f"had no {of.alert} after all: a late or revised reference changed the past"
-    if state == GONE:
-        return f"was silent for so long that it is let go of, with its {of.alert}"
+    if state == EVICTED:
+        return f"was silent for so long that it was evicted, with its {of.alert}"
     if after == "unknown":
-        return f"begins anew after the {of.alert}: too few pairs to tell"
+        return f"starts afresh after the {of.alert}: too few pairs to judge"
     if state == FIRING:
-        return f"has another fault than the {of.alert}"
+        return f"has a fault other than the {of.alert}"
     if of.after == PENDING:
         return "is as right as it says after all"
     return f"is as right as it says again, the {of.alert} is over"

@@ -1,14 +1,22 @@
-"""The sink ``log``: a line for each transition."""
+"""The sink ``log``: a log line for each transition."""
 
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
+from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition
+from monitor.core.formatting import date_time
 
 _log: Final = logging.getLogger("monitor")
+
+
+class LogSettings(NamedTuple):
+    """Lines in the daemon's log: pending at level info, all else at warning."""
+
+    retry_seconds_max: RetrySeconds = 60.0
+    give_up_hours: GiveUpHours = 1.0
 
 
 class LogSink:
@@ -16,10 +24,18 @@ class LogSink:
 
     def deliver(self, transition: Transition) -> None:
         """Write a line."""
-        when = datetime.fromtimestamp(transition.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        when = date_time(transition.time)
         level = logging.WARNING if transition.is_news else logging.INFO
         of = transition
         _log.log(level, "%s  %s [%s: %s to %s, %s]", when, of, of.alert, of.before, of.after, of.id)
 
     def close(self) -> None:
         """Do nothing."""
+
+
+LOG: Final = SinkKind(
+    "Log lines; null for none.",
+    LogSettings,
+    lambda _settings, _context: LogSink(),
+    default=LogSettings(),
+)

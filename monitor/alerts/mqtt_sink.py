@@ -1,7 +1,7 @@
 """The sink ``mqtt``: one retained message for each alert of each series.
 
-Rules of this file: a connection lives while something is told, no longer; a message counts as
-delivered when the broker has acknowledged it. Discovery follows Home Assistant's
+Rules of this file: a connection is open only while something is delivered; a message counts as
+delivered once the broker has acknowledged it. Discovery follows Home Assistant's
 https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery, component binary_sensor.
 """
 
@@ -9,21 +9,53 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from annotated_types import MaxLen, MinLen, doc
 
 from monitor import __version__
 from monitor.alerts.outlet import LaterError
+from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition, document
-from monitor.config import MqttSink as MqttSinkSettings
+from monitor.core.setting import Check, Contradiction
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 _OUTSIDE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_TOPICS: Final = frozenset("+#$\0")
+
+
+def _prefix(topic: str) -> str:
+    levels = topic.split("/")
+    if not topic.isprintable() or _NOT_IN_TOPICS & set(topic) or "" in levels:
+        raise ValueError("is not a topic prefix; write levels separated by /, such as a/b")
+    return topic
+
+
+Prefix = Annotated[str, MinLen(1), MaxLen(256), Check(_prefix)]
+
+
+class MqttSinkSettings(NamedTuple):
+    """A retained message for each alert of each series, at the daemon's own broker."""
+
+    topic: Annotated[Prefix, doc("Topic prefix; sensor, quantity and alert follow it.")] = (
+        "monitor/alert"
+    )
+    resolved: Annotated[
+        Literal["keep", "clear"],
+        doc("When an alert ends: keep a message that says so, or clear the retained one."),
+    ] = "keep"
+    discovery: Annotated[
+        bool, doc("Whether to announce each alert to Home Assistant (MQTT discovery).")
+    ] = False
+    discovery_topic: Annotated[Prefix, doc("Home Assistant's discovery prefix.")] = "homeassistant"
+    retry_seconds_max: RetrySeconds = 300.0
+    give_up_hours: GiveUpHours = 72.0
 
 
 class MqttSink:
-    """Publishes with what ``connect`` makes."""
+    """Publishes over the connections that ``connect`` opens."""
 
     def __init__(self, settings: MqttSinkSettings, connect: Callable[[], BrokerPublisher]) -> None:
         self._settings: Final = settings
@@ -31,7 +63,7 @@ class MqttSink:
         self._announced: Final[set[str]] = set()
 
     def deliver(self, transition: Transition) -> None:
-        """Publish the alert's state; raises LaterError while the broker does not take it."""
+        """Publish the alert's state; raises LaterError while the broker does not accept it."""
         if not transition.is_news:
             return
         topic = topic_of(self._settings.topic, transition)
@@ -54,22 +86,22 @@ class MqttSink:
     def _payload(self, transition: Transition) -> bytes:
         if self._settings.resolved == "clear" and not transition.fires:
             return b""
-        told = {"active": transition.fires, **document(transition)}
-        return json.dumps(told, ensure_ascii=False).encode()
+        state = {"active": transition.fires, **document(transition)}
+        return json.dumps(state, ensure_ascii=False).encode()
 
 
 def topic_of(prefix: str, of: Transition) -> str:
-    """Return the topic of an alert; names of series hold nothing that a topic may not."""
+    """Return the topic of an alert; the names of series contain nothing a topic may not."""
     return f"{prefix}/{of.sensor}/{of.quantity}/{of.alert}"
 
 
 def discovery_topic(prefix: str, of: Transition) -> str:
-    """Return where Home Assistant is told of an alert."""
+    """Return the topic on which Home Assistant discovers an alert."""
     return f"{prefix}/binary_sensor/{identity(of.sensor, of.quantity, of.alert)}/config"
 
 
 def discovery(of: Transition, topic: str) -> dict[str, Any]:
-    """Return what Home Assistant is told of an alert: a sensor of problems, a device a sensor."""
+    """Return the discovery message of an alert: a binary sensor, one device per sensor."""
     return {
         "name": f"{of.quantity} {of.alert}",
         "unique_id": identity(of.sensor, of.quantity, of.alert),
@@ -90,6 +122,21 @@ def discovery(of: Transition, topic: str) -> dict[str, Any]:
 
 
 def identity(*names: str) -> str:
-    """Return one name of letters, digits, _ and - that no other names give."""
+    """Return a unique name of letters, digits, _ and - for ``names``."""
     plain = _OUTSIDE.sub("_", "_".join(names))
     return f"monitor_{plain}_{sha256('/'.join(names).encode()).hexdigest()[:8]}"
+
+
+def _contradictions(settings: MqttSinkSettings) -> Iterator[Contradiction]:
+    if settings.discovery and settings.resolved == "clear":
+        yield Contradiction(
+            ("resolved",), "must be keep, because Home Assistant reads that message"
+        )
+
+
+MQTT: Final = SinkKind(
+    "Retained MQTT messages at the broker above; null for none, {} for the defaults.",
+    MqttSinkSettings,
+    lambda settings, context: MqttSink(settings, context.connect),
+    contradictions=_contradictions,
+)

@@ -1,7 +1,7 @@
 """A sink at work: a bounded queue, and a thread that delivers from it in order.
 
 Rules of this file: the data's thread never waits here; a transition is done once it is delivered,
-refused for good, or too old; what fails otherwise is tried again, later and later, with jitter.
+refused for good, or too old; other failures are retried with growing pauses and jitter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log: Final = logging.getLogger("monitor")
 
 
 class SinkFigures(NamedTuple):
-    """How one sink goes: transitions delivered and given up, attempts that failed, the queue."""
+    """Figures of a sink: transitions delivered and dropped, attempts failed, queue length."""
 
     delivered: int = 0
     failed: int = 0
@@ -33,9 +33,9 @@ class SinkFigures(NamedTuple):
 
 
 class LaterError(Exception):
-    """It was not delivered now; ``seconds`` is the pause that the receiver asks for, if any.
+    """Delivery failed for now; ``seconds`` is the pause that the receiver asks for, if any.
 
-    The message says why, in a line for people, and holds no secret.
+    The message says why in one line, without secrets.
     """
 
     def __init__(self, why: str, seconds: float | None = None) -> None:
@@ -44,29 +44,29 @@ class LaterError(Exception):
 
 
 class RefusedError(Exception):
-    """It will never be taken; the message says why, in a line for people, and holds no secret."""
+    """The receiver will never accept it; the message says why in one line, without secrets."""
 
 
 class Sink(Protocol):
-    """Where transitions go; this is the contract.
+    """A receiver of transitions; this is the contract.
 
     * ``deliver`` is called by one thread, one transition at a time, in their order. It may wait,
       but not for ever: each wait has a bound.
     * When it returns, the transition is delivered. :class:`LaterError` asks to try this one again
       later, :class:`RefusedError` to go on without it.
     * The same transition, with the same id, may come again after a crash.
-    * ``close`` lets go of what the sink holds; nothing comes after it.
+    * ``close`` releases what the sink holds; no call follows it.
     """
 
     def deliver(self, transition: Transition) -> None:
-        """Tell of a transition."""
+        """Deliver a transition."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
 
 
 class Patience(Protocol):
-    """How long a sink is tried."""
+    """How long deliveries are retried."""
 
     @property
     def retry_seconds_max(self) -> float:
@@ -74,7 +74,7 @@ class Patience(Protocol):
 
     @property
     def give_up_hours(self) -> float:
-        """How long one transition is tried."""
+        """How long delivery of one transition is retried."""
 
 
 class Outlet:
@@ -110,33 +110,33 @@ class Outlet:
         self._thread: Final = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
 
     def start(self, done: int) -> None:
-        """Deliver from now on what comes after ``done``."""
+        """Start delivering the transitions after ``done``."""
         self.offered = self.done = done
         self._thread.start()
 
     @property
     def waiting(self) -> int:
-        """Transitions in the queue, the one at hand among them."""
+        """Transitions in the queue, including the one being delivered."""
         return len(self._queue)
 
     @property
     def room(self) -> int:
-        """How many more the queue takes."""
+        """How many more transitions the queue has room for."""
         return QUEUE - len(self._queue)
 
     def offer(self, seq: int, transition: Transition | None) -> None:
-        """Put the next transition into the queue; None where this sink need not hear of it."""
+        """Queue the next transition; None if this sink does not need it."""
         with self._changed:
             self.offered = seq
             self._queue.append((seq, transition))
             self._changed.notify_all()
 
     def drop(self, count: int) -> None:
-        """Count transitions that this sink will never be told of."""
+        """Count transitions that this sink will never receive."""
         self.dropped += count
 
     def stop(self, seconds: float) -> None:
-        """Deliver what waits if that can be done at once, for ``seconds`` at most; then end."""
+        """Deliver the queue if that takes at most ``seconds``, then end the thread."""
         with self._changed:
             self._stopping = True
             self._ends_at = self._monotonic() + seconds
@@ -149,21 +149,21 @@ class Outlet:
     def _run(self) -> None:
         while self._wait_for_one():
             seq, transition = self._queue[0]
-            if transition is not None and not self._settle(transition):
+            if transition is not None and not self._deliver(transition):
                 break
             self.done = seq
             self._queue.popleft()
         self._sink.close()
 
     def _wait_for_one(self) -> bool:
-        """Wait until there is something to deliver; False once there will be nothing."""
+        """Wait for something to deliver; False if the thread is to end."""
         with self._changed:
             while not self._queue and not self._stopping:
                 self._changed.wait()
         return bool(self._queue) and self._monotonic() < self._ends_at
 
-    def _settle(self, transition: Transition) -> bool:
-        """Try until there is no more to be done for ``transition``; False if told to stop."""
+    def _deliver(self, transition: Transition) -> bool:
+        """Try until ``transition`` is delivered or given up; False if stopped meanwhile."""
         give_up = self._monotonic() + self._patience.give_up_hours * 3600.0
         attempt = 0
         while (trouble := self._attempt(transition)) is not None:
@@ -171,16 +171,16 @@ class Outlet:
                 self._give_up(transition, str(trouble))
                 return True
             if not attempt:
-                _log.warning("sink %s: %s; it is tried again", self.name, trouble)
+                _log.warning("sink %s: %s; retrying", self.name, trouble)
             if not self._pause(attempt, trouble.seconds):
                 return False
             attempt += 1
         if attempt:
-            _log.info("sink %s: delivers again", self.name)
+            _log.info("sink %s: delivering again", self.name)
         return True
 
     def _attempt(self, transition: Transition) -> LaterError | RefusedError | None:
-        """Try once; return what went wrong."""
+        """Try once; return what went wrong, if anything."""
         try:
             self._sink.deliver(transition)
         except (LaterError, RefusedError) as error:
@@ -188,8 +188,8 @@ class Outlet:
             return error
         except Exception:  # noqa: BLE001 - a fault of the sink costs time, not the sink its life
             self.failed += 1
-            _log.exception("sink %s: cannot tell of %s", self.name, transition.id)
-            return LaterError("a fault of this program")
+            _log.exception("sink %s: cannot deliver %s", self.name, transition.id)
+            return LaterError("an internal error")
         self.delivered += 1
         return None
 
@@ -198,7 +198,7 @@ class Outlet:
         _log.error("sink %s: gave up on %s (%s): %s", self.name, transition.id, transition, why)
 
     def _pause(self, attempt: int, asked: float | None) -> bool:
-        """Wait before the next attempt; False if told to stop meanwhile."""
+        """Wait before the next attempt; False if stopped meanwhile."""
         longest = self._patience.retry_seconds_max
         pause = min(longest, _FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 30)) * self._jitter()
         if asked is not None:

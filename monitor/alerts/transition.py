@@ -1,39 +1,39 @@
-"""A change of an alert's state, as people and programs are told of it.
+"""A change of an alert's state, as people and programs receive it.
 
-Rules of this file: plain values, immutable; the same transition has the same id wherever and
-however often it is told.
+Rules of this file: plain values, immutable; a transition has the same id wherever and however often
+it is delivered.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
+from monitor.core.formatting import instant
+
 PENDING: Final = "pending"
 FIRING: Final = "firing"
-OVER: Final = ("resolved", "unknown")
-SHOWN: Final = 1000  # the last ones, of which pages and the interface tell
+SHOWN: Final = 1000  # how many of the last transitions pages and the API show
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
     """One alert of one series went from ``before`` to ``after``.
 
     States are ok, pending, firing, resolved (the evidence says that the fault is over), unknown
-    (the evidence begins anew, after an adjustment say). ``time`` is the event time of the change,
-    ``told`` when it was found, ``began`` when the alert began to fire, ``since`` when the fault
-    did; all in s since 1970 UTC. ``incident`` is the id of the transition that began the alert.
-    ``corrected`` marks an alert taken back: a late or revised reference changed the past.
+    (the evidence starts afresh, for example after an adjustment). ``time`` is the event time of the
+    change, ``notified`` when it was found, ``began`` when the alert began to fire, ``since`` when
+    the fault did; all in s since 1970 UTC. ``incident`` is the id of the transition that began the
+    alert. ``corrected`` marks the end of an alert that should never have fired: a late or revised
+    reference changed the past.
     """
 
     seq: int
     id: str
     incident: str
     time: float
-    told: float
+    notified: float = msgspec.field(name="told")
     sensor: str
     quantity: str
     unit: str
@@ -54,12 +54,12 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fires(self) -> bool:
-        """Whether the alert fires from now on."""
+        """Whether the alert starts to fire."""
         return self.after == FIRING
 
     @property
     def is_news(self) -> bool:
-        """Whether people want to hear of it: an alert begins to fire, or ends."""
+        """Whether all sinks receive it: an alert starts to fire, or stops."""
         return FIRING in (self.before, self.after)
 
     def __str__(self) -> str:
@@ -68,12 +68,12 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
 def name_of(seq: int, sensor: str, quantity: str, alert: str, after: str, time: float) -> str:
     """Return the id of a transition, 32 hexadecimal digits."""
-    told = "\0".join((str(seq), sensor, quantity, alert, after, repr(time)))
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    text = "\0".join((str(seq), sensor, quantity, alert, after, repr(time)))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def document(transition: Transition) -> dict[str, Any]:
-    """Return a transition as the webhook, MQTT and the interface tell it (docs/alerts.md)."""
+    """Return a transition as the webhook, MQTT and the API publish it (docs/alerts.md)."""
     of = transition
     estimate = None
     if of.estimate is not None:
@@ -86,8 +86,8 @@ def document(transition: Transition) -> dict[str, Any]:
     return {
         "id": of.id,
         "incident": of.incident,
-        "time": instant(of.time),
-        "told": instant(of.told),
+        "time": instant(of.time, "milliseconds"),
+        "told": instant(of.notified, "milliseconds"),
         "sensor": of.sensor,
         "quantity": of.quantity,
         "unit": of.unit,
@@ -96,21 +96,10 @@ def document(transition: Transition) -> dict[str, Any]:
         "from": of.before,
         "to": of.after,
         "corrected": of.corrected,
-        "began": None if of.began is None else instant(of.began),
-        "since": None if of.since is None else instant(of.since),
+        "began": None if of.began is None else instant(of.began, "milliseconds"),
+        "since": None if of.since is None else instant(of.since, "milliseconds"),
         "estimate": estimate,
         "evidence": of.evidence,
         "sentence": of.sentence,
         "advice": of.advice,
     }
-
-
-def instant(time: float) -> str:
-    """Return a time in RFC 3339, to the millisecond."""
-    stamp = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
-    return stamp.replace("+00:00", "Z")
-
-
-def finite(value: float) -> float | None:
-    """Return a number, None for what is not finite."""
-    return float(value) if math.isfinite(value) else None

@@ -114,7 +114,7 @@ class WebhookSink:
 def judge(status: int, headers: Mapping[str, str], now: float) -> None:
     """Return if a status says "taken"; raises LaterError for 5xx, 429 and the like, else Refused.
 
-    A redirect is refused: what is signed for one address is not told to another.
+    A redirect is refused: what is signed for one address must not reach another.
     """
     if 200 <= status < 300:
         return
@@ -137,8 +137,8 @@ def retry_after(text: str, now: float) -> float | None:
 
 def body(transition: Transition) -> bytes:
     """Return what is posted; ``text`` is for receivers that show a line and nothing else."""
-    told = {"version": VERSION, "text": str(transition), **document(transition)}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    message = {"version": VERSION, "text": str(transition), **document(transition)}
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def signed(name: str, content: bytes, now: float, key: bytes | None) -> dict[str, str]:
@@ -146,7 +146,7 @@ def signed(name: str, content: bytes, now: float, key: bytes | None) -> dict[str
     stamp = str(int(now))
     headers = {"webhook-id": name, "webhook-timestamp": stamp}
     if key is not None:
-        told = b".".join((name.encode(), stamp.encode(), content))
-        proof = base64.b64encode(hmac.digest(key, told, hashlib.sha256)).decode()
+        signed_bytes = b".".join((name.encode(), stamp.encode(), content))
+        proof = base64.b64encode(hmac.digest(key, signed_bytes, hashlib.sha256)).decode()
         headers["webhook-signature"] = f"v1,{proof}"
     return headers

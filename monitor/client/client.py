@@ -1,8 +1,8 @@
-"""A running daemon asked over HTTP, encrypted and with a password where its settings want it.
+"""A client of a running daemon's HTTP interface, with TLS and a password if its settings ask.
 
 Rules of this file: it only reads; a certificate is always checked; a password comes from a file or
-the environment, never from the command line, and is never shown; a daemon that is there and does
-not let us in is an error, one that is not there is none: its journal can be read instead.
+the environment, never from the command line, and is never shown; a daemon that answers but rejects
+the client is an error, one that does not answer is not: its journal can be read instead.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
 from monitor.config import Settings
-from monitor.config.kinds import is_loopback
 from monitor.errors import UNAVAILABLE, USAGE, MonitorError
 from monitor.http.access import certificate_of
+from monitor.mqtt.hosts import is_loopback
 
 USER: Final = "MONITOR_HTTP_USER"
 PASSWORD: Final = "MONITOR_HTTP_PASSWORD"  # noqa: S105 - the name of a variable
@@ -34,14 +34,14 @@ _TIMEOUT_SECONDS: Final = 30.0
 _CERTIFICATE_END: Final = "-----END CERTIFICATE-----"
 
 
-class AskingError(MonitorError):
-    """The daemon cannot be asked; the message says what to do."""
+class ClientError(MonitorError):
+    """The daemon cannot be queried; the message says what to do."""
 
     exit_code = UNAVAILABLE
 
 
-class Door(NamedTuple):
-    """Where a daemon answers, how its certificate is checked, and what lets us in."""
+class DaemonClient(NamedTuple):
+    """A daemon's URL, how its certificate is checked, and the client's credentials."""
 
     url: str
     tls: ssl.SSLContext | None = None
@@ -49,11 +49,11 @@ class Door(NamedTuple):
 
     def __repr__(self) -> str:
         """Show no password."""
-        return f"Door({self.url})"
+        return f"DaemonClient({self.url})"
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the door of the daemon with these settings on this machine; raises AccessError.
+        """Return a client of the daemon with these settings on this machine; raises AccessError.
 
         Its certificate must be the one that its web configuration names.
         """
@@ -65,30 +65,30 @@ class Door(NamedTuple):
         tls = None if shown is None else _trusting_one(shown)
         return cls(f"{scheme}://{place}:{settings.http.port}", tls)
 
-    def ask(self, path: str) -> dict[str, Any] | None:
-        """Return what the daemon says at a path below /api/v1/, None if none answers there.
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Return the document at a path below /api/v1/, None if no daemon answers.
 
-        Raises AskingError if one answers and cannot be trusted, or does not let us in.
+        Raises ClientError if one answers that is not trusted, or that rejects the credentials.
         """
         try:
             status, body = self._get(f"/api/v1/{path}")
         except ssl.SSLError as error:
-            raise AskingError(f"{self.url}: {_distrust(error)}") from None
+            raise ClientError(f"{self.url}: {_distrust(error)}") from None
         except (OSError, HTTPError):
             return None
         if status in _CLOSED:
-            raise AskingError(f"{self.url}: {_CLOSED[status]}")
+            raise ClientError(f"{self.url}: {_CLOSED[status]}")
         try:
             found: dict[str, Any] = orjson.loads(body)
         except ValueError:
             return None
         return found if status == HTTPStatus.OK else None
 
-    def silent(self, journal: str | Path) -> AskingError:
-        """Return what is wrong where the journal is held by somebody who does not answer here."""
-        return AskingError(
+    def unreachable(self, journal: str | Path) -> ClientError:
+        """Return the error for a daemon that holds the journal but does not answer at this URL."""
+        return ClientError(
             f"the daemon has the journal {journal} open but does not answer on {self.url}; is "
-            "http.port the one it has? Else say with --url where it answers"
+            "http.port the one it runs with? If not, give its address with --url"
         )
 
     def _get(self, path: str) -> tuple[int, bytes]:
@@ -102,7 +102,7 @@ class Door(NamedTuple):
             except (ConnectionError, ssl.SSLError, ProtocolError, SSLError) as error:
                 if self.tls is None:
                     raise
-                raise AskingError(f"{self.url}: {_CUT_OFF}") from error
+                raise ClientError(f"{self.url}: {_CUT_OFF}") from error
         return answer.status, answer.data
 
     def _connection(self) -> HTTPConnection:
@@ -119,49 +119,53 @@ class Door(NamedTuple):
         )
 
 
-_CUT_OFF: Final = "ends the connection; does it want a certificate of ours (--cert and --key)?"
+_CUT_OFF: Final = "closed the connection; does it require a client certificate (--cert and --key)?"
 _CLOSED: Final[Mapping[int, str]] = {
-    401: f"wants a name and a password, or these are wrong: --user with --password-file, or the "
-    f"environment variables {USER} and {PASSWORD}",
-    403: "does not let us in",
-    429: "too many passwords are being tried at the moment; ask again",
+    401: "requires a user name and password, or these are wrong: give --user and --password-file, "
+    f"or the environment variables {USER} and {PASSWORD}",
+    403: "denies access",
+    429: "too many passwords are being tried at the moment; try again",
 }
 
 
-def door_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say how a daemon can be asked that encrypts or wants a password."""
-    door = parser.add_argument_group(
+def client_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for a daemon with TLS or passwords."""
+    client = parser.add_argument_group(
         "a daemon with TLS or passwords (http.web_config)",
-        f"The password is the first line of a file, or in the environment ({PASSWORD}).",
+        f"The password is the first line of a file, or the environment variable {PASSWORD}.",
     )
-    door.add_argument("--url", help="where it answers (default: as the settings say)")
-    door.add_argument(
+    client.add_argument("--url", help="address of the daemon (default: from the settings)")
+    client.add_argument(
         "--ca",
         metavar="FILE",
-        help="authority that vouches for its certificate (default: the certificate must be the "
-        "one in http.web_config; with --url this machine's authorities)",
+        help="CA certificates to trust (default: exactly the certificate in http.web_config; with "
+        "--url, the system's CA certificates)",
     )
-    door.add_argument("--cert", metavar="FILE", help="our own certificate, where it wants one")
-    door.add_argument("--key", metavar="FILE", help="the key of that certificate")
-    door.add_argument("--user", metavar="NAME", help=f"our name there (default: {USER})")
-    door.add_argument("--password-file", metavar="FILE", help="its first line is the password")
+    client.add_argument("--cert", metavar="FILE", help="client certificate, if required")
+    client.add_argument("--key", metavar="FILE", help="private key of that certificate")
+    client.add_argument("--user", metavar="NAME", help=f"user name (default: ${USER})")
+    client.add_argument("--password-file", metavar="FILE", help="its first line is the password")
 
 
-def door_of(
+def client_of(
     settings: Settings, options: argparse.Namespace, environment: Mapping[str, str] = os.environ
-) -> Door:
-    """Return the door that settings, options and environment say; raises AskingError."""
-    door = Door(options.url.rstrip("/"), _by_authority("")) if options.url else Door.of(settings)
-    scheme = urlsplit(door.url).scheme
-    if scheme not in ("http", "https") or not urlsplit(door.url).hostname:
+) -> DaemonClient:
+    """Return the client for settings, options and environment; raises ClientError."""
+    client = (
+        DaemonClient(options.url.rstrip("/"), _by_authority(""))
+        if options.url
+        else DaemonClient.of(settings)
+    )
+    scheme = urlsplit(client.url).scheme
+    if scheme not in ("http", "https") or not urlsplit(client.url).hostname:
         raise _usage(f"--url {options.url}: write http://host:port or https://host:port")
-    tls = None if scheme == "http" else _by_authority(options.ca) if options.ca else door.tls
+    tls = None if scheme == "http" else _by_authority(options.ca) if options.ca else client.tls
     if tls is not None and options.cert:
         _show(tls, options.cert, options.key)
     authorization = _authorization(options, environment)
-    if authorization and tls is None and not is_loopback(urlsplit(door.url).hostname or ""):
-        raise _usage(f"{door.url}: a password goes to another machine by https only")
-    return Door(door.url, tls, authorization)
+    if authorization and tls is None and not is_loopback(urlsplit(client.url).hostname or ""):
+        raise _usage(f"{client.url}: a password is sent to another machine only over https")
+    return DaemonClient(client.url, tls, authorization)
 
 
 def _authorization(options: argparse.Namespace, environment: Mapping[str, str]) -> str:
@@ -187,7 +191,7 @@ def _first_line(file: str) -> str:
 
 
 def _by_authority(file: str) -> ssl.SSLContext:
-    """Trust who this authority vouches for; without a file, this machine's authorities."""
+    """Trust certificates signed by the CAs in ``file``; without one, by the system's."""
     try:
         return ssl.create_default_context(cafile=file or None)
     except OSError as error:
@@ -195,7 +199,7 @@ def _by_authority(file: str) -> ssl.SSLContext:
 
 
 def _trusting_one(file: Path) -> ssl.SSLContext:
-    """Trust the holder of this very certificate, under whatever name it is reached."""
+    """Trust exactly this certificate, under whatever host name it is reached."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -203,7 +207,7 @@ def _trusting_one(file: Path) -> ssl.SSLContext:
         first, found, _ = file.read_text(encoding="ascii").partition(_CERTIFICATE_END)
         context.load_verify_locations(cadata=first + found)
     except (OSError, ValueError) as error:
-        raise _usage(f"{file}, of http.web_config: {_unusable(error)}; say --ca") from None
+        raise _usage(f"{file}, of http.web_config: {_unusable(error)}; give --ca") from None
     return context
 
 
@@ -215,28 +219,28 @@ def _show(tls: ssl.SSLContext, certificate: str, key: str | None) -> None:
 
 
 def _unusable(error: Exception) -> str:
-    reason = getattr(error, "strerror", None) or str(error) or "holds no certificate"
+    reason = getattr(error, "strerror", None) or str(error) or "contains no certificate"
     return f"cannot be used ({reason})"
 
 
-def _usage(what: str) -> AskingError:
-    error = AskingError(what)
+def _usage(what: str) -> ClientError:
+    error = ClientError(what)
     error.exit_code = USAGE
     return error
 
 
 def _distrust(error: ssl.SSLError) -> str:
-    """Say why no encrypted connection came about."""
+    """Return why the TLS handshake failed."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"its certificate is not trusted ({error.verify_message}); give the authority with "
-            "--ca. If it was renewed, the daemon shows the new one after a restart"
+            f"its certificate is not trusted ({error.verify_message}); give its CA with "
+            "--ca. If it was renewed, the daemon presents the new one after a restart"
         )
     return f"does not speak TLS ({error.reason}); was it restarted since http.web_config was set?"
 
 
 def _asked_at(host: str) -> str:
-    """Return where a daemon that listens at ``host`` is asked: on loopback if it is everywhere."""
+    """Return the address of a daemon that listens on ``host``: loopback if that is any address."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The pairs that stand now: of the running daemon over HTTP, of its journal when it is stopped.
+"""The pairs in force: from the running daemon over HTTP, or from its journal once it is stopped.
 
-Rules of this file: it only reads; the daemon gives the pairs in its windows, the journal all that
-were not forgotten.
+Rules of this file: it only reads; the daemon serves the pairs in its windows, the journal has all
+that have not expired.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from monitor.client.client import AskingError, Door
+from monitor.client.client import ClientError, DaemonClient
 from monitor.config import Settings
 from monitor.config.core_plan import rules_of
 from monitor.core.model import (
@@ -23,25 +23,25 @@ from monitor.core.model import (
     in_event_order,
     pair_records,
 )
-from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.identities import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.journal import Journal, JournalBusyError
 from monitor.report.recorded import Recorded, replayed
 
 WINDOWS_ONLY: Final = (
-    "asked of the running daemon, which gives the pairs in its windows; its journal has all, once "
-    "the daemon is stopped"
+    "read from the running daemon, which has the pairs in its windows; its journal, which can be "
+    "read once the daemon is stopped, has all of them"
 )
 
 
-def standing(settings: Settings, door: Door | None = None) -> Recorded:
-    """Return the pairs of all series in event order; raises AskingError, JournalError.
+def current_pairs(settings: Settings, client: DaemonClient | None = None) -> Recorded:
+    """Return the pairs of all series in event order; raises ClientError, JournalError.
 
-    ``door`` is where the daemon answers and what it wants to see, by default that of the settings.
+    ``client`` is by default that of the settings.
     """
-    door = door or Door.of(settings)
-    return _of_daemon(settings, door) or _of_journal(settings, door)
+    client = client or DaemonClient.of(settings)
+    return _of_daemon(settings, client) or _of_journal(settings, client)
 
 
 def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
@@ -52,15 +52,15 @@ def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, st
     return of
 
 
-def _of_daemon(settings: Settings, door: Door) -> Recorded | None:
+def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
     units: dict[SeriesKey, str] = {}
     made: list[tuple[Any, ...]] = []
-    for each in _series(door):
+    for each in _series(client):
         key = SeriesKey(each["sensor"], each["quantity"])
         path = f"series/{quote(key.sensor, safe='')}/{quote(key.quantity, safe='')}/pairs"
-        found = door.ask(path)
+        found = client.get(path)
         if found is None:
-            raise AskingError(f"{door.url} does not answer any more; ask again")
+            raise ClientError(f"{client.url} no longer answers; try again")
         made += (
             _pair(len(units), len(made) + at, pair)
             for at, pair in enumerate(reversed(found["pairs"]))
@@ -71,10 +71,10 @@ def _of_daemon(settings: Settings, door: Door) -> Recorded | None:
     return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
 
 
-def _series(door: Door) -> Iterator[dict[str, Any]]:
+def _series(client: DaemonClient) -> Iterator[dict[str, Any]]:
     page, pages = 1, 1
     while page <= pages:
-        found = door.ask(f"series?page={page}")
+        found = client.get(f"series?page={page}")
         if found is None:
             return
         yield from found["series"]
@@ -92,14 +92,14 @@ def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
     return (series, number, *numbers.values(), 0.0, event, crps, False)
 
 
-def _of_journal(settings: Settings, door: Door) -> Recorded:
+def _of_journal(settings: Settings, client: DaemonClient) -> Recorded:
     path = Path(settings.journal.path)
     if not path.is_file():
-        raise AskingError(f"no daemon answers on {door.url}, and there is no {path}")
+        raise ClientError(f"no daemon answers on {client.url}, and there is no {path}")
     try:
         journal = Journal(path)
     except JournalBusyError as error:
-        raise door.silent(path) from error
+        raise client.unreachable(path) from error
     try:
         known = journal.series()
         pairs = _numbered(journal.pairs())
@@ -112,5 +112,5 @@ def _of_journal(settings: Settings, door: Door) -> Recorded:
 
 
 def _numbered(pairs: Records) -> Records:
-    """Return the pairs that stand."""
+    """Return the pairs with their numbers, in event order."""
     return in_event_order(pairs) if pairs.size else np.zeros(0, dtype=PAIR)

@@ -1,7 +1,32 @@
-"""The same core on a distributed engine: blocks of sensors, a log, a job, sinks.
+"""The same core on Spark, for fleets that one machine cannot hold.
 
-Rules of this package: :mod:`block`, :mod:`block_store`, :mod:`placing` and :mod:`records` are pure
-and need nothing but the daemon's own libraries; only :mod:`kafka_log` knows the log's client, only
-:mod:`spark_source`, :mod:`job` and :mod:`workers` know the engine, and all of them import it where
-it is used, so that nobody else pays for it.
+Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge`) read MQTT,
+decide only where a message goes, and append it to a replayable log (`kafka_log`, `records`). A
+Spark job (`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own
+intake and network on a small store (`block_store`), loaded from bytes and dumped to bytes
+(`block_state`). A block reports what it found (`results`) to the driver, which judges what takes
+the whole fleet (`fleet_verdicts`, `fleet_references`) and sends alerts and metrics as the daemon
+does (`sink`).
+
+Invariants:
+
+* A block gives the daemon's results bit for bit, whatever the order, repetition and batch
+  boundaries, because it is the daemon's code; tests hold both against each other.
+* A bridge acknowledges a message only once the log has it. Offsets are in Spark's checkpoint, so a
+  batch may run twice and then overwrites its own results.
+* The state says its version; newer states are refused.
+* An alert is in the driver's journal before a sink has it; a repeated batch notifies nothing
+  again.
+* Only `kafka_log` knows the log's client; only `job`, `spark_source` and `workers` know Spark.
+  Nothing but the commands `bridge` and `cluster` imports this room, so nobody else pays for it.
+
+Considered and rejected: one Spark key per sensor (a key costs more than one sensor's work; hence
+blocks); decoding in the bridge (the log would hold observations instead of what was received);
+Spark's own aggregations (no event-time pairing with revisions, and no equality with the daemon); a
+row per message (what pyspark makes of a row costs more than the row, so a block's messages travel
+as one value).
+
+What breaks first: references that concern sensors of many blocks are copied to each of them, and
+the driver gathers their pairs; a fleet in which everything meets everything overloads the driver.
+The numbers of blocks and partitions are fixed for the life of log and checkpoint.
 """

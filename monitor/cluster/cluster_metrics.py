@@ -7,10 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Final
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
+from monitor.http.process_metrics import ProcessMetrics
+from monitor.http.text_format import CONTENT_TYPE, Family, render
 
 
 class Served:
@@ -19,19 +17,17 @@ class Served:
     def __init__(
         self,
         port: int,
-        families: Callable[[], Iterable[Metric]],
+        families: Callable[[], Iterable[Family]],
         page: Callable[[], bytes] = bytes,
         host: str = "127.0.0.1",
     ) -> None:
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Families(families))
-        ProcessCollector(registry=registry)
+        process = ProcessMetrics(with_collector=False)
 
         class Answer(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                body = generate_latest(registry) + page()
+                body = render(families()) + process.render() + page()
                 self.send_response(200 if self.path == "/metrics" else 404)
-                self.send_header("Content-Type", CONTENT_TYPE_LATEST)
+                self.send_header("Content-Type", CONTENT_TYPE)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -50,21 +46,3 @@ class Served:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-
-class _Families(Collector):
-    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[Metric]:
-        return self._families()
-
-
-def counter(name: str, words: str, value: float) -> Metric:
-    """Return one counter without labels."""
-    return CounterMetricFamily(f"monitor_{name}", words, value)
-
-
-def gauge(name: str, words: str, value: float) -> Metric:
-    """Return one gauge without labels."""
-    return GaugeMetricFamily(f"monitor_{name}", words, value)

@@ -2,7 +2,7 @@
 
 Rules of this file: blocks say of each reference what its last pairs are; they are put together as
 one daemon has them, and judged by the same function. Series are in the order of their names. After
-a start what was found before stands until all blocks that it was found from have been heard.
+a start what was found before reports until all blocks that it was found from have been heard.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.cluster.results import Part
 from monitor.core.diagnosis.estimates import Estimate
-from monitor.core.fleet.reference_stations import Told, examined, tail
+from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN
 from monitor.core.model import Records
 
@@ -44,7 +44,7 @@ class Found(msgspec.Struct, array_like=True):
 class _Held(NamedTuple):
     series: Sequence[Name]
     pairs: Records
-    first: Told
+    first: SeriesFacts
 
 
 _encode: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
@@ -64,7 +64,7 @@ class References:
         self._before: Final = {each.key: each for each in _decode(noted)} if noted else {}
         self.left_out = 0
 
-    def take(self, block: int, references: Iterable[Key], parts: Iterable[Part]) -> set[Key]:
+    def update(self, block: int, references: Iterable[Key], parts: Iterable[Part]) -> set[Key]:
         """Take what a block says; return the references that are to be judged anew."""
         now, changed = set(references), set()
         for key in self._of_block.get(block, set()) - now:

@@ -1,30 +1,38 @@
-"""What takes the whole fleet: who stands out, whom to call a person for, suspect references.
+"""Judgements over the whole fleet: whom to call a person for, medians, suspect references.
 
-Rules of this file: it is judged on the driver, of what blocks say, by the daemon's own functions;
-a calm series costs nothing here, unless thresholds hold it against the fleet's median. What a
-block could not know of a series of the batch is a correction of its line.
+Rules of this file: the driver judges from the blocks' reports, with the daemon's own functions; a
+calm series costs nothing here unless a threshold compares it with the fleet's median. Where a block
+could not know better, the verdict on a series corrects its line.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from monitor.alerts.ledger import View
 from monitor.cluster.fleet_references import Found, Name, References
+from monitor.cluster.fleet_snapshot import (
+    SeriesVerdict,
+    calm_report,
+    series_name,
+    snapshot_of,
+    suspect_of,
+    suspicions,
+)
 from monitor.cluster.recipes import over_fleet
 from monitor.cluster.results import (
     STATISTICS,
+    BlockReport,
     Line,
-    Said,
-    Stand,
+    SeriesReport,
     Summary,
 )
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.detector.thresholds import (
     Crossings,
     Judged,
@@ -36,51 +44,42 @@ from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
-from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, sentence
 from monitor.core.snapshot.states import explains
 
 SHOWN_MAX: Final = 10_000  # series with alerts that the metrics show
-_NO_CHANGE: Final = float("nan")
 
 
-class Correction(NamedTuple):
-    """What is so of a series, where it is not what its block said; ``page``: call a person."""
+class FleetVerdict(NamedTuple):
+    """The verdicts on the series of a batch, by (sensor, quantity).
 
-    alerts: list[str]
-    sentence: str
-    page: bool
-
-
-class Right(NamedTuple):
-    """What is so of the series of a batch where blocks could not know, by (sensor, quantity).
-
-    ``series`` are those that blocks noted, ``suspicion`` what is said of the reference of others.
+    ``series`` are those that blocks reported; ``suspicion`` is the sentence on a suspect reference
+    of any other.
     """
 
-    series: dict[Name, Correction]
+    series: dict[Name, SeriesVerdict]
     suspicion: dict[Name, str]
 
-    def of(self, line: Line) -> Correction:
-        """Return what is so of one series of the batch."""
+    def of(self, line: Line) -> SeriesVerdict:
+        """Return the verdict on one series of the batch."""
         name = (line.sensor, line.quantity)
         known = self.series.get(name)
         if known is None and name in self.suspicion:
             said = f"{line.sentence} ({self.suspicion[name]})"
-            return Correction([*line.alerts, REFERENCE_SUSPECT], said, page=False)
-        return known or Correction(line.alerts, line.sentence, page=False)
+            return SeriesVerdict([*line.alerts, REFERENCE_SUSPECT], said, page=False)
+        return known or SeriesVerdict(line.alerts, line.sentence, page=False)
 
 
 class _Noted(NamedTuple):
-    """What a driver that starts anew wants to know."""
+    """What a restarted driver continues from."""
 
     references: bytes
     crossings: Crossings
 
 
 class Fleet:
-    """State: the newest of each block that has said something since the driver began.
+    """State: the newest report of each block since the driver started.
 
     ``thresholds`` are all that the settings have; ``noted`` is what :meth:`note` returned.
     """
@@ -103,49 +102,49 @@ class Fleet:
         self.references: Final = References(before.references)
         self._blocks: Final[dict[int, Summary]] = {}
         self._rows: Final[dict[Name, int]] = {}
-        self._stands: Final[list[Stand]] = []
+        self._reports: Final[list[SeriesReport]] = []
         self._stirred: list[int] = []
-        self._corrected: list[Correction] = []
+        self._verdicts: list[SeriesVerdict] = []
         self._suspects: list[Found] = []
         self._beyond: dict[str, Bool] = {}
 
-    def take(self, said: Sequence[tuple[int, Said]]) -> View:
-        """Take what blocks said of one batch; return what is known of all now."""
+    def update(self, said: Sequence[tuple[int, BlockReport]]) -> View:
+        """Take the block reports of one batch; return the fleet's present state."""
         changed = set()
         self._stirred = []
         for block, each in said:
             self._blocks[block] = each.summary
-            changed |= self.references.take(block, each.summary.references, each.parts)
-            self._stirred += [self._note(stand) for stand in each.stands]
+            changed |= self.references.update(block, each.summary.references, each.parts)
+            self._stirred += [self._note(report) for report in each.series]
         self.references.judge(changed)
         self._suspects = self.references.suspects()
         self._beyond = self._thresholds.judge(self._judged())
         snapshot = self._judge()
         return View(
             snapshot,
-            lambda row: self._stands[row].judgement,
+            lambda row: self._reports[row].fault_report,
             [
-                Change(row, self._stands[row].changed_at, "", "", "")
+                AlertChange(row, self._reports[row].changed_at, "", "", "")
                 for row in self._stirred
-                if not np.isnan(self._stands[row].changed_at)
+                if not np.isnan(self._reports[row].changed_at)
             ],
-            frozenset(row for row in self._stirred if self._stands[row].taken_back),
+            frozenset(row for row in self._stirred if self._reports[row].taken_back),
         )
 
-    def right(self) -> Right:
-        """Return what is so of the series of the last batch."""
+    def verdict(self) -> FleetVerdict:
+        """Return the verdicts on the series of the last batch."""
         series = {}
         for row in self._stirred:
-            line, right = self._stands[row].line, self._corrected[row]
-            series[line.sensor, line.quantity] = right
-        return Right(series, _suspicion(self._suspects))
+            line, verdict = self._reports[row].line, self._verdicts[row]
+            series[line.sensor, line.quantity] = verdict
+        return FleetVerdict(series, suspicions(self._suspects))
 
     def suspects(self) -> list[Suspect]:
-        """Return the references that look wrong."""
-        return [_suspect(each, self._rows) for each in self._suspects]
+        """Return the suspect references."""
+        return [suspect_of(each, self._rows) for each in self._suspects]
 
     def note(self) -> bytes:
-        """Return what a driver that starts anew wants to know."""
+        """Return what a restarted driver continues from."""
         return msgspec.msgpack.encode(_Noted(self.references.note(), self._thresholds.crossings()))
 
     def __len__(self) -> int:
@@ -158,7 +157,7 @@ class Fleet:
             found.update(getattr(summary, name))
         if name == "alerts":
             found.update(dict.fromkeys((*alert_meanings(), *self._limits), 0))
-            own = Counter(alert for each in self._corrected for alert in each.alerts)
+            own = Counter(alert for each in self._verdicts for alert in each.alerts)
             found.update({alert: own[alert] - found[alert] for alert in (*FAULTS, *self._beyond)})
             users = {name for each in self._suspects for name in each.series}
             known = sum(1 for name in users if self._is_faulty(name))
@@ -171,96 +170,97 @@ class Fleet:
 
     def shown(self) -> Snapshot | None:
         """Return the series that alert and the worst of the others, None if there is no series."""
-        alerting = [row for row, right in enumerate(self._corrected) if right.alerts]
-        alerting.sort(key=lambda row: -self._stands[row].line.evidence)
+        alerting = [row for row, verdict in enumerate(self._verdicts) if verdict.alerts]
+        alerting.sort(key=lambda row: -self._reports[row].line.evidence)
         del alerting[SHOWN_MAX:]
-        chosen = [(self._stands[row].line, self._corrected[row]) for row in alerting]
+        chosen = [(self._reports[row].line, self._verdicts[row]) for row in alerting]
         named = {(line.sensor, line.quantity) for line, _ in chosen}
         others = {
             (line.sensor, line.quantity): line
             for line in (
-                *(each.line for each in self._stands),
+                *(each.line for each in self._reports),
                 *(line for summary in self._blocks.values() for line in summary.worst),
             )
         }
         calm = [line for name, line in others.items() if name not in named]
         calm.sort(key=lambda line: (-line.evidence, line.sensor, line.quantity))
-        suspicion = _suspicion(self._suspects)
+        suspicion = suspicions(self._suspects)
         for line in calm[: self._worst]:
             about = suspicion.get((line.sensor, line.quantity), "")
-            chosen.append((line, self._right(_calm(line), about, (), explained=False)))
+            chosen.append((line, self._verdict(calm_report(line), about, (), explained=False)))
         if not chosen:
             return None
-        return self._snapshot([line for line, _ in chosen], [right for _, right in chosen])
+        return self._snapshot([line for line, _ in chosen], [verdict for _, verdict in chosen])
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _note(self, stand: Stand) -> int:
-        name = (stand.line.sensor, stand.line.quantity)
-        row = self._rows.setdefault(name, len(self._stands))
-        if row == len(self._stands):
-            self._stands.append(stand)
+    def _note(self, report: SeriesReport) -> int:
+        name = (report.line.sensor, report.line.quantity)
+        row = self._rows.setdefault(name, len(self._reports))
+        if row == len(self._reports):
+            self._reports.append(report)
         else:
-            self._stands[row] = stand
+            self._reports[row] = report
         return row
 
     def _judged(self) -> Judged:
-        """Return what thresholds against the fleet look at."""
-        stands = self._stands if self._medians else []
-        table = np.array([each.medians for each in stands]).reshape(len(stands), len(self._medians))
+        """Return the columns that thresholds against the fleet's median compare."""
+        reports = self._reports if self._medians else []
+        medians = [each.medians for each in reports]
+        table = np.array(medians).reshape(len(reports), len(self._medians))
         return Judged(
-            [_name(each.line) for each in stands],
+            [series_name(each.line) for each in reports],
             dict(zip(self._medians, table.T, strict=False)),
-            np.array([each.line.window_pairs for each in stands], dtype=np.int64),
-            np.array([each.line.last_pair for each in stands]),
-            np.array([not each.line.withdrawn for each in stands], dtype=np.bool_),
+            np.array([each.line.window_pairs for each in reports], dtype=np.int64),
+            np.array([each.line.last_pair for each in reports]),
+            np.array([not each.line.withdrawn for each in reports], dtype=np.bool_),
             lambda *_: (np.nan, np.nan),
         )
 
     def _judge(self) -> Snapshot:
-        """Judge every series that is noted with all that is known now."""
-        suspicion = _suspicion(self._suspects)
+        """Judge every reported series with all that is known now."""
+        suspicion = suspicions(self._suspects)
         explained = self._explained()
         beyond: dict[int, list[str]] = {}
         for name, crossed in self._beyond.items():
             for row in np.flatnonzero(crossed).tolist():
                 beyond.setdefault(row, []).append(name)
-        self._corrected = [
-            self._right(
+        self._verdicts = [
+            self._verdict(
                 each,
                 suspicion.get((each.line.sensor, each.line.quantity), ""),
                 beyond.get(row, ()),
                 explained=row in explained,
             )
-            for row, each in enumerate(self._stands)
+            for row, each in enumerate(self._reports)
         ]
         listed = self._listed()
-        self._corrected = [
-            right._replace(page=page)
-            for right, page in zip(self._corrected, listed.tolist(), strict=True)
+        self._verdicts = [
+            verdict._replace(page=page)
+            for verdict, page in zip(self._verdicts, listed.tolist(), strict=True)
         ]
-        return self._snapshot([each.line for each in self._stands], self._corrected)
+        return self._snapshot([each.line for each in self._reports], self._verdicts)
 
-    def _right(
-        self, stand: Stand, suspicion: str, beyond: Sequence[str], *, explained: bool
-    ) -> Correction:
-        """Return what is so of a series."""
-        line, judgement = stand.line, stand.judgement
+    def _verdict(
+        self, report: SeriesReport, suspicion: str, beyond: Sequence[str], *, explained: bool
+    ) -> SeriesVerdict:
+        """Return the verdict on a series."""
+        line, fault_report = report.line, report.fault_report
         alerts = {*beyond, *line.alerts} - {*FAULTS, REFERENCE_SUSPECT}
-        if stand.firing and judgement is not None and not explained:
-            alerts.add(judgement.alert)
+        if report.firing and fault_report is not None and not explained:
+            alerts.add(fault_report.alert)
         if suspicion and not alerts.intersection(FAULTS):
             alerts.add(REFERENCE_SUSPECT)
         about = Circumstances(
-            stand.uncompared_seconds,
-            stand.rejected,
+            report.uncompared_seconds,
+            report.rejected,
             suspicion,
             tuple(name for name in self._limits if name in alerts),
         )
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
-        return Correction(
+        return SeriesVerdict(
             [name for name in (*alert_meanings(), *self._limits) if name in alerts],
-            sentence(line.state, judgement, line.window_pairs, numbers, about),
+            sentence(line.state, fault_report, line.window_pairs, numbers, about),
             page=False,
         )
 
@@ -270,25 +270,30 @@ class Fleet:
         for each in self._suspects:
             for name in each.series:
                 row = self._rows.get(name)
-                stand = None if row is None else self._stands[row]
-                if row is None or stand is None or stand.judgement is None or not stand.firing:
+                report = None if row is None else self._reports[row]
+                if (
+                    row is None
+                    or report is None
+                    or report.fault_report is None
+                    or not report.firing
+                ):
                     continue
-                own = stand.judgement
+                own = report.fault_report
                 if FAULTS[own.alert].mirrors and explains(each.estimate, own.estimate):
                     found.add(row)
         return found
 
     def _listed(self) -> Bool:
         """Return whom to call a person for."""
-        lines = [each.line for each in self._stands]
-        faulty = [not set(FAULTS).isdisjoint(each.alerts) for each in self._corrected]
+        lines = [each.line for each in self._reports]
+        faulty = [not set(FAULTS).isdisjoint(each.alerts) for each in self._verdicts]
         counted = [
             line.window_pairs > 0 and not (line.withdrawn and line.state == "stale")
             for line in lines
         ]
         eligible = np.array(faulty, dtype=np.bool_) & np.array(counted, dtype=np.bool_)
         return call_out.listed(
-            np.array([each.discounted for each in self._stands]),
+            np.array([each.discounted for each in self._reports]),
             eligible,
             eligible,
             self._rules,
@@ -297,67 +302,9 @@ class Fleet:
 
     def _is_faulty(self, name: Name) -> bool:
         row = self._rows.get(name)
-        return row is not None and not set(FAULTS).isdisjoint(self._corrected[row].alerts)
+        return row is not None and not set(FAULTS).isdisjoint(self._verdicts[row].alerts)
 
-    def _snapshot(self, lines: Sequence[Line], right: Sequence[Correction]) -> Snapshot:
+    def _snapshot(self, lines: Sequence[Line], verdicts: Sequence[SeriesVerdict]) -> Snapshot:
         time = max((summary.time for summary in self._blocks.values()), default=0.0)
-        table = np.array([line.statistics for line in lines], dtype=np.float64)
-        table = table.reshape(len(lines), len(STATISTICS)).T
-        rows = {(line.sensor, line.quantity): row for row, line in enumerate(lines)}
-        return Snapshot(
-            time=time,
-            names=tuple(_name(line) for line in lines),
-            statistics=dict(zip(STATISTICS, table, strict=True)),
-            states=tuple(line.state for line in lines),
-            alerts={
-                name: np.array([name in each.alerts for each in right], dtype=np.bool_)
-                for name in (*alert_meanings(), *self._limits)
-            },
-            evidence=np.array([line.evidence for line in lines]),
-            sentences=tuple(each.sentence for each in right),
-            advice=tuple(line.advice for line in lines),
-            window_pairs=np.array([line.window_pairs for line in lines], dtype=np.int64),
-            last_reading=np.array([line.last_reading for line in lines]),
-            last_pair=np.array([line.last_pair for line in lines]),
-            withdrawn=np.array([line.withdrawn for line in lines], dtype=np.bool_),
-            paged=np.array([each.page for each in right], dtype=np.bool_),
-            suspects=tuple(_suspect(each, rows) for each in self._suspects),
-        )
-
-
-def _name(line: Line) -> SeriesName:
-    return SeriesName(line.sensor, line.quantity, line.unit, line.group)
-
-
-def _calm(line: Line) -> Stand:
-    """Return a series that its block had nothing to tell of."""
-    return Stand(
-        line,
-        judgement=None,
-        firing=False,
-        discounted=0.0,
-        rejected=0.0,
-        uncompared_seconds=0.0,
-        changed_at=_NO_CHANGE,
-        taken_back=False,
-        medians=[],
-    )
-
-
-def _suspicion(suspects: Sequence[Found]) -> dict[Name, str]:
-    """Return what is said of the reference of each series that meets a suspect one."""
-    return {name: _suspect(each, {}).sentence for each in suspects for name in each.series}
-
-
-def _suspect(found: Found, rows: Mapping[Name, Any]) -> Suspect:
-    quantity, reference, _ = found.key
-    return Suspect(
-        reference,
-        quantity,
-        found.unit,
-        found.estimate,
-        found.since,
-        found.sensors,
-        found.agree,
-        tuple(rows[name] for name in found.series if name in rows),
-    )
+        alerts = (*alert_meanings(), *self._limits)
+        return snapshot_of(time, lines, verdicts, alerts, self._suspects)

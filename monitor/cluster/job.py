@@ -1,8 +1,8 @@
 """The job: blocks as keyed state of Spark Structured Streaming, results by batch.
 
-Rules of this file: a block's state is one value, and a mark that says which; a worker that made the
-value keeps the block in memory beside the mark, so that it need not be read where nothing else has
-written it since. A batch that runs twice gives the same results, overwritten by its number.
+Rules of this file: a block's state is one value and a mark for it; a worker that wrote
+the value keeps the block in memory with the mark, and skips reading the state while the mark is the
+same. A batch that runs twice gives the same results and overwrites them by its number.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
-from monitor.cluster.fleet_verdicts import Right
+from monitor.cluster.fleet_verdicts import FleetVerdict
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.records import unpack
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
 from monitor.config import Settings, parse
-from monitor.daemon.gc_tuning import settle
+from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.decode import DECODERS
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it, and knows the master
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, which knows the master
 _STATE: Final = "mark binary, body binary"
 _MARK: Final = "mark binary"
-_REST_BLOCKS: Final = 200  # so many blocks are worked on between two looks at all memory
+_REST_BLOCKS: Final = 200  # blocks between two collections of all memory
 _SAID: Final = "block int, body binary, heard binary"
 _TEXTS: Final = ("sensor", "quantity", "unit", "group", "state", "sentence", "advice")
 _TABLE: Final = pa.schema(
@@ -72,7 +72,7 @@ BESIDE: Final = {
         [
             ("block", pa.int32()),
             ("received", pa.float64()),
-            *((name, pa.string()) for name in ("topic", "reason", "detail")),
+            *((name, pa.string()) for name in ("topic", "reason", "detail", "place")),
             ("payload", pa.binary()),
         ]
     ),
@@ -86,9 +86,9 @@ BESIDE: Final = {
         ]
     ),
 }
-# A task whose executor is gone waits for it no longer than this.
+# How long a task waits for an executor that is gone.
 _LOCALITY_WAIT: Final = "500ms"
-# Java has little to do but to begin: this halves what a driver and an executor take for it.
+# Java does little but start: these options halve the start of driver and executors.
 _JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _OPTIONS: Final = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -112,7 +112,7 @@ _RECIPES: Final[dict[str, Recipe]] = {}
 
 
 class BlockProcessor(StatefulProcessor):
-    """Puts what came for a block through it; one row in, one row out, one value of state."""
+    """Applies the messages of a block to it; one row in, one row out, one value of state."""
 
     def __init__(self, text: str, run: str) -> None:
         self._text: Final = text
@@ -123,7 +123,7 @@ class BlockProcessor(StatefulProcessor):
         self._mark: Any = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state, and its mark: to look at that costs little."""
+        """Declare the state, and its mark, which is cheap to read."""
         self._state = handle.getValueState("block", _STATE)
         self._mark = handle.getValueState("mark", _MARK)
 
@@ -133,7 +133,7 @@ class BlockProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Take the messages of one block."""
+        """Apply the messages of one block."""
         del timerValues
         (number,) = key
         block = self._block(number)
@@ -148,15 +148,15 @@ class BlockProcessor(StatefulProcessor):
         while len(_KEPT) > self._kept_max:
             _KEPT.popitem(last=False)
         _rest()
-        said = results.dump(results.said(found, self._worst, len(body)))
-        heard = results.dump(results.heard(found))
-        yield pd.DataFrame({"block": [number], "body": [said], "heard": [heard]})
+        report = results.dump(results.report(found, self._worst, len(body)))
+        heard = results.dump(results.changed(found))
+        yield pd.DataFrame({"block": [number], "body": [report], "heard": [heard]})
 
     def close(self) -> None:
         """Nothing is open."""
 
     def _block(self, number: int) -> Block:
-        """Return the block as the state says it is."""
+        """Return the block, from memory if that is the newest, else from the state."""
         kept, mark = _KEPT.pop((self._run, number), None), self._mark.get()
         if kept is not None and mark is not None and kept[0] == bytes(mark[0]):
             return kept[1]
@@ -165,15 +165,15 @@ class BlockProcessor(StatefulProcessor):
 
 
 def _rest() -> None:
-    """Leave blocks out of the collector's rounds: a worker makes one after each of its tasks."""
+    """Exclude blocks from cycle collections, which Spark's workers make after each task."""
     if next(_WORKED) % _REST_BLOCKS:
         gc.freeze()
     else:
-        settle()  # looks at all of it: blocks that are no longer kept may be in cycles
+        freeze_after_start()  # walks everything: blocks that are no longer kept may be in cycles
 
 
 def session(settings: Settings, options: dict[str, str] | None = None) -> SparkSession:
-    """Return the session; what spark-submit says goes before the settings."""
+    """Return the session; spark-submit's options take precedence over the settings."""
     job = settings.cluster.job
     builder = SparkSession.builder.appName("monitor")
     if _SUBMITTED not in os.environ:
@@ -186,9 +186,9 @@ def session(settings: Settings, options: dict[str, str] | None = None) -> SparkS
 
 
 def start(
-    spark: SparkSession, settings: Settings, text: str, take: Callable[[int, DataFrame], None]
+    spark: SparkSession, settings: Settings, text: str, on_batch: Callable[[int, DataFrame], None]
 ) -> StreamingQuery:
-    """Start the query; ``take`` gets each batch's rows (block, body), maybe again after a crash."""
+    """Start the query; ``on_batch`` gets each batch's rows, possibly again after a crash."""
     spark.dataSource.register(LogSource)
     job = settings.cluster.job
     came = spark.readStream.format(LogSource.name()).option("settings", text).load()
@@ -199,19 +199,19 @@ def start(
         .outputMode("update")
         .option("checkpointLocation", job.checkpoint)
         .trigger(processingTime=f"{job.trigger_seconds} seconds")
-        .foreachBatch(lambda frame, number: take(number, frame))
+        .foreachBatch(lambda frame, number: on_batch(number, frame))
         .start()
     )
 
 
-def write_table(frame: DataFrame, folder: str, batch: int, right: Right) -> None:
-    """Write the series that a batch changed, in place of what it wrote before.
+def write_table(frame: DataFrame, folder: str, batch: int, verdict: FleetVerdict) -> None:
+    """Write the series that a batch changed, replacing what it wrote before.
 
-    ``right`` is what is so of some of them where blocks could not know.
+    ``verdict`` corrects the series that blocks could not fully judge.
     """
     columns = ", ".join(f"`{field.name}` {_sql(field.type)}" for field in _TABLE)
     heard = frame.select("block", "heard")
-    rows = heard.mapInArrow(lambda parts: _rows(parts, right), columns)
+    rows = heard.mapInArrow(lambda parts: _rows(parts, verdict), columns)
     rows.write.mode("overwrite").parquet(f"{folder}/batch={batch}")
 
 
@@ -225,7 +225,7 @@ def write_beside(
 
 
 def forget_tables(folder: str, seconds: float, now: float | None = None) -> None:
-    """Drop tables of a local folder that were written so long ago."""
+    """Delete tables of a local folder that are older than ``seconds``."""
     before = (time.time() if now is None else now) - seconds
     for pattern in ("batch=*", *(f"_{table}/batch=*" for table in BESIDE)):
         for each in Path(folder).glob(pattern):
@@ -233,20 +233,20 @@ def forget_tables(folder: str, seconds: float, now: float | None = None) -> None
                 rmtree(each, ignore_errors=True)
 
 
-def _rows(parts: Iterator[pa.RecordBatch], right: Right) -> Iterator[pa.RecordBatch]:
-    """Unpack what blocks said into the rows of the table."""
+def _rows(parts: Iterator[pa.RecordBatch], verdict: FleetVerdict) -> Iterator[pa.RecordBatch]:
+    """Unpack the changed series of blocks into rows of the table."""
     for part in parts:
         for block, body in zip(*(part.column(at).to_pylist() for at in (0, 1)), strict=True):
-            said = results.load_heard(body)
+            changed = results.load_changed(body)
             rows = [
                 {
                     "block": block,
-                    "time": said.time,
+                    "time": changed.time,
                     **{name: getattr(line, name) for name in _OF_A_LINE},
-                    **right.of(line)._asdict(),
+                    **verdict.of(line)._asdict(),
                     **dict(zip(STATISTICS, line.statistics, strict=True)),
                 }
-                for line in said.lines
+                for line in changed.lines
             ]
             yield pa.RecordBatch.from_pylist(rows, _TABLE)
 

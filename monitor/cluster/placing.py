@@ -18,9 +18,9 @@ from monitor.config import Settings
 from monitor.config.concerns import concerns_of, read_places
 from monitor.config.core_plan import router_of
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.history import names_nobody
-from monitor.decode import Decoded, Router
+from monitor.core.pairing.identities import digest
+from monitor.decode import Decoded, Router, Units
 from monitor.mqtt.topic_templates import Template
 
 EVERY: Final[tuple[int, ...]] = ()
@@ -154,6 +154,11 @@ class OwnRouter(Router):
     def __init__(self, router: Router, is_own: Callable[[str], bool]) -> None:
         self._router: Final = router
         self._is_own: Final = is_own
+
+    @property
+    def units(self) -> Units | None:
+        """The units that quantities are kept in."""
+        return self._router.units
 
     def decode_all(
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float

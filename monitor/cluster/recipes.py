@@ -15,11 +15,11 @@ from typing import Final
 from monitor.cluster.block import Recipe
 from monitor.cluster.placing import OwnRouter, block_of
 from monitor.config import Settings
-from monitor.config.core_plan import plan_of, router_of
+from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.detector.thresholds import Threshold
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Router
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_births import Births
 
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
@@ -30,15 +30,14 @@ _WORST_MIN: Final = 4
 def recipe_of(settings: Settings) -> Recipe:
     """Return how blocks are made; raises SettingsError where a file named by the settings is bad.
 
-    Blocks share one decoder, unless a source has births in each (Sparkplug): these go to every
-    block, and each takes what they say of its own sensors.
+    Each block decodes for itself: it knows the units of its own quantities. What has births
+    (Sparkplug) goes to every block, and each takes what they say of its own sensors.
     """
     blocks = settings.cluster.blocks
     has_births = any(source.decoder == "sparkplug" for source in settings.sources)
-    shared = router_of(settings)
 
     def router(births: Births, number: int | None) -> Router:
-        made = router_of(settings, births) if has_births else shared
+        made = router_of(settings, births, units_of(settings))
         if number is None or not has_births:
             return made
         return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)
@@ -59,7 +58,7 @@ def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
     return tuple(each for each in thresholds if each.against == "fleet_median")
 
 
-def block_plan(settings: Settings) -> Plan:
+def block_plan(settings: Settings) -> CoreSettings:
     """Return the plan of one block of sensors."""
     plan, blocks = plan_of(settings), settings.cluster.blocks
     series = share(plan.limits.maximum, blocks, _SERIES_MIN)

@@ -1,7 +1,7 @@
-"""What a block says of a batch, as one value: rows of the table, what the driver needs, counters.
+"""A block's report on a batch: rows of the table, what the driver needs, counters.
 
-Rules of this file: plain values in msgpack; no number is None, one that is undefined is NaN. The
-summary is of the whole block, so that the newest of each block together are the fleet.
+Rules of this file: plain values in msgpack; an undefined number is NaN, never None. The summary
+covers the whole block, so that the newest summaries of all blocks describe the fleet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from monitor.cluster.block import Results
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
-from monitor.core.fleet.reference_stations import Gathered, Station, Told
+from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import METRICS
 from monitor.journal import DeadLetter
@@ -25,7 +25,7 @@ STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.v
 
 
 class Line(msgspec.Struct, array_like=True):
-    """What is known of one series; ``statistics`` in the order of :data:`STATISTICS`."""
+    """One series; ``statistics`` in the order of :data:`STATISTICS`."""
 
     sensor: str
     quantity: str
@@ -43,15 +43,15 @@ class Line(msgspec.Struct, array_like=True):
     statistics: list[float]
 
 
-class Stand(msgspec.Struct, array_like=True):
-    """A series that is not calm, or was not a batch ago, as the driver needs it to judge the fleet.
+class SeriesReport(msgspec.Struct, array_like=True):
+    """A series with an alert, now or one batch ago, as the driver needs it to judge the fleet.
 
     ``rejected`` and ``uncompared_seconds`` as :class:`.state_sentences.Circumstances` has
     them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
     """
 
     line: Line
-    judgement: FaultReport | None
+    fault_report: FaultReport | None
     firing: bool
     discounted: float
     rejected: float
@@ -62,7 +62,7 @@ class Stand(msgspec.Struct, array_like=True):
 
 
 class Part(msgspec.Struct, array_like=True):
-    """What the sensors of one block tell of a reference; ``pairs`` are of dtype MEETING.
+    """One block's evidence on a reference; ``pairs`` are of dtype MEETING.
 
     Their ``series`` is the place in ``series``, the (sensor, quantity) of all that have it;
     ``first`` is told of the first of those with pairs.
@@ -72,12 +72,12 @@ class Part(msgspec.Struct, array_like=True):
     reference: str
     by_id: bool
     series: list[tuple[str, str]]
-    first: Told
+    first: SeriesFacts
     pairs: bytes
 
 
 class Summary(msgspec.Struct, array_like=True):
-    """The whole block: series by state and by alert, counters for its life, who stands out.
+    """The whole block: series by state and by alert, counters for its life, who reports out.
 
     ``counted`` are the series among which a fleet's list is made; ``references`` are those that
     have sensors here and maybe elsewhere, by (quantity, name, whether it is a name of its own).
@@ -94,45 +94,45 @@ class Summary(msgspec.Struct, array_like=True):
     worst: list[Line]
 
 
-class Heard(msgspec.Struct, array_like=True):
-    """The series of a block that a batch heard or changed: rows of the table."""
+class ChangedSeries(msgspec.Struct, array_like=True):
+    """The series of a block with messages or changes in a batch: rows of the table."""
 
     time: float
     lines: list[Line]
 
 
-class Said(msgspec.Struct, array_like=True):
-    """What a block tells the driver of one batch; ``parts`` are of the references met in it."""
+class BlockReport(msgspec.Struct, array_like=True):
+    """A block's report to the driver on one batch; ``parts`` are of the references met in it."""
 
-    stands: list[Stand]
+    series: list[SeriesReport]
     parts: list[Part]
     dead_letters: list[DeadLetter]
     summary: Summary
 
 
 dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
-_load: Final = msgspec.msgpack.Decoder(Said).decode
-_load_heard: Final = msgspec.msgpack.Decoder(Heard).decode
+_load: Final = msgspec.msgpack.Decoder(BlockReport).decode
+_load_changed: Final = msgspec.msgpack.Decoder(ChangedSeries).decode
 
 
-def load(body: bytes) -> Said:
-    """Return what was dumped for the driver."""
+def load(body: bytes) -> BlockReport:
+    """Return a report from its bytes."""
     return _load(body)
 
 
-def load_heard(body: bytes) -> Heard:
-    """Return what was dumped for the table."""
-    return _load_heard(body)
+def load_changed(body: bytes) -> ChangedSeries:
+    """Return changed series from their bytes."""
+    return _load_changed(body)
 
 
-def heard(results: Results) -> Heard:
-    """Return the series that a batch heard or changed."""
+def changed(results: Results) -> ChangedSeries:
+    """Return the series with messages or changes in a batch."""
     snapshot = results.snapshot
-    return Heard(snapshot.time, lines(snapshot, results.rows.tolist()))
+    return ChangedSeries(snapshot.time, lines(snapshot, results.rows.tolist()))
 
 
-def said(results: Results, worst: int, state_bytes: int) -> Said:
-    """Return what the driver is told; the summary shows the ``worst`` of the calm series."""
+def report(results: Results, worst: int, state_bytes: int) -> BlockReport:
+    """Return the report to the driver; its summary holds the ``worst`` of the calm series."""
     snapshot = results.snapshot
     states = np.array(snapshot.states, dtype=object)
     silent = snapshot.withdrawn & (states == "stale")
@@ -150,8 +150,8 @@ def said(results: Results, worst: int, state_bytes: int) -> Said:
         references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],
         worst=lines(snapshot, order[calm[order]][:worst].tolist()),
     )
-    return Said(
-        _stands(results),
+    return BlockReport(
+        _reports(results),
         [_part(snapshot, at, known) for at, known in results.references if known is not None],
         results.dead_letters,
         summary,
@@ -184,14 +184,14 @@ def lines(snapshot: Snapshot, rows: Sequence[int]) -> list[Line]:
     ]
 
 
-def _stands(results: Results) -> list[Stand]:
+def _reports(results: Results) -> list[SeriesReport]:
     snapshot = results.snapshot
     none = np.full(len(snapshot.names), np.nan)
     medians = [snapshot.statistics.get(name, none) for name in results.medians]
     return [
-        Stand(
+        SeriesReport(
             line=line,
-            judgement=results.judgement_of(row),
+            fault_report=results.fault_report_of(row),
             firing=bool(results.firing[row]),
             discounted=float(results.discounted[row]),
             rejected=float(results.rejected[row]) if REJECTED_SHARE in line.alerts else 0.0,

@@ -1,9 +1,9 @@
-"""What becomes of a batch's results on the driver: alerts told once, figures for Prometheus.
+"""The driver's end of a batch: alerts sent once, metrics for Prometheus.
 
-Rules of this file: what is known of the fleet is held against what was told, which is in the
-driver's journal; so a batch that comes again tells nothing again. An alert is in the journal before
-a sink has it. The fleet's figures are those of the blocks that have said something since the driver
-began. Names of figures are the daemon's, where a daemon has them.
+Rules of this file: the fleet's state is compared with the transitions in the driver's journal, so a
+repeated batch notifies nothing again, and an alert is in the journal before a sink has it. The
+fleet's figures are those of the blocks that have reported since the driver began. Metrics have the
+daemon's names where the daemon has them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from prometheus_client.core import GaugeMetricFamily, Metric
-
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.outlet import Outlet
 from monitor.cluster.block import CORRECTIONS, EXPIRED
-from monitor.cluster.cluster_metrics import counter, gauge
-from monitor.cluster.fleet_verdicts import Fleet, Right
-from monitor.cluster.results import Said
+from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
+from monitor.cluster.results import BlockReport
 from monitor.http.metrics import Exposition
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import Family, by, counter, gauge, gauges
 from monitor.journal import Batch, Journal, JournalFullError
 
 _log: Final = logging.getLogger("monitor.cluster")
@@ -43,16 +41,16 @@ _DAEMONS: Final = frozenset(
 
 @dataclass
 class Done:
-    """What the driver has done since it began; times in s."""
+    """What the driver has done since it started; times in s."""
 
     batches: int = 0
     last_batch: int = -1
     finished: float = 0.0
-    told: int = 0
+    notified: int = 0
 
 
 class Sink:
-    """Takes what blocks said of a batch; ``fleet`` went on from the note :data:`NOTE`."""
+    """Publishes batches; ``fleet`` was restored from the note :data:`NOTE`."""
 
     def __init__(
         self,
@@ -68,27 +66,27 @@ class Sink:
         self._settings_hash: Final = settings_hash
         self.fleet: Final = fleet
         self.done: Final = Done()
-        self._shown: tuple[list[Metric], bytes] = ([], b"")
+        self._shown: tuple[list[Family], bytes] = ([], b"")
         self._show()
 
-    def take(self, batch: int, said: Sequence[tuple[int, Said]]) -> Right:
-        """Tell what a batch found; return what is so of its series where blocks could not know.
+    def publish(self, batch: int, reports: Sequence[tuple[int, BlockReport]]) -> FleetVerdict:
+        """Publish a batch; return the verdicts on its series.
 
-        Raises JournalError; then the batch comes again.
+        Raises JournalError; then the batch is repeated.
         """
-        told = sum(self._dispatch.transitions.values())
-        ordered = sorted(said, key=lambda each: each[0])
-        self._dispatch.tell(self.fleet.take(ordered))
+        before = sum(self._dispatch.transitions.values())
+        ordered = sorted(reports, key=lambda each: each[0])
+        self._dispatch.notify(self.fleet.update(ordered))
         self._keep_note()
-        self.done.told += sum(self._dispatch.transitions.values()) - told
+        self.done.notified += sum(self._dispatch.transitions.values()) - before
         self.done.batches += 1
         self.done.last_batch = batch
         self.done.finished = time.time()
         self._show()
-        return self.fleet.right()
+        return self.fleet.verdict()
 
     def suspects(self) -> list[dict[str, Any]]:
-        """Return the references that look wrong as rows of their table."""
+        """Return the suspect references as rows of their table."""
         return [
             {
                 "time": self.done.finished,
@@ -106,35 +104,42 @@ class Sink:
             for each in self.fleet.suspects()
         ]
 
-    def settle(self) -> None:
-        """Note how far the sinks are, so that less is told again after a crash."""
-        self._dispatch.settle()
+    def flush(self) -> None:
+        """Record how far the sinks are, so that less is delivered again after a crash."""
+        self._dispatch.flush()
 
     def close(self) -> None:
-        """Give the sinks a moment to deliver what waits."""
+        """Give the sinks a moment to deliver their queues."""
         self._dispatch.close()
 
     def page(self) -> bytes:
         """Return the series that alert and the worst of the others, with the daemon's names."""
         return self._shown[1]
 
-    def families(self) -> list[Metric]:
-        """Return the fleet's figures and the job's own."""
+    def families(self) -> list[Family]:
+        """Return the metrics of the fleet and of the job."""
         return self._shown[0]
 
     # -- inside -----------------------------------------------------------------------------
 
     def _show(self) -> None:
-        """Make what is shown from now on: whoever reads it does so in another thread."""
+        """Render what is shown from now on; it is read by another thread."""
         snapshot = self.fleet.shown()
         page = b"" if snapshot is None else self._exposition.render(snapshot)
         self._shown = [*self._measured()], page
 
-    def _measured(self) -> Iterator[Metric]:
+    def _measured(self) -> Iterator[Family]:
         fleet, done = self.fleet, self.done
-        yield from (each for each in Telemetry(self._figures).collect() if each.name in _DAEMONS)
-        yield _by("cluster_series", "Series by state.", "state", fleet.counted("states"))
-        yield _by("cluster_alerts", "Series by alert that fires.", "alert", fleet.counted("alerts"))
+        yield from (
+            each
+            for each in families(self._figures())
+            if each.name.removesuffix("_total") in _DAEMONS
+        )
+        states, alerts = fleet.counted("states"), fleet.counted("alerts")
+        yield gauges("cluster_series", "Series by state.", ("state",), by(_sorted(states)))
+        yield gauges(
+            "cluster_alerts", "Series by alert that fires.", ("alert",), by(_sorted(alerts))
+        )
         late = "Changes of pairs older than all that a block keeps."
         yield counter("cluster_too_late", late, fleet.total("too_late"))
         left_out = "What blocks said of references that are more than the driver keeps."
@@ -143,10 +148,10 @@ class Sink:
         yield gauge("cluster_blocks", "Blocks heard since the driver began.", len(fleet))
         yield counter("cluster_batches", "Batches done.", done.batches)
         yield gauge("cluster_last_batch_timestamp_seconds", "When one was done.", done.finished)
-        yield counter("cluster_alerts_told", "Transitions of alerts told.", done.told)
+        yield counter("cluster_alerts_told", "Transitions of alerts told.", done.notified)
 
     def _keep_note(self) -> None:
-        """Make durable what the fleet is judged from, where it changed."""
+        """Make the fleet's own state durable if it changed."""
         note = self.fleet.note()
         if note == self._noted:
             return
@@ -183,8 +188,5 @@ class Sink:
         )
 
 
-def _by(name: str, words: str, label: str, counts: dict[str, int]) -> Metric:
-    family = GaugeMetricFamily(f"monitor_{name}", words, labels=[label])
-    for value, count in sorted(counts.items()):
-        family.add_metric([value], count)
-    return family
+def _sorted(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items()))

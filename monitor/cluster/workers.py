@@ -3,9 +3,9 @@
 from pyspark import daemon
 
 import monitor.cluster.job  # noqa: F401 - workers find it there
-from monitor.daemon.gc_tuning import keep_freed, settle
+from monitor.daemon.gc_tuning import freeze_after_start, retain_freed
 
 if __name__ == "__main__":
-    settle()
-    keep_freed(256 << 20, 64 << 20)
+    freeze_after_start()
+    retain_freed(256 << 20, 64 << 20)
     daemon.manager()

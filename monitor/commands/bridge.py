@@ -10,29 +10,28 @@ from dataclasses import replace
 from types import FrameType
 from typing import Final
 
-from prometheus_client.core import Metric
-
 from monitor.cluster.bridge import Bridge
-from monitor.cluster.cluster_metrics import Served, counter, gauge
+from monitor.cluster.cluster_metrics import Served
 from monitor.cluster.kafka_log import Appender, properties
 from monitor.cluster.placing import Placing
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.logs import configure
 from monitor.decode import DECODERS
+from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
 
 _log: Final = logging.getLogger("monitor.bridge")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the settings file and the bridge's name."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "--name",
         default="1",
         metavar="NAME",
-        help="what tells bridges side by side apart; its session at the broker is kept by it",
+        help="name of this bridge among several; part of its client identifier at the broker",
     )
 
 
@@ -85,7 +84,7 @@ def _stopping(bridge: Bridge) -> Callable[[int, FrameType | None], None]:
     return stop
 
 
-def _families(bridge: Bridge, source: MqttSource) -> Iterator[Metric]:
+def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
     passed = bridge.passed
     yield counter(
         "bridge_messages", "Messages that the log has and the broker knows it.", passed.messages

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core.analysis.comparison import Duel, of_parts, of_two
+from monitor.core.analysis.comparison import PairedComparison, of_parts, of_two
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import (
     MISS,
@@ -19,10 +19,11 @@ from monitor.core.analysis.side_by_side import (
     Sides,
     document,
 )
+from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import events_of, instant
+from monitor.report.scoring import events_of
 
 VERSION = 1
 _GAINS = {
@@ -39,33 +40,42 @@ class CompareError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
+    """Add the arguments."""
+    parser.add_argument(
+        "file", metavar="FILE", help="pairs or a stream: CSV or JSON lines, also gzipped"
+    )
     parser.add_argument(
         "--sensors",
         nargs="+",
         metavar="SENSOR",
         required=True,
-        help="two to compare on their common events, or one: its first half against its second",
+        help="two sensors to compare on common events, or one: its first half against its second",
     )
     parser.add_argument(
-        "--at", metavar="TIME", help="with one sensor: before and from this time on, ISO 8601"
+        "--at",
+        metavar="TIME",
+        help="with one sensor: compare before and after this time (ISO 8601)",
     )
-    parser.add_argument("--quantity", help="needed where the sensors have several")
-    parser.add_argument("--profile", choices=PROFILES, default="balanced", help="what counts")
+    parser.add_argument("--quantity", help="required if the sensors have several")
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="balanced", help="what sensors are ranked by"
+    )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
     parser.add_argument(
-        "--miss", type=float, default=MISS, help=f"miss rate to compare widths at (default {MISS})"
+        "--miss",
+        type=float,
+        default=MISS,
+        help=f"miss rate at which widths are compared (default: {MISS})",
     )
-    parser.add_argument("--json", action="store_true", help="everything, for machines")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the comparison."""
     for name in ("alpha", "miss"):
         if not 0.0 < getattr(options, name) < 1.0:
-            raise CompareError(f"--{name}: it must lie between 0 and 1, such as 0.1")
+            raise CompareError(f"--{name}: must be between 0 and 1, such as 0.1")
     if len(options.sensors) > 2:
         raise CompareError("--sensors: name two sensors, or one; `monitor report` ranks more")
     level = 1.0 - options.alpha
@@ -78,10 +88,9 @@ def run(options: argparse.Namespace) -> int:
         profile=options.profile,
         miss=options.miss,
     )
-    told = document(_duel(recorded, rows, sides, options, level), sides)
-    print(
-        json.dumps({"version": VERSION, **told}, allow_nan=False) if options.json else _text(told)
-    )
+    compared = document(_duel(recorded, rows, sides, options, level), sides)
+    as_json = {"version": VERSION, **compared}
+    print(json.dumps(as_json, allow_nan=False) if options.json else _text(compared))
     return 0
 
 
@@ -110,10 +119,10 @@ def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[
             raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
         if len(rows) > 1:
             several = ", ".join(recorded.names[row].quantity for row in rows)
-            raise CompareError(f"{sensor} has {several}: say which with --quantity")
+            raise CompareError(f"{sensor} has {several}; choose one with --quantity")
         found += rows
     if len(sensors) == 2 and len(found) == 1:
-        raise CompareError("--sensors: the same one twice; name it once to compare its halves")
+        raise CompareError("--sensors: the same sensor twice; name it once to compare its halves")
     if len({recorded.names[row].quantity for row in found}) > 1:
         raise CompareError("the two measure different quantities and cannot be compared")
     return found
@@ -121,7 +130,7 @@ def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[
 
 def _duel(
     recorded: Recorded, rows: list[int], sides: Sides, options: argparse.Namespace, level: float
-) -> Duel | None:
+) -> PairedComparison | None:
     windows = recorded.columns(level)
     if len(rows) == 1:
         at = None if options.at is None else _instant(options.at)
@@ -143,23 +152,23 @@ def _instant(text: str) -> float:
     return found.timestamp()
 
 
-def _text(told: dict[str, Any]) -> str:
+def _text(compared: dict[str, Any]) -> str:
     """Return the sentences and a table."""
-    lines = [*told["sentences"], ""]
-    if told["scores"]:
-        lines.append(_line("", told["first"], told["second"], "p"))
-    for name, each in told["scores"].items():
+    lines = [*compared["sentences"], ""]
+    if compared["scores"]:
+        lines.append(_line("", compared["first"], compared["second"], "p"))
+    for name, each in compared["scores"].items():
         lines.append(_line(f"mean {WORDS[name]}", each["first"], each["second"], each["p"]))
-    found = told["uncertainty"]
+    found = compared["uncertainty"]
     if found is not None:
         what = {"auucc": "area under the curve", "auucc_gain": "gain over a constant u"}
         row = (found["first"], found["second"], found["p"])
         lines.append(_line(what[found["measure"]], *row))
-        at = f"gain in width at {told['miss']:g} missed"
+        at = f"gain in width at {compared['miss']:g} missed"
         lines.append(_line(at, found["gain_at_first"], found["gain_at_second"], ""))
-    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in told["gains"].items()]
-    if told["scores"]:
-        block, replicates, seed = told["block"], told["replicates"], told["seed"]
+    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in compared["gains"].items()]
+    if compared["scores"]:
+        block, replicates, seed = compared["block"], compared["replicates"], compared["seed"]
         lines.append(f"\npermutation of {block} at a time, {replicates} replicates, seed {seed}")
     return "\n".join(lines).rstrip()
 

@@ -15,8 +15,8 @@ where to put it:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the shell."""
-    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+    """Add the arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="shell")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _WHERE
 

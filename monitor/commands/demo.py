@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from monitor.alerts.log_sink import LogSettings
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.config import (
     Credentials,
-    LogSink,
     Settings,
     parse,
 )
@@ -45,10 +45,10 @@ journal: {{path: "{state}/journal.sqlite"}}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be set."""
-    parser.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    """Add the arguments."""
+    parser.add_argument("--seconds", type=float, metavar="S", help="stop after S seconds")
     parser.add_argument(
-        "--port", type=int, default=USUAL_PORT, help=f"of the page (default {USUAL_PORT})"
+        "--port", type=int, default=USUAL_PORT, help=f"port of the page (default: {USUAL_PORT})"
     )
 
 
@@ -62,8 +62,10 @@ def run(options: argparse.Namespace) -> int:
         parts = assemble(settings, time.time())
         source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
-        daemon = Daemon(parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSink())]))
-        daemon.orders.heed_signals()
+        daemon = Daemon(
+            parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSettings())])
+        )
+        daemon.signals.install()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
             timer.daemon = True
@@ -108,8 +110,8 @@ class Stage:
         print(f"page      {self.service.url}/")
         print(f"metrics   {self.service.url}/metrics")
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
-        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are not right")
-        print("Ctrl-C ends it.\n", flush=True)
+        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are faulty")
+        print("Press Ctrl-C to stop.\n", flush=True)
 
     def close(self) -> None:
         """Hold nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from monitor.client.client import Door, door_arguments, door_of
+from monitor.client.client import DaemonClient, client_arguments, client_of
 from monitor.config import Settings, load
 from monitor.daemon.assembly import assemble, examined
 from monitor.decode import DECODERS
@@ -17,28 +17,28 @@ from monitor.journal import JournalBusyError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
-    parser.add_argument("--json", action="store_true", help="print a document")
-    door_arguments(parser)
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    client_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
     settings = load(options.config, decoders=DECODERS)
-    door = door_of(settings, options)
-    document = door.ask("doctor") or _of_journal(settings, door)
+    client = client_of(settings, options)
+    document = client.get("doctor") or _of_journal(settings, client)
     words = document.pop("text")
     print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() if options.json else words)
     causes = [each["cause"] for each in document["quantities"]]
     return 0 if causes and set(causes) == {"paired"} else 1
 
 
-def _of_journal(settings: Settings, door: Door) -> dict[str, Any]:
+def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
     try:
         parts = assemble(settings, time.time())
     except JournalBusyError as error:
-        raise door.silent(settings.journal.path) from error
+        raise client.unreachable(settings.journal.path) from error
     try:
         found = report(examined(parts), None)
         return {**found.document(), "text": text(found)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 from monitor.config import load, resolve_secret
+from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import DECODERS, REASONS, Rejected
@@ -18,22 +19,20 @@ _USUAL = "adjusted, moved, replaced, firmware"
 
 
 class EventError(MonitorError):
-    """The event cannot be told; the message says why."""
+    """The event cannot be published; the message says why."""
 
     exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument("sensor", metavar="SENSOR", help="name of the sensor")
-    parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or another word")
+    parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or any other word")
     parser.add_argument(
-        "--time", metavar="TIME", help="when, in ISO 8601 with a zone (default: now)"
+        "--time", metavar="TIME", help="time of the event, ISO 8601 with a time zone (default: now)"
     )
-    parser.add_argument(
-        "--note", default="", metavar="TEXT", help="a note for those who look later"
-    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a note for later readers")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
         publisher.publish(topic, payload)
         publisher.flush()
-    when = datetime.fromtimestamp(event.time, UTC).isoformat(timespec="seconds")
+    when = instant(event.time, "seconds")
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; published on {topic}")
     return 0
 

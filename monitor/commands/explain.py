@@ -36,10 +36,10 @@ class ExplainError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("topic", metavar="TOPIC", help="the topic of the message")
+    """Add the arguments."""
+    parser.add_argument("topic", metavar="TOPIC", help="topic of the message")
     parser.add_argument("payload", metavar="PAYLOAD", help=_PAYLOAD)
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "--with",
         dest="earlier",
@@ -47,13 +47,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("TOPIC", "PAYLOAD"),
-        help="a message that came before, such as a reference; may be repeated",
+        help="an earlier message, such as a reference; may be repeated",
     )
     parser.add_argument(
-        "--now", metavar="TIME", help="the clock, in ISO 8601 with a zone (default: this machine's)"
+        "--now", metavar="TIME", help="time of arrival, ISO 8601 with a time zone (default: now)"
     )
     parser.add_argument("--all", action="store_true", help="show every observation of a long batch")
-    parser.add_argument("--json", action="store_true", help="the same as a document")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
     now = time.time() if options.now is None else _instant(options.now)
     given = [*options.earlier, (options.topic, options.payload)]
     if [payload for _, payload in given].count("-") > 1:
-        raise ExplainError("standard input can be one payload only; put the others into files")
+        raise ExplainError(
+            "only one payload can come from standard input; put the others into files"
+        )
     *earlier, message = [Message(_topic(topic), _bytes(payload)) for topic, payload in given]
     explanation = explain(settings, message, now, earlier)
     if options.json:
@@ -83,7 +85,7 @@ def _topic(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ExplainError(f"topic {text!r} is not UTF-8, as MQTT wants it") from error
+        raise ExplainError(f"topic {text!r} is not UTF-8, which MQTT requires") from error
     if not text or "\0" in text or "+" in text or "#" in text:
         raise ExplainError(f"topic {text!r}: give the topic of one message, without + and #")
     return text

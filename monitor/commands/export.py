@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, TextIO
 
-from monitor.client.client import door_arguments, door_of
-from monitor.client.current_pairs import standing
+from monitor.client.client import client_arguments, client_of
+from monitor.client.current_pairs import current_pairs
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
@@ -26,16 +26,20 @@ class ExportError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     parser.add_argument(
         "--config",
         required=True,
         metavar="FILE",
-        help="settings of the daemon: it is asked if it runs, else its journal is read",
+        help="settings of the daemon, whose journal is read if it does not run",
     )
-    parser.add_argument("--format", choices=FORMS, default="csv", help="of the file (default csv)")
-    parser.add_argument("--out", default=_STDOUT, metavar="FILE", help="to write, - for stdout")
-    door_arguments(parser)
+    parser.add_argument(
+        "--format", choices=FORMS, default="csv", help="format of the file (default: csv)"
+    )
+    parser.add_argument(
+        "--out", default=_STDOUT, metavar="FILE", help="file to write, - for stdout (default)"
+    )
+    client_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "parquet":
         arrow("parquet")
         if options.out == _STDOUT:
-            raise ExportError("Parquet is not for a terminal: say --out FILE")
+            raise ExportError("Parquet cannot be written to a terminal; give --out FILE")
     settings = load(options.config, decoders=DECODERS)
-    found = standing(settings, door_of(settings, options))
+    found = current_pairs(settings, client_of(settings, options))
     if not found.names:
         raise ExportError("there are no pairs; `monitor doctor` says why")
     try:

@@ -46,7 +46,7 @@ _NEXT: Final = """\
 edit   mqtt.host, and user name and password if your broker asks for them
        sources: your topics and fields; above each stands a message that it reads
 
-then   monitor check-config {out}                      says every mistake
+then   monitor check-config {out}                      reports every mistake
        monitor explain --config {out} TOPIC PAYLOAD    what becomes of one of your messages
        monitor run --config {out}                      page: http://127.0.0.1:9108/
        monitor doctor --config {out}                   why there are no pairs
@@ -63,13 +63,13 @@ class InitError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the trade, and where to write."""
-    parser.add_argument("trade", choices=tuple(TRADES), help="whose settings to start from")
+    """Add the arguments."""
+    parser.add_argument("trade", choices=tuple(TRADES), help="trade whose settings to start from")
     parser.add_argument(
         "--out",
         default="monitor.yaml",
         metavar="FILE",
-        help="settings file to write, - for stdout (default monitor.yaml); none is overwritten",
+        help="file to write, - for stdout (default: monitor.yaml); an existing file is kept",
     )
 
 
@@ -88,8 +88,8 @@ def run(options: argparse.Namespace) -> int:
         ) from error
     except OSError as error:
         raise InitError(f"{options.out}: cannot be written: {error.strerror}") from error
-    told = {"out": options.out, "name": options.trade, "trade": TRADES[options.trade]}
-    print(_NEXT.format(**told), end="")
+    values = {"out": options.out, "name": options.trade, "trade": TRADES[options.trade]}
+    print(_NEXT.format(**values), end="")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``monitor journal``: check, back up, restore or repair the file that keeps what was accepted."""
+"""``monitor journal``: check, back up, restore or repair the journal."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from monitor.journal.errors import JournalError
 from monitor.journal.repairing import repair
 
 _ACTIONS = {
-    "check": "hold every row against its checksum; also while the daemon runs",
-    "backup": "write a proven copy; also while the daemon runs",
-    "restore": "put a proven copy in place of the journal, which is kept beside it",
-    "repair": "move a damaged journal aside and keep what is sound of it",
+    "check": "verify the checksum of every row; also while the daemon runs",
+    "backup": "write a verified copy; also while the daemon runs",
+    "restore": "replace the journal by a verified copy; the journal is kept beside it",
+    "repair": "move a damaged journal aside and recover its intact rows",
 }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what to do, with which journal, and where the copy is."""
+    """Add the arguments."""
     actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action")
     for name, summary in _ACTIONS.items():
-        action = actions.add_parser(name, help=summary, description=f"{summary}.")
+        action = actions.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
+        )
         which = action.add_mutually_exclusive_group(required=True)
-        which.add_argument("--config", metavar="FILE", help="settings, which name the journal")
-        which.add_argument("--journal", metavar="PATH", help="the journal itself")
+        which.add_argument("--config", metavar="FILE", help="settings file that names the journal")
+        which.add_argument("--journal", metavar="PATH", help="path of the journal")
         if name in ("backup", "restore"):
-            action.add_argument("copy", metavar="COPY", help="the copy")
+            action.add_argument("copy", metavar="COPY", help="path of the copy")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -26,29 +26,31 @@ class ReplayCommandError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a stream (CSV, JSON lines) or raw messages (JSON lines); gzip too",
+        help="a stream (CSV, JSON lines) or raw messages (JSON lines), also gzipped",
     )
-    parser.add_argument("--config", required=True, metavar="SETTINGS", help="settings, in YAML")
+    parser.add_argument("--config", required=True, metavar="SETTINGS", help="settings file (YAML)")
     parser.add_argument(
-        "--speed", type=float, metavar="X", help="X times as fast as it happened (default: at once)"
+        "--speed", type=float, metavar="X", help="X times real time (default: as fast as possible)"
     )
     parser.add_argument(
-        "--direct", action="store_true", help="without a broker, into the journal of the settings"
+        "--direct",
+        action="store_true",
+        help="write to the settings' journal directly, without a broker",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay the file and say what became of it."""
     if options.speed is not None and options.speed <= 0.0:
-        raise ReplayCommandError(f"--speed {options.speed}: it must be above 0")
+        raise ReplayCommandError(f"--speed {options.speed}: must be above 0")
     path = Path(options.file)
     kind = detect(path)
     if kind == "pairs":
-        raise ReplayCommandError(f"{path}: holds pairs, not a stream; `monitor score` reads it")
+        raise ReplayCommandError(f"{path}: contains pairs, not a stream; use `monitor score`")
     settings = load(options.config, decoders=DECODERS)
     if kind == "messages":
         messages: Iterable[RawMessage] = read_messages(path)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
+import time
 from pathlib import Path
 
 import numpy as np
 
-from monitor.client.client import door_arguments, door_of
-from monitor.client.current_pairs import standing
+from monitor.client.client import client_arguments, client_of
+from monitor.client.current_pairs import current_pairs
 from monitor.config import load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
+from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
@@ -30,29 +31,34 @@ class ReportError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     of = parser.add_mutually_exclusive_group(required=True)
     of.add_argument(
-        "file", metavar="FILE", nargs="?", help="pairs or a stream; CSV, JSON lines, Parquet, gzip"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
     )
     of.add_argument(
         "--config",
         metavar="FILE",
-        help="settings of a daemon: its own pairs, asked of it if it runs, else from its journal",
+        help="settings of a daemon, to report on its pairs; its journal is read if it does not run",
     )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
-    parser.add_argument("--density", choices=("normal", "tophat"), help="default normal")
     parser.add_argument(
-        "--profile", choices=PROFILES, help="what counts most when sensors are ranked"
+        "--density",
+        choices=("normal", "tophat"),
+        help="distribution that u states (default: normal)",
     )
-    parser.add_argument("--alpha", type=float, help="miss probability (default 0.1)")
-    door_arguments(parser)
+    parser.add_argument("--profile", choices=PROFILES, help="what sensors are ranked by")
+    parser.add_argument("--alpha", type=float, help="miss probability (default: 0.1)")
+    client_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     if options.alpha is not None and not 0.0 < options.alpha < 1.0:
-        raise ReportError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+        raise ReportError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     recorded, source = _of_daemon(options) if options.config else _of_file(options)
     _write(Path(options.out), recorded, source)
     return 0
@@ -73,22 +79,22 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
     settings = load(options.config, decoders=DECODERS)
-    recorded = standing(settings, door_of(settings, options))
+    recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")
     scoring = settings.scoring
     level = scoring.level if options.alpha is None else 1.0 - options.alpha
-    told = {"SHA-256 of the settings": settings_hash(settings)}
+    printed = {"SHA-256 of the settings": settings_hash(settings)}
     bare = bool(np.isnan(recorded.pairs["u"]).all())
     by_claims: Density = "tophat" if bare else "normal"
     density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
-    return recorded, Source(Path(options.config).name, level, density, told, profile)
+    return recorded, Source(Path(options.config).name, level, density, printed, profile)
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:
-    page = report(recorded, source, datetime.now(UTC).isoformat(timespec="seconds"))
+    page = report(recorded, source, instant(time.time(), "seconds"))
     try:
         out.write_text(page, encoding="utf-8")
     except OSError as error:

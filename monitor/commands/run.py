@@ -7,39 +7,39 @@ import logging
 import time
 from pathlib import Path
 
-from monitor.config.kinds import is_loopback
 from monitor.config.sections import Http
-from monitor.daemon.gc_tuning import keep, keep_freed
+from monitor.daemon.gc_tuning import freeze, retain_freed
 from monitor.daemon.logs import configure
-from monitor.daemon.reload import Lives, plan
+from monitor.daemon.reload import ReloadingDaemon, prepare
 from monitor.daemon.systemd import Supervisor
 from monitor.http.access import access_of
 from monitor.http.service import Service
 from monitor.journal.repairing import recover
+from monitor.mqtt.hosts import is_loopback
 
 _log = logging.getLogger("monitor")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the settings file."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings, in YAML")
+    """Add the arguments."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
-        "--recover", action="store_true", help="repair the journal first, if it is damaged"
+        "--recover", action="store_true", help="repair the journal first if it is damaged"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the daemon until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
-    keep_freed(32 << 20, 4 << 20)  # what a large read and its columns take
-    first = plan(options.config)
+    """Run the daemon until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
+    retain_freed(32 << 20, 4 << 20)  # a large read and its columns
+    first = prepare(options.config)
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:
         _recover(Path(first.settings.journal.path))
-    lives = Lives(options.config, first, time.time())
+    daemon = ReloadingDaemon(options.config, first, time.time())
     service = _service(first.settings.http)
     with Supervisor.of_environment() as supervisor:
         try:
-            lives.live(service, supervisor)
+            daemon.run(service, supervisor)
         finally:
             supervisor.stopping()
             service.stop()
@@ -53,7 +53,7 @@ def _recover(path: Path) -> None:
 
 
 def _service(http: Http) -> Service:
-    """Return a running service, as the settings want it."""
+    """Return a running service as the settings ask for it."""
     access = access_of(
         http.web_config, http.host, is_local=is_loopback(http.host), allow_remote=http.allow_remote
     )
@@ -63,7 +63,7 @@ def _service(http: Http) -> Service:
         connections_max=http.max_connections,
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
-        loaded=keep,
+        loaded=freeze,
     )
     service.start()
     _log.info("page and metrics on %s", service.url)

@@ -14,6 +14,7 @@ import numpy as np
 
 from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.columns import Columns
+from monitor.core.formatting import finite
 from monitor.core.model import Observation
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.intervals import (
@@ -25,7 +26,7 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import alerts, blocks, number
+from monitor.report.scoring import alerts, blocks
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000
@@ -47,25 +48,27 @@ class ScoreError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
-    parser.add_argument("file", metavar="FILE", help="pairs or a stream; CSV, JSON lines, gzip")
-    parser.add_argument("--json", action="store_true", help="all statistics, for machines")
+    """Add the arguments."""
     parser.add_argument(
-        "--bca", action="store_true", help=f"BCa intervals of {REPLICATES} replicates"
+        "file", metavar="FILE", help="pairs or a stream: CSV or JSON lines, also gzipped"
+    )
+    parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
+    parser.add_argument(
+        "--bca", action="store_true", help=f"BCa intervals from {REPLICATES} replicates"
     )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
     parser.add_argument(
-        "--blocks", type=int, metavar="N", default=0, help="figures of N parts in time as well"
+        "--blocks", type=int, metavar="N", default=0, help="also statistics of N consecutive parts"
     )
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default 0.1)")
+    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the statistics."""
     if not 0.0 < options.alpha < 1.0:
-        raise ScoreError(f"--alpha {options.alpha}: it must lie between 0 and 1, such as 0.1")
+        raise ScoreError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     if options.blocks < 0:
-        raise ScoreError(f"--blocks {options.blocks}: say into how many parts, such as 10")
+        raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
     recorded = read(Path(options.file), SeriesRules(level=level), _progress)
     for note in recorded.notes:
@@ -83,10 +86,10 @@ def run(options: argparse.Namespace) -> int:
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     if options.json:
-        told = _document(recorded, windows, statistics, intervals)
-        for series, parts in zip(told["series"], in_time, strict=False):
+        document = _document(recorded, windows, statistics, intervals)
+        for series, parts in zip(document["series"], in_time, strict=False):
             series["blocks"] = parts
-        print(json.dumps(told, allow_nan=False))
+        print(json.dumps(document, allow_nan=False))
     else:
         _print_table(recorded, windows, statistics, intervals, options.density)
         _print_blocks(recorded, in_time)
@@ -126,7 +129,7 @@ def _document(
                 "quantity": name.quantity,
                 "unit": name.unit,
                 "n": int(windows.counts[row]),
-                "statistics": {key: number(each[row]) for key, each in statistics.items()},
+                "statistics": {key: finite(each[row]) for key, each in statistics.items()},
                 "intervals": {
                     key: entry
                     for key, each in intervals.items()
@@ -142,12 +145,12 @@ def _document(
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
     if not math.isfinite(interval.lower[row]):
         return None
-    zeta = number(interval.zeta[row])
+    zeta = finite(interval.zeta[row])
     return {
         "method": interval.method,
         "level": interval.level,
-        "lower": number(interval.lower[row]),
-        "upper": number(interval.upper[row]),
+        "lower": finite(interval.lower[row]),
+        "upper": finite(interval.upper[row]),
         "zeta": zeta,
         "verdict": verdict(float(interval.zeta[row])),
         "replicates": interval.replicates,
@@ -164,10 +167,10 @@ def _print_table(
 ) -> None:
     hat = "_tophat" if density == "tophat" else ""
     lines: list[tuple[str, ...]] = [HEADS]
-    told = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
+    raised = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
     for row, name in enumerate(recorded.names):
         zms = intervals["zms"]
-        alert = told.get((name.sensor, name.quantity))
+        alert = raised.get((name.sensor, name.quantity))
         lines.append(
             (
                 name.sensor,

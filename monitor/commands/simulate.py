@@ -42,32 +42,34 @@ class SimulateError(MonitorError):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for."""
+    """Add the arguments."""
     to = parser.add_mutually_exclusive_group()
     to.add_argument("--out", default="-", metavar="FILE", help="stream file to write, - for stdout")
     to.add_argument(
-        "--broker", metavar="HOST:PORT", help="publish live instead, in the native payload"
+        "--broker", metavar="HOST:PORT", help="publish live instead, as native payloads"
     )
     parser.add_argument(
         "--trade",
         choices=tuple(TRADES),
-        help="instead, messages as one of three trades sends them, for configs/TRADE.yaml; "
+        help="messages of one of three trades instead, for configs/TRADE.yaml; "
         "`monitor replay` takes the file",
     )
-    parser.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="of the file")
-    parser.add_argument("--seconds", type=float, help="how long; live: until Ctrl-C if not given")
+    parser.add_argument(
+        "--format", choices=("csv", "jsonl"), default="csv", help="format of the file"
+    )
+    parser.add_argument("--seconds", type=float, help="duration (default when live: until Ctrl-C)")
     parser.add_argument("--interval", type=float, default=0.5, help="seconds between animals")
-    parser.add_argument("--seed", type=int, default=1, help="of all chance (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     parser.add_argument(
         "--start", default="2026-03-01T06:00:00Z", help="time of a file's first animal"
     )
     parser.add_argument(
         "--controls", action="store_true", help="add sensors with perfect, random and constant u"
     )
-    parser.add_argument("--username", help=f"broker's user; password in ${_PASSWORD_VARIABLE}")
     parser.add_argument(
-        "--truth", action="store_true", help="say on stderr what is wrong with whom"
+        "--username", help=f"user name at the broker; password in ${_PASSWORD_VARIABLE}"
     )
+    parser.add_argument("--truth", action="store_true", help="print the fleet's faults on stderr")
 
 
 def run(options: argparse.Namespace) -> int:

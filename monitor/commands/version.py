@@ -8,7 +8,7 @@ from monitor import __version__
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take no arguments."""
+    """Add the arguments."""
     del parser
 
 

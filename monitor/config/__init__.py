@@ -21,72 +21,29 @@ in the wrong place; passwords are read from files or variables (`credentials`) a
 of `Settings`, so no dump, hash or page can show them; two files that mean the same have the same
 `settings_hash`.
 
-Tried and rejected: pydantic models of the core's types, field by field (they drifted apart);
-pydantic-settings and environment variables for every key (no place to point at, two sources for
-one value); YAML 1.1, in which ``on`` is a truth value and ``1:30`` a number.
+Considered and rejected: pydantic models beside the core's types, field by field (every setting is
+then said two to seven times, and nothing keeps the copies equal); pydantic-settings and
+environment variables for every key (no place to point at, two sources for one value); YAML 1.1, in
+which ``on`` is a truth value and ``1:30`` a number.
 
-What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that it
-does not know is shown in pydantic's words. A new pydantic may bring one.
+What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that
+it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
-from monitor.config.areas import Area, Place
-from monitor.config.broker_settings import Mqtt, Tls
-from monitor.config.credentials import (
-    Credentials,
-    SinkSecrets,
-    resolve_secret,
-    resolve_sink_secrets,
-)
+from monitor.config.broker_settings import Mqtt
+from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
-from monitor.config.parts import Group, Override
-from monitor.config.sections import (
-    Alerts,
-    Http,
-    Journal,
-    Log,
-    Pairing,
-    Publish,
-    Scoring,
-    Series,
-    Windows,
-)
 from monitor.config.settings import Settings
-from monitor.config.sink_settings import (
-    LogSink,
-    MqttSink,
-    Sinks,
-    WebhookSink,
-)
-from monitor.config.sources import Maintenance, Source
+from monitor.config.sources import Source
 
 __all__ = [
-    "Alerts",
-    "Area",
     "Credentials",
-    "Group",
-    "Http",
-    "Journal",
-    "Log",
-    "LogSink",
-    "Maintenance",
     "Mistake",
     "Mqtt",
-    "MqttSink",
-    "Override",
-    "Pairing",
-    "Place",
-    "Publish",
-    "Scoring",
-    "Series",
     "Settings",
     "SettingsError",
-    "SinkSecrets",
-    "Sinks",
     "Source",
-    "Tls",
-    "WebhookSink",
-    "Windows",
     "check",
     "load",
     "parse",

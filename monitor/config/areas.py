@@ -7,13 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from monitor.config.kinds import (
-    Contradiction,
-    Globs,
-    Name,
-    Section,
-    setting,
-)
+from monitor.config.kinds import Globs, Name, Section, setting
+from monitor.core.setting import Contradiction
 
 Latitude = Annotated[float, Field(ge=-90, le=90)]
 Longitude = Annotated[float, Field(ge=-180, le=360)]

@@ -7,26 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from monitor.config.kinds import Contradiction, File, Host, Name, Port, Section, Variable, setting
+from monitor.config.derived import Derived
+from monitor.config.kinds import Host, Name, Port, Section, setting
+from monitor.core.setting import Contradiction, File, Variable
+from monitor.mqtt.connection import Tls
 
 
-class Tls(Section):
-    """An encrypted connection to the broker; ``tls: {}`` trusts the system's CA certificates."""
-
-    ca_file: File | None = setting(
-        None, "CA certificates (PEM) to trust for the broker; null for the system's."
-    )
-    cert_file: File | None = setting(
-        None, "The daemon's own certificate (PEM), if the broker asks for one."
-    )
-    key_file: File | None = setting(None, "Private key (PEM) of cert_file.")
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """A certificate needs its key, and a key its certificate."""
-        if self.cert_file is not None and self.key_file is None:
-            yield Contradiction(("cert_file",), "needs its key; give key_file too")
-        if self.key_file is not None and self.cert_file is None:
-            yield Contradiction(("key_file",), "needs its certificate; give cert_file too")
+def _tls_contradictions(tls: Tls) -> Iterator[Contradiction]:
+    """A certificate needs its key, and a key its certificate."""
+    if tls.cert_file is not None and tls.key_file is None:
+        yield Contradiction(("cert_file",), "needs its key; give key_file too")
+    if tls.key_file is not None and tls.cert_file is None:
+        yield Contradiction(("key_file",), "needs its certificate; give cert_file too")
 
 
 class Mqtt(Section):
@@ -81,7 +73,7 @@ class Mqtt(Section):
     connect_timeout_seconds: float = setting(
         3.0, "Time limit of one connection attempt.", gt=0, le=120
     )
-    tls: Tls | None = setting(
+    tls: Annotated[Tls, Derived(_tls_contradictions)] | None = setting(
         None, "TLS; null for an unencrypted connection, {} to trust the system's CA certificates."
     )
 

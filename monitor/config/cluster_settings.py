@@ -7,19 +7,12 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.kinds import (
-    Contradiction,
-    File,
-    Globs,
-    Host,
-    Name,
-    Section,
-    setting,
-)
+from monitor.config.kinds import Globs, Host, Name, Section, setting
+from monitor.core.setting import Contradiction, File
 
 
 class Meaning(NamedTuple):
-    """What a setting, or a section, means to `monitor run`, and to `bridge` and `cluster`."""
+    """What a setting or section means to `monitor run`, and to `bridge` and `cluster`."""
 
     key: str
     run: str
@@ -28,58 +21,76 @@ class Meaning(NamedTuple):
 
 SAME: Final = "the same"
 NOTHING: Final = "nothing"
-# Every setting has one: that of the longest key it begins with.
+# Every setting has one: the entry with the longest key that it begins with.
 MEANINGS: Final = (
     Meaning("mqtt", "how to reach the broker", SAME),
     Meaning(
-        "mqtt.client_id", "the daemon's session", "with -bridge- and its name, a bridge's session"
+        "mqtt.client_id",
+        "the daemon's session",
+        "a bridge's session, with -bridge- and its name appended",
     ),
-    Meaning("sources", "what is read, and how", "the bridge subscribes and places, blocks decode"),
+    Meaning("sources", "what is read, and how", "bridges subscribe and place, blocks decode"),
     Meaning("maintenance", "when readings do not count", SAME),
-    Meaning("areas", "which references concern which sensors", "and which blocks get a copy"),
+    Meaning(
+        "areas", "which references apply to which sensors", "the same, and which blocks get a copy"
+    ),
     Meaning("places", "where sensors are", SAME),
     Meaning("places_file", "where sensors are", "the same; the file is on every node"),
     Meaning("pairing", "who pairs with whom", SAME),
-    Meaning("pairing.max_wait_hours", "how long things are held", "the same; most of the state"),
+    Meaning(
+        "pairing.max_wait_hours",
+        "how long observations wait",
+        "the same; determines most of the state",
+    ),
     Meaning(
         "pairing.max_pending",
-        "of the daemon",
-        "of the whole; a block may hold four times its share",
+        "limit of the daemon",
+        "limit of the cluster; a block may hold four times its share",
     ),
     Meaning("windows", "the last pairs of each series", SAME),
     Meaning(
-        "windows.precision", "of windows in memory", "the same, and of settled pairs in states"
+        "windows.precision", "of windows in memory", "the same, and of settled pairs in the state"
     ),
     Meaning("scoring", "how scores are made", SAME),
     Meaning("alerts", "when an alert begins", SAME),
-    Meaning("fleet", "over all series", "the same, on the driver, of the blocks heard so far"),
+    Meaning(
+        "fleet", "over all series", "the same, on the driver, over the blocks that have reported"
+    ),
     Meaning(
         "thresholds",
         "limits on statistics",
-        "the same; against fleet_median on the driver, of the blocks heard so far",
+        "the same; fleet_median on the driver, over the blocks that have reported",
     ),
     Meaning("sinks", "where alerts go", "the same, from the driver"),
     Meaning("series", "which series there are", SAME),
-    Meaning("series.max", "of the daemon", "of the whole; a block may hold four times its share"),
-    Meaning("series.forget_after_days", "lets go of silent series", NOTHING),
     Meaning(
-        "series.max_new_per_minute", "of the daemon", "nothing: a block's series.max bounds it"
+        "series.max",
+        "limit of the daemon",
+        "limit of the cluster; a block may hold four times its share",
+    ),
+    Meaning("series.forget_after_days", "evicts silent series", NOTHING),
+    Meaning(
+        "series.max_new_per_minute",
+        "limit of the daemon",
+        "nothing: a block's series.max bounds it",
     ),
     Meaning(
-        "series.stale_after_seconds", "told at the next round", "told at the block's next message"
+        "series.stale_after_seconds",
+        "noticed at the next round",
+        "noticed at the block's next message",
     ),
     Meaning(
         "publish.interval_seconds", "between two rounds", "nothing; cluster.job.trigger_seconds"
     ),
-    Meaning("journal.path", "all that was accepted", "what was told of alerts, on the driver"),
+    Meaning("journal.path", "everything accepted", "the alerts sent, on the driver"),
     Meaning("journal.retention_days", "how long pairs are kept", "nothing; cluster.history_pairs"),
     Meaning(
         "journal.dead_letters",
         "how many are kept",
-        "how many a batch may add to their table, a hundred of a block",
+        "how many a batch may add to their table, at most 100 per block",
     ),
-    Meaning("http", "page, interface and metrics", "nothing; the metrics' ports are in cluster"),
-    Meaning("log", "what it says of itself", SAME),
+    Meaning("http", "page, API and metrics", "nothing; the ports of the metrics are in cluster"),
+    Meaning("log", "the program's own log", SAME),
     Meaning("groups", "settings of some series", SAME),
     Meaning("overrides", "settings of one series", SAME),
     Meaning("cluster", NOTHING, "the log, the bridges and the job"),

@@ -16,13 +16,9 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from monitor.config import (
-    Area,
-    Mistake,
-    Place,
-    Settings,
-    SettingsError,
-)
+from monitor.config.areas import Area, Place
+from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.settings import Settings
 from monitor.config.validation_text import sentence
 from monitor.core.pairing.engine import Concern
 

@@ -1,4 +1,4 @@
-"""Settings as the core and the decoders take them: the rules of a series, a plan, a router."""
+"""Settings in the terms of the core and the decoders: the rules of a series, a plan, a router."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Final, TypeVar
 from monitor.config.concerns import concerns_of
 from monitor.config.kinds import Section
 from monitor.config.parts import Group, Parts
-from monitor.config.sections import Pairing, Series
+from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Source
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
-from monitor.decode import Maintenance, Route, Router
+from monitor.core.state.core_settings import CoreSettings
+from monitor.decode import Maintenance, Route, Router, Units
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
-from monitor.decode.sparkplug_births import Births
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -77,9 +76,7 @@ def _merged(section: S, layers: Iterable[Parts]) -> S:
 
 def _pairing_rules(pairing: Pairing) -> Rules:
     """Return how a series is paired; in modes nearest and key the candidates name the rule."""
-    named = {key: getattr(pairing, key) for key in Rules._fields}
-    if pairing.mode in ("nearest", "key"):
-        named["mode"] = pairing.candidates or ("all" if pairing.mode == "key" else "nearest")
+    named = {key: getattr(pairing, key) for key in Rules._fields} | {"mode": rule_of(pairing)}
     if pairing.tolerance_seconds is None:
         longest = pairing.max_wait_hours * 3600.0
         named["tolerance_seconds"] = longest if pairing.mode == "key" else TOLERANCE_SECONDS
@@ -124,12 +121,22 @@ def _units(source: Source, quantity: str) -> Iterator[str]:
             yield each.to_unit or source.unit or each.unit
 
 
-def plan_of(settings: Settings) -> Plan:
-    """Return the network's plan; raises SettingsError where the places' file is wrong."""
+def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
+    """Return the network's plan; raises SettingsError where the places' file is wrong.
+
+    A series of which the settings name no unit has that of its quantity in ``units``.
+    """
+
+    def rules(sensor: str, quantity: str) -> SeriesRules:
+        found = rules_of(settings, sensor, quantity)
+        if found.unit or units is None:
+            return found
+        return found._replace(unit=units.unit_of(quantity))
+
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
-    return Plan(
-        rules_of=lambda sensor, quantity: rules_of(settings, sensor, quantity),
+    return CoreSettings(
+        rules_of=rules,
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(
@@ -147,14 +154,24 @@ def plan_of(settings: Settings) -> Plan:
 
 
 def _rows_spare(series: Series) -> int:
-    """Return how many series more than there may be may come while others are let go of."""
+    """Return how many spare rows there are for new series while silent ones are being evicted."""
     return 0 if series.forget_after_days is None else max(_SPARE_MIN, series.max // 10)
 
 
-def router_of(settings: Settings, births: Births | None = None) -> Router:
-    """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before."""
+def units_of(settings: Settings) -> Units:
+    """Return the units of quantities, of which the settings name some."""
+    return Units(lru_cache(1024)(lambda quantity: _unit(settings, quantity)))
+
+
+def router_of(
+    settings: Settings, births: Births | None = None, units: Units | None = None
+) -> Router:
+    """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
+
+    ``units`` are those that quantities are kept in; without them each is kept as it is stated.
+    """
     births = births if births is not None else Births()
-    routes = [_route(source, births) for source in settings.sources]
+    routes = [_route(source, births)._replace(units=units) for source in settings.sources]
     works = [
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]

@@ -5,28 +5,22 @@ Rules of this file: a secret is never part of a message, an exception or a repr.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from pydantic import SecretBytes, SecretStr
+from pydantic import Secret, SecretStr
 
+from monitor.alerts.sinks import SINKS
 from monitor.config.document import BYTES_MAX, read_document
-from monitor.config.mistakes import (
-    KeyPath,
-    Mistake,
-    SettingsError,
-    path_text,
-)
+from monitor.config.mistakes import Mistake, SettingsError, path_text
 from monitor.config.settings import Settings
-from monitor.config.sink_settings import is_private, split_url
+from monitor.core.setting import KeyPath
 
 T = TypeVar("T")
-_BASE64_PREFIX: Final = "whsec_"
 _SECRET_BYTES_MAX: Final = 65_535  # MQTT 5 section 3.1.3.6: a password's length has two bytes
 
 
@@ -37,12 +31,8 @@ class Credentials(NamedTuple):
     password: SecretStr | None
 
 
-class SinkSecrets(NamedTuple):
-    """The sinks' secrets: the webhook's URL, its signing key, the value of a header."""
-
-    url: SecretStr = SecretStr("")
-    key: SecretBytes | None = None
-    authorization: SecretStr | None = None
+# Of each sink, the secrets that its settings name, converted.
+SinkSecrets = Mapping[str, Mapping[str, Secret[Any]]]
 
 
 class _UnreadableError(Exception):
@@ -77,19 +67,26 @@ def resolve_sink_secrets(
 
     Raises SettingsError with a mistake for each file or variable that is missing or wrong.
     """
-    section = settings.sinks.webhook
-    if section is None:
-        return SinkSecrets()
-    reader = _Reader(file, environment, ("sinks", "webhook"))
-    url = reader.read(section, "url", lambda text: _address(text, allow_http=section.allow_http))
-    key = reader.read(section, "secret", _signing_key)
-    authorization = reader.read(section, "authorization", _header)
-    reader.finish()
-    return SinkSecrets(
-        SecretStr(section.url or url or ""),
-        None if key is None else SecretBytes(key),
-        None if authorization is None else SecretStr(authorization),
-    )
+    secrets: dict[str, Mapping[str, Secret[Any]]] = {}
+    for name, kind in SINKS.items():
+        section = getattr(settings.sinks, name)
+        if section is None:
+            continue
+        reader = _Reader(file, environment, ("sinks", name))
+        read = {
+            secret: reader.read(section, secret, partial(_converted, convert, section))
+            for secret, convert in kind.secrets.items()
+        }
+        reader.finish()
+        secrets[name] = {each: Secret(value) for each, value in read.items() if value is not None}
+    return secrets
+
+
+def _converted(convert: Callable[[str, Any], T], section: object, text: str) -> T:
+    try:
+        return convert(text, section)
+    except ValueError as error:
+        raise _UnreadableError(str(error)) from None
 
 
 class _Reader:
@@ -118,33 +115,6 @@ class _Reader:
         """Raise SettingsError if anything was wrong."""
         if self._mistakes:
             raise SettingsError(self._mistakes)
-
-
-def _signing_key(secret: str) -> bytes:
-    """Return the key in a secret: base64 after ``whsec_``, else the text itself."""
-    if not secret.startswith(_BASE64_PREFIX):
-        return secret.encode()
-    try:
-        return base64.b64decode(secret.removeprefix(_BASE64_PREFIX), validate=True)
-    except binascii.Error:
-        raise _UnreadableError("is not base64 after whsec_") from None
-
-
-def _address(url: str, *, allow_http: bool) -> str:
-    parts = split_url(url)
-    if parts is None or parts.username is not None or parts.password is not None:
-        raise _UnreadableError("does not hold a URL; write https://host/path")
-    if not (allow_http or is_private(url)):
-        raise _UnreadableError(
-            "is unencrypted http to another machine; write https, or set allow_http: true"
-        )
-    return url
-
-
-def _header(value: str) -> str:
-    if not (value.isascii() and value.isprintable()):
-        raise _UnreadableError("cannot be a header's value; use printable ASCII on one line")
-    return value
 
 
 def _from_environment(name: str, environment: Mapping[str, str]) -> str:

@@ -17,7 +17,8 @@ from annotated_types import DocInfo
 from pydantic import Field, GetCoreSchemaHandler, Strict, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from monitor.config.kinds import Contradiction, Section, refuse_contradictions
+from monitor.config.kinds import Section, refuse_contradictions
+from monitor.core.setting import Contradiction
 
 
 def _agree(_value: Any) -> Iterable[Contradiction]:  # noqa: ANN401 - any of the core's types

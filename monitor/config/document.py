@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 import yaml
 import yamlcore
 
-from monitor.config.mistakes import KeyPath
+from monitor.core.setting import KeyPath
 
 BYTES_MAX: Final = 1024 * 1024
 DEPTH_MAX: Final = 16

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from monitor.alerts.sinks import SINKS
 from monitor.config.document import (
     BYTES_MAX,
     Document,
@@ -19,23 +20,13 @@ from monitor.config.document import (
     Value,
     read_document,
 )
-from monitor.config.kinds import Contradiction
-from monitor.config.mistakes import (
-    SHOWN_MAX,
-    KeyPath,
-    Mistake,
-    SettingsError,
-    path_text,
-)
+from monitor.config.mistakes import SHOWN_MAX, Mistake, SettingsError, path_text
 from monitor.config.settings import Settings
+from monitor.config.sink_settings import secret_keys
 from monitor.config.validation_text import sentence
+from monitor.core.setting import Contradiction, KeyPath
 
 _CREDENTIALS: Final = {"username", "username_env", "password_file", "password_env"}
-_WEBHOOK: Final = {
-    *("url", "url_file", "url_env", "secret_file", "secret_env"),
-    *("authorization_file", "authorization_env"),
-}
-_HIDDEN: Final[dict[str, Any]] = {"mqtt": _CREDENTIALS, "sinks": {"webhook": _WEBHOOK}}
 
 
 def settings_hash(settings: Settings) -> str:
@@ -51,7 +42,10 @@ def settings_hash(settings: Settings) -> str:
 
 def shown_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings as plain values, without the settings that name credentials."""
-    values: dict[str, Any] = settings.model_dump(mode="json", exclude=_HIDDEN)
+    values: dict[str, Any] = settings.model_dump(mode="json", exclude={"mqtt": _CREDENTIALS})
+    for name, kind in SINKS.items():
+        for key in (key for secret in kind.secrets for key in secret_keys(secret)):
+            (values["sinks"][name] or {}).pop(key, None)
     for key in ("groups", "overrides"):
         values[key] = [
             each.model_dump(mode="json", exclude_unset=True) for each in getattr(settings, key)

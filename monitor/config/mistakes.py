@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from monitor.core.setting import KeyPath
 from monitor.errors import SETTINGS, USAGE, MonitorError
-
-KeyPath = tuple[str | int, ...]
 
 SHOWN_MAX: Final = 100
 _KEY_CHARACTERS_SHOWN: Final = 60

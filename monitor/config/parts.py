@@ -14,8 +14,9 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from monitor.config.kinds import Contradiction, Glob, Globs, Name, Section, refusal, setting
+from monitor.config.kinds import Globs, Name, Section, setting
 from monitor.config.sections import Alerts, Pairing, Scoring, Series, Windows
+from monitor.core.setting import Contradiction, Glob
 
 
 class Part(Section):
@@ -30,7 +31,7 @@ class Part(Section):
     @classmethod
     def _null_says_nothing(cls, value: object, field: ValidationInfo) -> object:
         if value is None and field.field_name not in cls.nullable:
-            raise refusal("is empty; give it a value or leave the key out")
+            raise ValueError("is empty; give it a value or leave the key out")
         return value
 
     @classmethod

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
 from monitor.config.derived import Derived
-from monitor.config.kinds import (
-    Contradiction,
-    File,
-    Globs,
-    Host,
-    Section,
-    is_loopback,
-    setting,
-)
-from monitor.core.pairing.pairing_rules import PairUncertainty
+from monitor.config.kinds import Globs, Host, Section, setting
+from monitor.core.pairing.pairing_rule import PairingRule
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import PairUncertainty
+from monitor.core.setting import Contradiction, File
+from monitor.mqtt.hosts import is_loopback
 
-PairingMode = Literal["nearest", "key", "asof", "interpolate", "mean_over_reference_interval"]
-Candidates = Literal["nearest", "all", "first", "reject"]
+# Modes in which `candidates` chooses the pairing rule, with its default.
+CANDIDATES_OF_MODE: Final[Mapping[str, str]] = {"nearest": "nearest", "key": "all"}
+_CANDIDATES: Final = {rule.name: rule for rule in PAIRING_RULES.values() if rule.is_candidate}
+_MODES: Final = {rule.name: rule for rule in PAIRING_RULES.values() if not rule.is_candidate}
+if TYPE_CHECKING:
+    PairingMode = str
+    Candidates = str
+else:  # the names of the pairing rules, so that a new rule can be set
+    PairingMode = Literal[(*CANDIDATES_OF_MODE, *_MODES)]
+    Candidates = Literal[tuple(_CANDIDATES)]
 Density = Literal["normal", "tophat", "auto"]
 Profile = Literal["balanced", "accuracy", "coverage"]
+
+
+def _described(rules: Mapping[str, PairingRule]) -> str:
+    return "; ".join(f"{name}: {rule.help}" for name, rule in rules.items())
 
 
 class Pairing(Section):
@@ -31,14 +39,12 @@ class Pairing(Section):
     mode: PairingMode = setting(
         "nearest",
         "nearest: a reference and the reading nearest to it in time; key: readings and the "
-        "nearest reference with the same key; asof: the last reading before the reference; "
-        "interpolate: the line between the readings around it; mean_over_reference_interval: the "
-        "mean of the readings inside its interval.",
+        f"nearest reference with the same key; {_described(_MODES)}.",
     )
     candidates: Candidates | None = setting(
         None,
         "Which of several matching readings a reference is paired with (modes nearest and key): "
-        "nearest, all, first, or none of them (reject); null means nearest, or all in mode key.",
+        f"{_described(_CANDIDATES)}; null means nearest, or all in mode key.",
     )
     match_on: Annotated[
         tuple[Literal["subject", "key"], ...], Field(max_length=2, strict=False)
@@ -89,14 +95,21 @@ class Pairing(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """match_on has no duplicates; a mean needs the duration of a reading."""
-        if self.mode == "mean_over_reference_interval" and not self.reading_seconds:
-            what = "is needed for mean_over_reference_interval: the duration of one reading"
-            yield Contradiction(("reading_seconds",), what)
-        if self.candidates is not None and self.mode not in ("nearest", "key"):
+        """match_on has no duplicates; a pairing rule has the settings it needs."""
+        rule = PAIRING_RULES[rule_of(self)]
+        yield from (
+            Contradiction((name,), what) for name, what in rule.needs if not getattr(self, name)
+        )
+        if self.candidates is not None and self.mode not in CANDIDATES_OF_MODE:
             yield Contradiction(("candidates",), "has no meaning in this mode; remove it")
         if len(set(self.match_on)) < len(self.match_on):
             yield Contradiction(("match_on",), "names the same thing twice")
+
+
+def rule_of(pairing: Pairing) -> str:
+    """Return the name of the pairing rule that mode and candidates choose."""
+    usual = CANDIDATES_OF_MODE.get(pairing.mode)
+    return pairing.mode if usual is None else pairing.candidates or usual
 
 
 class Windows(Section):

@@ -11,13 +11,7 @@ from monitor.config.areas import Area, Place
 from monitor.config.broker_settings import Mqtt
 from monitor.config.cluster_settings import Cluster
 from monitor.config.derived import Derived
-from monitor.config.kinds import (
-    Contradiction,
-    File,
-    Section,
-    setting,
-)
-from monitor.config.mistakes import KeyPath
+from monitor.config.kinds import Section, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
@@ -35,6 +29,7 @@ from monitor.config.sources import Maintenance, Source
 from monitor.config.threshold_settings import threshold_contradictions
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.setting import Contradiction, File, KeyPath
 from monitor.mqtt.topic_templates import Template
 
 _SOURCES: Final = (

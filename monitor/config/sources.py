@@ -13,18 +13,13 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from monitor.config.derived import Derived
-from monitor.config.kinds import (
-    Contradiction,
-    Glob,
-    Section,
-    Topic,
-    refusal,
-    setting,
-)
+from monitor.config.kinds import Section, Topic, setting
 from monitor.config.mistakes import nearest_text
-from monitor.decode import DECODERS, sparkplug
+from monitor.core.setting import Contradiction, Glob
+from monitor.decode import DECODERS
+from monitor.decode.formats import sparkplug
 from monitor.decode.mapping import Mapped
-from monitor.decode.specification import MapError, MapSpec, Unit
+from monitor.decode.spec import MapError, MapSpec, Unit
 from monitor.mqtt.topic_templates import Template
 
 
@@ -32,9 +27,9 @@ def _instant(text: str) -> str:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise refusal("is not an ISO 8601 time, such as 2026-03-01T06:00Z") from error
+        raise ValueError("is not an ISO 8601 time, such as 2026-03-01T06:00Z") from error
     if time.tzinfo is None:
-        raise refusal("has no zone; add Z or an offset such as +13:00")
+        raise ValueError("has no zone; add Z or an offset such as +13:00")
     return text
 
 
@@ -83,7 +78,7 @@ class Source(Section):
     def _known(cls, decoder: str, context: ValidationInfo) -> str:
         known = (context.context or {}).get("decoders")
         if known is not None and decoder not in known:
-            raise refusal(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
+            raise ValueError(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
         return decoder
 
     def contradictions(self) -> Iterator[Contradiction]:

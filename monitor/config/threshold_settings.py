@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from monitor.config.kinds import Contradiction, glob_contradictions
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.statistics import threshold_statistics
+from monitor.core.setting import Contradiction
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
@@ -21,8 +21,6 @@ def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
         yield Contradiction(("name",), what)
     if limit.name in alert_meanings():
         yield Contradiction(("name",), "there is already an alert of this name; choose another")
-    for key in ("sensors", "quantities"):
-        yield from glob_contradictions(key, getattr(limit, key))
     if limit.above is None and limit.below is None:
         yield Contradiction((), "has no limit; add above or below")
     if limit.above is not None and limit.below is not None and limit.above <= limit.below:

@@ -14,8 +14,9 @@ from pydantic_core import ErrorDetails
 
 from monitor.config.derived import section_of
 from monitor.config.kinds import Section
-from monitor.config.mistakes import KeyPath, listed, nearest_text
+from monitor.config.mistakes import listed, nearest_text
 from monitor.config.settings import Settings
+from monitor.core.setting import KeyPath
 
 _Context = dict[str, Any]
 
@@ -31,7 +32,7 @@ def sentence(error: ErrorDetails) -> str:
     """Return an error of pydantic in plain words."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(error["loc"])
-    if error["input"] is None and error["type"] not in ("missing", "refused"):
+    if error["input"] is None and error["type"] not in ("missing", "value_error"):
         return "is empty; give it a value or leave the key out"
     written = SENTENCES.get(error["type"])
     if written is None:
@@ -107,7 +108,6 @@ def _choice(context: _Context, value: object) -> str:
 
 
 SENTENCES: Final[dict[str, Callable[[_Context, Any], str]]] = {
-    "refused": lambda context, _: str(context["what"]),
     "value_error": lambda context, _: str(context["error"]),
     "missing": lambda *_: "is missing; it has no default",
     "int_type": _integer,

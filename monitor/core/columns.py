@@ -1,4 +1,4 @@
-"""Pairs of many series laid end to end: what every statistic is a function of.
+"""Columns: pairs of many series laid end to end, the input of every statistic.
 
 Rules of this file: ragged, contiguous, event order within a series. A sum over a series depends
 on that series' pairs alone, never on its neighbours, so one series computed alone, among ten
@@ -22,8 +22,8 @@ T = TypeVar("T")
 S = TypeVar("S", np.float64, np.int64, np.bool_)
 N = TypeVar("N", np.float64, np.int64)
 
-# Rows worked on at a time: temporaries of a megabyte stay in the cache, and what each portion costs
-# beside its rows (some 600 calls on one number a series) is a twentieth.
+# Rows computed at a time: temporaries of a megabyte stay in the cache, and the fixed cost of a
+# portion (some 600 calls on one number a series) is a twentieth of the whole.
 CELLS: Final = 131_072
 
 
@@ -158,7 +158,7 @@ class Columns:
         return rows * self.spread(per_series)
 
     def once(self, function: Callable[[Columns], T]) -> T:
-        """Return ``function(self)``, worked out at the first call and kept."""
+        """Return ``function(self)``, computed at the first call and cached."""
         if function not in self._known:
             self._known[function] = function(self)
         known: T = self._known[function]
@@ -261,7 +261,7 @@ def columns(
     level: float | Float,
     crps: Float | None = None,
 ) -> Columns:
-    """Return complete columns: the missing one of u and interval is taken through the normal.
+    """Return complete columns: a missing u or interval is derived through the normal distribution.
 
     ``level`` is the coverage probability of the interval given to a sensor that states u only, one
     number for all or one a pair; ``crps`` that of stated distributions, NaN where there is none.

@@ -1,6 +1,6 @@
-"""The words of the core: what a message becomes, and the columns a pair is kept in.
+"""The data model of the core: observations, and pairs as structured arrays.
 
-Rules of this file: values, and the order pairs are in; times are seconds since 1970-01-01 UTC as
+Rules of this file: plain values, and the order of pairs. Times are seconds since 1970-01-01 UTC as
 float; a number that was not stated is NaN, never None, so that a record is a row of numbers.
 """
 
@@ -44,7 +44,7 @@ class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
 
 
 class Distribution(Reading, frozen=True, array_like=True, gc=False, tag=4):
-    """A reading whose sensor states a distribution, from which u and interval were taken.
+    """A reading whose sensor states a distribution, from which u and interval were derived.
 
     ``places`` are its quantiles at ``levels``, both ascending, or the members of an ensemble where
     ``levels`` is empty; each packed, eight bytes a number.
@@ -57,7 +57,7 @@ class Distribution(Reading, frozen=True, array_like=True, gc=False, tag=4):
 class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
     """A trusted value of the same measurand ("static measurement").
 
-    ``subject`` says whom it concerns (a sensor's name unless the settings say otherwise);
+    ``subject`` names what it is about (a sensor unless the settings say otherwise);
     ``identity`` with ``revision`` lets a later message correct or void it (highest revision wins).
     ``reference_id`` names what measured it, a station say, where that is not the subject.
     """
@@ -128,7 +128,7 @@ PAIR: Final = np.dtype(
 )
 
 
-_PORTION_PAIRS: Final = 16_384  # with all that is made of them they fit the cache
+_PORTION_PAIRS: Final = 16_384  # with their temporaries they fit the cache
 
 
 def pair_records(rows: list[tuple[Any, ...]]) -> Records:
@@ -164,9 +164,9 @@ def event_order(pairs: Records) -> Int:
 
 
 def by_series(pairs: Records) -> tuple[Int, Int]:
-    """Return the places of pairs by series, as they came within each, and whose times are twisted.
+    """Return the order of pairs by series, and the series whose times do not always ascend.
 
-    Those are the series, in order and some of them again, whose times do not always ascend.
+    Within a series the order of arrival is kept; a series may be named more than once.
     """
     series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
     order = by_number(series)
@@ -177,7 +177,7 @@ def by_series(pairs: Records) -> tuple[Int, Int]:
 def by_number(numbers: Int) -> Int:
     """Return the stable order of numbers from 0 to 2^32 - 1; numpy sorts 16 bits in one pass.
 
-    That takes a tenth of the time of a sort of 64 bits.
+    It takes a tenth of the time of a sort of 64 bits.
     """
     order: Int = np.argsort(numbers.astype(np.uint16), kind="stable")
     above = (numbers >> 16).astype(np.uint16)

@@ -1,8 +1,8 @@
-"""Which series there are, in which row each lives, and who may still come in.
+"""The registry of series: the row of each, and which new ones are admitted.
 
-Rules of this file: a row is given once and never reused; a name is admitted by an allow-list and
-within two limits, so that invented sensors cost a counter and nothing else. A series that memory
-let go of keeps its row and does not count; it comes back within the limits.
+Rules of this file: a row is assigned once and never reused. A new name must pass an allow-list and
+two limits, so that invented sensors cost a counter and nothing else. An evicted series keeps its
+row and does not count against the limits; to come back it must pass them again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 
 class SeriesKey(NamedTuple):
-    """What names a series."""
+    """The key of a series."""
 
     sensor: str
     quantity: str
@@ -23,7 +23,7 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeriesName:
-    """Who a series is: one sensor's one quantity."""
+    """A series with its unit and group, as it is shown."""
 
     sensor: str
     quantity: str
@@ -40,9 +40,9 @@ class Limits(NamedTuple):
 
 
 class Registry:
-    """Rows of series by (sensor, quantity). ``on_new(row, key)`` is told of each new one.
+    """Rows of series by (sensor, quantity); ``on_new(row, key)`` is called for each new one.
 
-    There are at most ``rows_max`` rows; ``gone`` are those that memory let go of.
+    There are at most ``rows_max`` rows; ``evicted`` are those out of memory.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Registry:
         limits: Limits,
         on_new: Callable[[int, SeriesKey], None],
         rows_max: float = math.inf,
-        gone: Collection[int] = (),
+        evicted: Collection[int] = (),
     ) -> None:
         self.keys: list[SeriesKey] = []
         self._rows: dict[tuple[str, str], int] = {}
@@ -58,21 +58,21 @@ class Registry:
         self._limits: Final = limits
         self._on_new: Final = on_new
         self._rows_max: Final = rows_max
-        self._gone: Final = gone
+        self._evicted: Final = evicted
         self._permits = float(limits.new_per_minute)
         self._permits_time = -float("inf")
 
     def __len__(self) -> int:
-        return len(self.keys) - len(self._gone)
+        return len(self.keys) - len(self._evicted)
 
     def get(self, sensor: str, quantity: str) -> int | None:
         """Return the row of a series, None if it is unknown."""
         return self._rows.get((sensor, quantity))
 
     def admit(self, sensor: str, quantity: str, now: float) -> int | str:
-        """Return the row of a series, new if need be, or the reason why it may not come in."""
+        """Return the row of a series, a new one if need be, or the reason of its refusal."""
         row = self._rows.get((sensor, quantity))
-        if row is not None and row not in self._gone:
+        if row is not None and row not in self._evicted:
             return row
         if not any(fnmatchcase(sensor, pattern) for pattern in self._limits.allow):
             return "not_allowed"
@@ -82,7 +82,7 @@ class Registry:
         return self.add(sensor, quantity) if row is None else row
 
     def add(self, sensor: str, quantity: str) -> int:
-        """Give a series its row, limits aside (a journal may hold more than new settings allow)."""
+        """Assign a row, limits aside (a journal may hold more series than new settings allow)."""
         row = len(self.keys)
         key = SeriesKey(sensor, self._quantities.setdefault(quantity, quantity))
         self._rows[key] = row

@@ -1,7 +1,7 @@
-"""Work in steps: a generator that yields after each, so that others get their turn in between.
+"""Work in steps: a generator that yields after each step, so that messages get their turn.
 
-Rules of this file: a step is a few milliseconds at most; what the work comes to is what the
-generator returns, the same whether anything happened between the steps or not.
+Rules of this file: a step takes a few milliseconds at most. The result is what the generator
+returns, the same whether anything happened between the steps or not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Steps = Generator[None, None, T]
 
 
 def finish(steps: Steps[T]) -> T:
-    """Do all that is left at once and return what it comes to."""
+    """Run all remaining steps and return the result."""
     while True:
         try:
             next(steps)
@@ -28,7 +28,7 @@ def finish(steps: Steps[T]) -> T:
 
 
 def with_each(steps: Steps[T], before: Callable[[], object]) -> Steps[T]:
-    """Do the same steps, and ``before`` ahead of each of them."""
+    """Return the same steps with a call of ``before`` ahead of each."""
     while True:
         before()
         try:

@@ -1,4 +1,4 @@
-"""Settings become parts: the one place that knows which part wants which setting."""
+"""From settings to parts: the only place that knows which part needs which setting."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from monitor.config import (
     Credentials,
     Settings,
 )
-from monitor.config.core_plan import plan_of, router_of
+from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.state.network import Network
-from monitor.daemon.intake import BIRTHS, Intake, recover
-from monitor.decode.sparkplug_births import Births
+from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal import Batch, Journal
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import (
     MqttSettings,
     Subscription,
-    Tls,
     tls_context,
 )
 from monitor.mqtt.topic_templates import Template
@@ -47,18 +46,21 @@ def assemble(settings: Settings, now: float) -> Parts:
         dead_letters_kept=settings.journal.dead_letters,
         transitions_kept=settings.sinks.history,
     )
-    plan = plan_of(settings)._replace(known_series=len(journal.series()))
+    units = units_of(settings)
+    if noted := journal.note(UNITS):
+        units.load(noted)
+    plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     recover(network, journal, now)
     births = Births()
     if noted := journal.note(BIRTHS):
         births.load(noted)
-    intake = Intake(router_of(settings, births), network, journal, births)
+    intake = Intake(router_of(settings, births, units), network, journal, births)
     return Parts(settings, network, journal, intake)
 
 
 def examined(parts: Parts) -> Examined:
-    """Return what the doctor looks at."""
+    """Return what the doctor examines."""
     intake = parts.intake
     return Examined(
         parts.settings,
@@ -70,9 +72,9 @@ def examined(parts: Parts) -> Examined:
 
 
 def note_subscriptions(parts: Parts) -> list[str]:
-    """Note what is subscribed to; return what was before and is not wanted any more.
+    """Record the subscriptions; return earlier ones that the settings no longer name.
 
-    A broker keeps the subscriptions of a session until it is told to end them.
+    A broker keeps the subscriptions of a session until the client ends them.
     """
     wanted = [Template.parse(source.topic).filter for source in parts.settings.sources]
     noted = parts.journal.note(SUBSCRIPTIONS)
@@ -94,7 +96,7 @@ def native_topics(settings: Settings) -> Topics:
 
 
 def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublisher:
-    """Return what publishes to the broker of the settings, under a name of its own."""
+    """Return a publisher to the settings' broker, with a client identifier of its own."""
     reader = mqtt_settings(settings, credentials)
     return BrokerPublisher(
         reader.host,
@@ -108,8 +110,7 @@ def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublishe
 
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     """Return how to reach the broker, and what to subscribe to."""
-    mqtt = settings.mqtt
-    password = credentials.password
+    mqtt, password = settings.mqtt, credentials.password
     return MqttSettings(
         host=mqtt.host,
         port=mqtt.port,
@@ -126,5 +127,5 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         receive_maximum=mqtt.receive_maximum,
         max_packet_bytes=mqtt.max_packet_bytes,
         connect_timeout_seconds=mqtt.connect_timeout_seconds,
-        tls=None if mqtt.tls is None else Tls(**mqtt.tls.model_dump()),
+        tls=mqtt.tls,
     )

@@ -1,7 +1,7 @@
-"""How the interpreter looks after memory in a daemon: what is there at the start is there to stay.
+"""Settings of Python's cycle collector and glibc's allocator for a long-running process.
 
-Rules of this file: the collector of cycles is told before the work begins, and once more by what
-is loaded beside it; nothing is switched off, since pages and connections make cycles.
+Rules of this file: what exists after the start is frozen, so that no collection walks it again;
+nothing is switched off, because pages and connections do make cycles.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import ctypes
 import gc
 from typing import Final
 
-# New containers before a round of the youngest: batches make many, and hardly any cycle.
+# New containers before a collection of the youngest generation: batches make many, hardly a cycle.
 _YOUNGEST: Final = 50_000
 _ROUNDS: Final = 20
-# Options of glibc's malloc: by default 128 kB go back, to be zeroed again.
+# Options of glibc's malloc, which by default returns blocks above 128 kB to the system at once.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
-def settle() -> None:
-    """Leave modules, settings and what was recovered out of the collector's rounds from now on."""
-    gc.unfreeze()  # what is left of a former life may be in cycles
-    keep()
+def freeze_after_start() -> None:
+    """Exclude modules, settings and recovered state from all further collections."""
+    gc.unfreeze()  # what a daemon before a reload left behind may be in cycles
+    freeze()
     gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
 
 
-def keep() -> None:
-    """Leave what was loaded by now out of the rounds too; else the next ones go through it."""
+def freeze() -> None:
+    """Collect, then exclude everything that exists now from further collections."""
     gc.collect()
     gc.freeze()
 
 
-def keep_freed(kept_bytes: int, block_bytes: int) -> None:
-    """Keep so much freed memory for what comes next, where the C library can be told so.
+def retain_freed(kept_bytes: int, block_bytes: int) -> None:
+    """Let malloc keep up to ``kept_bytes`` of freed memory, where the C library allows it.
 
-    For what makes blocks of memory again and again: much of the time for them is pages. Blocks
-    larger than ``block_bytes`` go back at once.
+    For loops that allocate large blocks again and again: much of their time goes into page faults.
+    Blocks larger than ``block_bytes`` still go back at once.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:

@@ -1,8 +1,8 @@
 """From messages to durable pairs: decode, observe, commit, apply. The same for every source.
 
-Rules of this file: a message counts once: committed if any of its observations is new, else
-duplicate if any came before, else rejected for its first reason; bad records of a message that is
-otherwise good count apart; what is rejected is kept as a dead letter in the same transaction;
+Rules of this file: a message counts once: as committed if any of its observations is new, else as
+duplicate if any is known, else as rejected for its first reason; bad records of an otherwise good
+message are counted separately; rejected messages become dead letters in the same transaction;
 memory takes pairs only after the journal has them.
 """
 
@@ -24,29 +24,32 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
-from monitor.daemon.checkpoints import Remembering
+from monitor.daemon.checkpoints import Checkpoints
 from monitor.decode import (
     REASONS,
     Decoded,
     Rejected,
     Router,
+    Units,
 )
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.checks import refusal
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.journal import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
 _DEAD_LETTERS_A_MESSAGE: Final = 8
-BIRTHS: Final = "sparkplug_births"  # name of the journal's note
+BIRTHS: Final = "sparkplug_births"  # names of the journal's notes
+UNITS: Final = "units"
 _DELAYS_A_BATCH: Final = 8
 _DELAYS_KEPT: Final = 101
-_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # refused as the sensor wishes
+_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
 class Incoming(Protocol):
-    """What the intake needs to know of a message."""
+    """A message, as far as the intake is concerned."""
 
     @property
     def topic(self) -> str:
@@ -54,7 +57,7 @@ class Incoming(Protocol):
 
     @property
     def payload(self) -> bytes:
-        """What it says."""
+        """Its payload."""
 
 
 class Counts:
@@ -103,7 +106,7 @@ class Delays:
         self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
 
     def add(self, topics: str, seconds: float) -> None:
-        """Take one message's delay."""
+        """Record one message's delay."""
         self._last[topics].append(seconds)
 
     def medians(self) -> Mapping[str, float]:
@@ -112,9 +115,10 @@ class Delays:
 
 
 class Intake:
-    """Takes batches of messages into journal and network.
+    """Commits batches of messages to the journal and applies them to the network.
 
-    ``births`` is what ``router`` knows of Sparkplug's births; it is noted in the journal.
+    ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
+    are the units that it learned.
     """
 
     def __init__(
@@ -123,7 +127,11 @@ class Intake:
         self._router: Final = router
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
-        self._remembering: Final = Remembering(network)
+        self._units: Final = router.units if router.units is not None else Units()
+        if noted := store.note(UNITS):
+            self._units.load(noted)
+        self._units_noted = self._units.changed
+        self._checkpoints: Final = Checkpoints(network)
         self.delays: Final = Delays()
         self._network: Final = network
         self._store: Final = store
@@ -132,12 +140,12 @@ class Intake:
         self.commit_seconds = 0.0
 
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
-        """Return what ``messages``, arrived at ``received`` (s since 1970 UTC), come to."""
+        """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make."""
         topics, payloads = _columns(messages)
         decoded = self._router.decode_all(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
-            decoded.refused.append((decoded.sources[at], Rejected(reason, REASONS[reason])))
+            decoded.refused.append((decoded.sources[at], refusal(reason)))
         counted = self._count(len(messages), decoded, outcome)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
@@ -157,7 +165,7 @@ class Intake:
         )
 
     def commit(self, batch: Batch) -> None:
-        """Make ``batch`` durable, then let memory have its pairs; raises JournalError."""
+        """Make ``batch`` durable, then apply its pairs; raises JournalError."""
         began = time.perf_counter()
         self._store.append(batch)
         self.commit_seconds += time.perf_counter() - began
@@ -165,15 +173,18 @@ class Intake:
         self._network.apply(batch.pairs)
 
     def _notes(self, received: float) -> Mapping[str, bytes]:
-        """Return what is to be remembered besides: births and summaries, if there is news."""
-        notes = self._remembering.notes(received)
-        if self._births.changed == self._births_noted:
-            return notes
-        self._births_noted = self._births.changed
-        return {**notes, BIRTHS: self._births.dump()}
+        """Return the notes to write with the batch: births, units and summaries that changed."""
+        notes = self._checkpoints.notes(received)
+        if self._births.changed != self._births_noted:
+            self._births_noted = self._births.changed
+            notes = {**notes, BIRTHS: self._births.dump()}
+        if self._units.changed != self._units_noted:
+            self._units_noted = self._units.changed
+            notes = {**notes, UNITS: self._units.dump()}
+        return notes
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
-        """Take the delays of a few messages, spread over the batch."""
+        """Record the delays of a few messages, spread over the batch."""
         plain, others = decoded.observations.plain, decoded.observations.others
         step = max(1, len(decoded.sources) // _DELAYS_A_BATCH)
         for at in range(0, len(decoded.sources), step):
@@ -187,7 +198,7 @@ class Intake:
                 self.delays.add(wanted, received - time)
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
-        """Let the network know whose readings could not be used."""
+        """Report to the network whose messages were rejected."""
         faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
         for at in faulty:
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
@@ -244,14 +255,14 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
 def recover(network: Network, store: Store, now: float) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side."""
     network.restore_series(store.series())
-    remembering = Remembering(network)
-    remembering.recall(store, early=True)
+    checkpoints = Checkpoints(network)
+    checkpoints.load(store, early=True)
     network.restore(now, [*store.events(), *store.collocations()])
     for received, observations in store.observations():
         network.restore(received, observations)
     network.recall(store.pairs())
     network.expire(now)
-    remembering.recall(store)
+    checkpoints.load(store)
 
 
 class _Sorted(NamedTuple):
@@ -289,4 +300,4 @@ def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[byte
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
     kept = bytes(payload[:_DEAD_LETTER_BYTES])
-    return DeadLetter(received, topic, refused.reason, refused.detail, kept)
+    return DeadLetter(received, topic, refused.reason, refused.detail, refused.where, kept)

@@ -1,19 +1,20 @@
-"""What the daemon says of itself, on standard error: for people, or one JSON object a line."""
+"""The daemon's log on standard error: text, or one JSON object per line."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-import time
+
+from monitor.core.formatting import instant
 
 
 def _instant(record: logging.LogRecord) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+    return instant(record.created, "seconds")
 
 
 class _Json(logging.Formatter):
-    """One object a line; whatever a message holds cannot break out of it."""
+    """One object per line, which no message can break out of."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
@@ -28,7 +29,7 @@ class _Json(logging.Formatter):
 
 
 class _Text(logging.Formatter):
-    """Time, level, message; control characters are shown, not obeyed."""
+    """Time, level, message; control characters are replaced."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - as logging names it
         del datefmt
@@ -40,7 +41,7 @@ class _Text(logging.Formatter):
 
 
 def configure(level: str, layout: str) -> None:
-    """Send the log of the whole program to standard error."""
+    """Send the program's log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     text = _Text("%(asctime)s %(levelname)-7s %(message)s")
     handler.setFormatter(_Json() if layout == "json" else text)

@@ -1,8 +1,8 @@
-"""The daemon: start, work, stop. One thread owns socket, journal and memory.
+"""The daemon's loop: start, work, stop. One thread owns socket, journal and memory.
 
-Rules of this file: nothing is acknowledged before it is durable; HTTP and sinks only ever read
-published pages; publishing takes turns with reading; every wait is bounded, so that a signal ends
-the work within seconds.
+Rules of this file: nothing is acknowledged before it is durable; HTTP and sinks only read published
+pages; publishing alternates with reading; every wait is bounded, so that a signal ends the work
+within seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from monitor.daemon.assembly import Parts
 from monitor.daemon.publisher import Connection, Publisher
-from monitor.daemon.signals import Orders
+from monitor.daemon.signals import Signals
 from monitor.daemon.systemd import Supervisor
 from monitor.journal import Batch, JournalFullError
 from monitor.mqtt.source import Message
@@ -28,22 +28,22 @@ _FULL_RETRY_SECONDS: Final = 1.0
 
 
 class Source(Connection, Protocol):
-    """Where messages come from; ``acknowledge`` says they are durable."""
+    """Where messages come from; ``acknowledge`` declares them durable."""
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds."""
 
     def acknowledge(self, messages: Sequence[Message]) -> int:
-        """Tell the source that ``messages`` are durable."""
+        """Acknowledge ``messages``, which are durable."""
 
     def close(self) -> None:
         """End the connection."""
 
 
 class Daemon:
-    """Takes messages from a source until it is told to stop.
+    """Processes messages from a source until it is stopped.
 
-    ``renew`` is asked when the orders say so: true ends this one, another takes its place.
+    ``reload`` is called on SIGHUP; if it returns true, :meth:`run` returns.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Daemon:
         publisher: Publisher,
         *,
         supervisor: Supervisor | None = None,
-        orders: Orders | None = None,
-        renew: Callable[[], bool] = lambda: False,
+        signals: Signals | None = None,
+        reload: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -62,22 +62,22 @@ class Daemon:
         self._source: Final = source
         self._publisher: Final = publisher
         self._supervisor: Final = supervisor or Supervisor()
-        self.orders: Final = orders or Orders()
-        self._renew: Final = renew
+        self.signals: Final = signals or Signals()
+        self._reload: Final = reload
         self._clock: Final = clock
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
         self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
-        self._is_renewed = False
+        self._is_reloading = False
 
     @property
     def stopping(self) -> bool:
-        """Whether :meth:`run` is coming to its end."""
-        return self.orders.end or self._is_renewed
+        """Whether :meth:`run` is about to return."""
+        return self.signals.stop or self._is_reloading
 
     def stop(self) -> None:
-        """Let :meth:`run` come to its end; may be called from anywhere."""
-        self.orders.end = True
+        """Let :meth:`run` return; may be called from any thread."""
+        self.signals.stop = True
 
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
@@ -89,7 +89,7 @@ class Daemon:
             self._source.close()
             self._publisher.close()
             self._parts.journal.close()
-        _log.info("stopped: all that was acknowledged is in the journal")
+        _log.info("stopped; everything acknowledged is in the journal")
 
     def _work(self) -> None:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
@@ -97,9 +97,9 @@ class Daemon:
             batch = self._parts.intake.prepare(messages, self._clock())
             if self._commit(batch):
                 self._source.acknowledge(messages)
-        if self.orders.renew:
-            self.orders.renew = False
-            self._is_renewed = self._publisher.reload_successful = self._renew()
+        if self.signals.reload:
+            self.signals.reload = False
+            self._is_reloading = self._publisher.reload_successful = self._reload()
         now = self._monotonic()
         if now >= self._publish_due and not self._publisher.is_busy:
             self._publisher.begin(self._clock(), self._source)
@@ -112,7 +112,7 @@ class Daemon:
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
 
     def _commit(self, batch: Batch) -> bool:
-        """Make ``batch`` durable, waiting for space if there is none; False if told to stop."""
+        """Make ``batch`` durable, waiting while the disk is full; False if stopped meanwhile."""
         while not self.stopping:
             try:
                 self._parts.intake.commit(batch)
@@ -133,9 +133,9 @@ class Daemon:
         settings = self._parts.settings
         self._parts.network.expire(now)
         if settings.series.forget_after_days is not None:
-            gone = self._parts.network.let_go(now, settings.series.forget_after_days)
+            gone = self._parts.network.evict(now, settings.series.forget_after_days)
             if gone:
-                _log.info("let go of %d series that are silent; they stay in the journal", gone)
+                _log.info("evicted %d silent series; their pairs stay in the journal", gone)
         try:
             self._parts.journal.forget(
                 observations_before=now - settings.pairing.max_wait_hours * 3600.0,

@@ -1,8 +1,8 @@
-"""From the network to what others see: a page for HTTP, transitions of alerts for the sinks.
+"""From the network to its observers: a page for HTTP, alert transitions for the sinks.
 
-Rules of this file: once every publish interval, on the data's thread, in steps of a few
-milliseconds between which messages are taken; what is handed out is immutable, and says the time at
-which its publication began; nothing here waits for a sink.
+Rules of this file: it runs once per publish interval, on the data's thread, in steps of a few
+milliseconds between two reads; a page is immutable and carries the time at which its publication
+began; nothing here waits for a sink.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from monitor.journal import DeadLetter
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
-# Series judged anew at a time, but for the first: a restart must not change what was told.
+# Series judged per publication; the first one judges all, so that a restart notifies nothing twice.
 JUDGED_MOST: Final = 128
 
 
 class Connection(Protocol):
-    """What publishing tells of the source."""
+    """What is published about the source."""
 
     connected: bool
     status: str
@@ -55,7 +55,7 @@ class Show(Protocol):
 
 
 class Publisher:
-    """Evaluates the network and shows what it finds; ``outlets`` begin to work with it."""
+    """Evaluates the network and publishes the results; starts ``outlets``."""
 
     def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
         self._parts: Final = parts
@@ -82,16 +82,16 @@ class Publisher:
         return self._work is not None
 
     def begin(self, now: float, connection: Connection, trouble: str = "") -> None:
-        """Begin to publish what is known; ``trouble`` says what keeps the daemon from working.
+        """Begin a publication; ``trouble`` says what keeps the daemon from committing.
 
-        :meth:`work` goes on with it. What is shown at the end says ``now`` as its time.
+        :meth:`work` continues it. The page carries ``now`` as its time.
         """
         self._connection = connection
         self._work = self._steps(now, connection, trouble)
         self._worked_seconds = 0.0
 
     def work(self, seconds: float = math.inf) -> None:
-        """Go on with the publication under way, if any, for about so long: one step at least."""
+        """Continue a publication under way for about ``seconds``, one step at least."""
         began = time.perf_counter()
         while self._work is not None:
             is_done = next(self._work, True)
@@ -104,13 +104,13 @@ class Publisher:
                 return
 
     def publish(self, now: float, connection: Connection, trouble: str = "") -> None:
-        """Publish what is known at ``now`` at once, after what is under way."""
+        """Publish the state at ``now`` at once, after completing a publication under way."""
         self.work()
         self.begin(now, connection, trouble)
         self.work()
 
     def answer(self, now: float) -> None:
-        """Show at once what somebody has just begun to look at."""
+        """Publish at once what a reader has just begun to look at."""
         noted = self._show.requests.made
         if self._page is None or noted == self._noted:
             return
@@ -121,19 +121,19 @@ class Publisher:
             self._show.publish(self._page)
 
     def close(self) -> None:
-        """Let the sinks deliver what they can at once; the rest is told after the next start."""
+        """Give the sinks a moment to deliver; the rest is delivered after the next start."""
         self._dispatch.close()
 
     def _steps(self, now: float, connection: Connection, trouble: str) -> Steps[None]:
         parts = self._parts
         most = None if self._page is None else JUDGED_MOST
         snapshot = yield from parts.network.steps(now, most)
-        self._dispatch.tell(
+        self._dispatch.notify(
             View(
                 snapshot,
-                parts.network.judgement,
-                parts.network.take_transitions(),
-                frozenset(parts.network.watch.taken_back),
+                parts.network.fault_report,
+                parts.network.drain_transitions(),
+                frozenset(parts.network.replayer.taken_back),
             )
         )
         yield
@@ -155,12 +155,12 @@ class Publisher:
         self._show.publish(self._page)
 
     def _refused(self, trouble: str) -> tuple[DeadLetter, ...]:
-        """Return the newest dead letters; read anew where another message was refused."""
+        """Return the newest dead letters, read again only if another message was rejected."""
         counts = self._parts.intake.counts
         refused = sum(counts.rejected.values()) + sum(counts.records_rejected.values())
         if refused != self._letters_read:
             self._letters = tuple(self._parts.journal.dead_letters(DEAD_LETTERS_SHOWN))
-            # A message that the journal has no room for is counted and not in it yet.
+            # While the journal is full, a rejected message is counted but not in it yet.
             self._letters_read = -1 if trouble else refused
         return self._letters
 
@@ -168,7 +168,7 @@ class Publisher:
         return self._show.requests.doctor() and not self._doctor
 
     def _examined(self) -> dict[str, Any]:
-        """Return the doctor's report, if somebody reads it; made anew every few seconds only."""
+        """Return the doctor's report if somebody reads it, at most every few seconds a new one."""
         now = time.perf_counter()
         if not self._show.requests.doctor():
             self._doctor = {}
@@ -198,7 +198,7 @@ class Publisher:
             pending_readings=pairing.readings,
             pending_references=len(pairing.references),
             series=len(parts.network.registry),
-            series_forgotten=parts.network.silence.forgotten,
+            series_forgotten=parts.network.eviction.evictions,
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,

@@ -1,7 +1,6 @@
-"""What the process is told by signals: to end in good order, or to read its settings again.
+"""Signals: SIGTERM and SIGINT stop the daemon in good order, SIGHUP reloads its settings.
 
-Rules of this file: a handler notes and returns; an order stays until it is carried out, whoever
-carries it out.
+Rules of this file: a handler only sets a flag; the loop acts on it between two batches.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from typing import Final
 _log: Final = logging.getLogger("monitor")
 
 
-class Orders:
-    """State: whether to end, and whether to renew."""
+class Signals:
+    """State: whether to stop, and whether to reload."""
 
     def __init__(self) -> None:
-        self.end = False
-        self.renew = False
+        self.stop = False
+        self.reload = False
 
-    def heed_signals(self) -> None:
-        """Let SIGTERM and SIGINT mean to end, and SIGHUP to renew."""
+    def install(self) -> None:
+        """Install the handlers of SIGTERM, SIGINT and SIGHUP."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_end)
-        signal.signal(signal.SIGHUP, self._on_renew)
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGHUP, self._on_reload)
 
-    def _on_end(self, number: int, frame: FrameType | None) -> None:
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
         del frame
-        _log.info("%s: committing what is at hand, then stopping", signal.Signals(number).name)
-        self.end = True
+        _log.info("%s: stopping after the current batch is committed", signal.Signals(number).name)
+        self.stop = True
 
-    def _on_renew(self, number: int, frame: FrameType | None) -> None:
+    def _on_reload(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        self.renew = True
+        self.reload = True

@@ -1,7 +1,8 @@
 """What a payload must hold to become an observation, and the closed list of reasons it may not.
 
-Rules of this file: every refusal has a reason from ``REASONS`` and a sentence; nothing is
-swapped, clipped or guessed; a number that passes keeps every later formula finite.
+Rules of this file: every refusal has a reason from ``REASONS``, a sentence and the place it is
+about; nothing is swapped, clipped or guessed; a number that passes keeps every later formula
+finite. The limits stand here once: the structs of the accelerators are made from them.
 """
 
 from __future__ import annotations
@@ -9,21 +10,45 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
+import msgspec
 import scipy
 
 from monitor.core.model import NAN, Collocation, Reading
 
+
+class Limit(NamedTuple):
+    """The least and the largest number that is taken."""
+
+    least: float
+    most: float
+
+    def holds(self, number: float) -> bool:
+        """Return whether a number is within the limits; NaN is not."""
+        return self.least <= number <= self.most
+
+    def meta(self) -> msgspec.Meta:
+        """Return the same as msgspec checks it."""
+        return msgspec.Meta(ge=self.least, le=self.most)
+
+
 VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
 P_MARGIN: Final = 1e-9
+VALUE: Final = Limit(-VALUE_MAX, VALUE_MAX)
+U: Final = Limit(U_MIN, VALUE_MAX)
+U_OF_REFERENCE: Final = Limit(0.0, VALUE_MAX)  # 0 is an exact reference; else as U
+P: Final = Limit(P_MARGIN, 1.0 - P_MARGIN)
 FUTURE_SECONDS: Final = 300.0
 SPAN_SECONDS_MAX: Final = 31_622_400.0  # a longer reference would be held against all readings
 TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written out
 TIME_END: Final = 253_402_300_800.0  # after the last one, 9999-12-31 UTC
 KEY_CHARACTERS_MAX: Final = 256
+NOTE_CHARACTERS_MAX: Final = 500
+UNIT_CHARACTERS_MAX: Final = 60
 DETAIL_CHARACTERS_MAX: Final = 500
+PLACE_CHARACTERS_MAX: Final = 200
 NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
 
 REASONS: Final[Mapping[str, str]] = {
@@ -53,17 +78,49 @@ REASONS: Final[Mapping[str, str]] = {
 }
 
 
-class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not a fault of the program
-    """A message cannot be used. ``reason`` is a key of ``REASONS``, ``detail`` a sentence.
+# Where a refusal is about no part of the payload.
+_PLACES: Final[Mapping[str, str]] = {
+    "unknown_topic": "topic",
+    "oversize": "mqtt.max_packet_bytes",
+    "not_allowed": "series.allow",
+    "series_limit": "series.max",
+    "maintenance": "maintenance",
+}
 
-    What other libraries say may quote a payload at length: ``detail`` is cut.
+
+class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not a fault of the program
+    """A message, or one record of it, cannot be used.
+
+    ``reason`` is a key of ``REASONS``, ``detail`` a sentence. ``place`` is a path in the payload
+    (from its record on), ``byte 12``, a key of the settings, ``topic``, or empty for all of it.
+    A check that knows no paths names the ``field`` of the observation instead; whoever knows the
+    paths calls :meth:`at`. ``record`` counts the records of a payload that has several, else -1.
+    Payloads are quoted in sentences and places at length: both are cut.
     """
 
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(
+        self, reason: str, detail: str, place: str = "", *, field: str = "", byte: int = -1
+    ) -> None:
         detail = detail[:DETAIL_CHARACTERS_MAX]
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+        self.field = field
+        self.byte = byte
+        self.record = -1
+        self.place = _PLACES.get(reason, "") if byte < 0 else f"byte {byte}"
+        if place:
+            self.place = place[:PLACE_CHARACTERS_MAX]
+
+    def at(self, place: str) -> Self:
+        """Return this with a place, unless it has one."""
+        self.place = self.place or place[:PLACE_CHARACTERS_MAX]
+        return self
+
+    @property
+    def where(self) -> str:
+        """The place with the number of the record, if there are several."""
+        return self.place if self.record < 0 else f"record {self.record} {self.place}".rstrip()
 
     def bare(self) -> Self:
         """Return this without where it was raised and why: a message may hold thousands."""
@@ -71,17 +128,24 @@ class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not 
         return self.with_traceback(None)
 
 
+def refusal(reason: str) -> Rejected:
+    """Return a refusal for which the reason says all there is to say."""
+    return Rejected(reason, REASONS[reason])
+
+
 def check_name(what: str, name: str) -> str:
     """Return ``name`` if it may name a sensor or quantity."""
     if NAME.match(name) is None:
-        raise Rejected("bad_name", f"{what} {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -")
+        detail = f"{what} {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
+        raise Rejected("bad_name", detail, field=what)
     return name
 
 
 def check_key(key: str, what: str = "key") -> str:
     """Return ``key`` if it is short and printable; the empty key means none."""
     if not is_key(key):
-        raise Rejected("bad_name", f"{what} {key[:60]!r}: use at most 256 printable characters")
+        detail = f"{what} {key[:60]!r}: use at most {KEY_CHARACTERS_MAX} printable characters"
+        raise Rejected("bad_name", detail, field=what)
     return key
 
 
@@ -102,42 +166,44 @@ def check_time(time: float, received: float, what: str = "time") -> float:
     """Return event ``time`` (s since 1970 UTC) if it is of our era and not ahead of its arrival."""
     if not time <= received + FUTURE_SECONDS:
         ahead = time - received
-        raise Rejected("future", f"{what} is {ahead:.0f} s ahead of this machine's clock")
+        detail = f"{what} is {ahead:.0f} s ahead of this machine's clock"
+        raise Rejected("future", detail, field=what)
     return check_era(time, what)
 
 
 def check_era(time: float, what: str = "time") -> float:
     """Return ``time`` (s since 1970 UTC) if its year is 1 to 9999; NaN is not stated."""
     if time < TIME_MIN or time >= TIME_END:
-        raise Rejected(
-            "out_of_range", f"{what} is {time:g} s from 1970, its year in UTC is not 1 to 9999"
-        )
+        detail = f"{what} is {time:g} s from 1970, its year in UTC is not 1 to 9999"
+        raise Rejected("out_of_range", detail, field=what)
     return time
 
 
 def check_number(what: str, number: float) -> float:
     """Return ``number`` if it is finite and at most 1e15 in size."""
-    if -VALUE_MAX <= number <= VALUE_MAX:
+    if VALUE.holds(number):
         return number
     if math.isfinite(number):
-        raise Rejected("out_of_range", f"{what} is {number:g}, larger than {VALUE_MAX:g}")
-    raise Rejected("not_finite", f"{what} is {number}")
+        detail = f"{what} is {number:g}, larger than {VALUE_MAX:g}"
+        raise Rejected("out_of_range", detail, field=what)
+    raise Rejected("not_finite", f"{what} is {number}", field=what)
 
 
 def check_u(what: str, u: float) -> float:
     """Return standard uncertainty ``u`` if it lies between 1e-12 and 1e15."""
-    if U_MIN <= u <= VALUE_MAX:
+    if U.holds(u):
         return u
     if math.isfinite(u) and u < U_MIN:
-        raise Rejected("bad_uncertainty", f"{what} is {u:g}; it must be at least {U_MIN:g}")
+        detail = f"{what} is {u:g}; it must be at least {U_MIN:g}"
+        raise Rejected("bad_uncertainty", detail, field=what)
     return check_number(what, u)
 
 
 def check_p(p: float) -> float:
     """Return coverage probability ``p`` if it lies between 0 and 1, 1e-9 or more from either."""
-    if P_MARGIN <= p <= 1.0 - P_MARGIN:
+    if P.holds(p):
         return p
-    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9")
+    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9", field="p")
 
 
 def check_interval(lower: float, upper: float) -> tuple[float, float]:
@@ -145,9 +211,10 @@ def check_interval(lower: float, upper: float) -> tuple[float, float]:
     check_number("lower", lower)
     check_number("upper", upper)
     if lower > upper:
-        raise Rejected("inverted_interval", f"lower {lower:g} is above upper {upper:g}")
+        detail = f"lower {lower:g} is above upper {upper:g}"
+        raise Rejected("inverted_interval", detail, field="lower")
     if not (upper - lower >= U_MIN):
-        raise Rejected("zero_width", f"lower and upper are both {lower:g}")
+        raise Rejected("zero_width", f"lower and upper are both {lower:g}", field="lower")
     return lower, upper
 
 
@@ -175,21 +242,24 @@ def check_reading(reading: Reading, received: float) -> Reading:
         stated = True
     if not (math.isnan(reading.lower) and math.isnan(reading.upper)):
         if math.isnan(reading.lower) or math.isnan(reading.upper):
-            raise Rejected("missing_field", "lower and upper must be stated together")
+            lone = "upper" if math.isnan(reading.upper) else "lower"
+            detail = "lower and upper must be stated together"
+            raise Rejected("missing_field", detail, field=lone)
         check_interval(reading.lower, reading.upper)
         stated = True
     if not math.isnan(reading.p):
         check_p(reading.p)
     if not stated:
-        raise Rejected("missing_uncertainty", "state u, U with k, or lower and upper with p")
+        detail = "state u, U with k, or lower and upper with p"
+        raise Rejected("missing_uncertainty", detail, field="uncertainty")
     return reading
 
 
 def _is_plain(reading: Reading, received: float) -> bool:
     """Return whether a reading states value and u, both usable, and nothing else: most do."""
     return (
-        U_MIN <= reading.u <= VALUE_MAX
-        and -VALUE_MAX <= reading.value <= VALUE_MAX
+        U.holds(reading.u)
+        and VALUE.holds(reading.value)
         and TIME_MIN <= reading.time <= received + FUTURE_SECONDS
         and reading.time < TIME_END
         and math.isnan(reading.lower)
@@ -204,9 +274,11 @@ def check_span(start: float, end: float) -> tuple[float, float]:
     NaN stands for an end that is not stated.
     """
     if start >= end:
-        raise Rejected("inverted_interval", "the reference's interval does not end after its start")
+        detail = "the reference's interval does not end after its start"
+        raise Rejected("inverted_interval", detail, field="end")
     if end - start > SPAN_SECONDS_MAX:
-        raise Rejected("out_of_range", "the reference's interval is longer than a year")
+        detail = "the reference's interval is longer than a year"
+        raise Rejected("out_of_range", detail, field="start")
     return start, end
 
 
@@ -215,13 +287,17 @@ def check_collocation(collocation: Collocation) -> Collocation:
     check_name("sensor", collocation.sensor)
     check_name("subject", collocation.subject)
     if math.isnan(collocation.start) or math.isnan(collocation.end):
-        raise Rejected("missing_field", "start and end of a collocation must be stated")
+        lone = "start" if math.isnan(collocation.start) else "end"
+        detail = "start and end of a collocation must be stated"
+        raise Rejected("missing_field", detail, field=lone)
     check_era(collocation.start, "start")
     check_era(collocation.end, "end")
     if not collocation.start < collocation.end:
-        raise Rejected("inverted_interval", "the collocation does not end after its start")
+        detail = "the collocation does not end after its start"
+        raise Rejected("inverted_interval", detail, field="end")
     if not 0.0 <= collocation.distance_km <= VALUE_MAX:
-        raise Rejected("out_of_range", f"distance is {collocation.distance_km:g} km")
+        detail = f"distance is {collocation.distance_km:g} km"
+        raise Rejected("out_of_range", detail, field="distance_m")
     return collocation
 
 

@@ -1,87 +1,242 @@
-"""Named fields: split out of texts (``{subject}.{quantity}``) and put together again.
-
-Rules of this file: a template is plain text with ``{name}`` in it; a name comes from the topic or
-from an earlier split; what comes out is checked where it names something.
-"""
+"""The fields of a record besides its numbers: who, when, under which key."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from monitor.decode.checks import Rejected
-from monitor.decode.fetching import Fetchers, Place
-from monitor.decode.specification import MapError
+from monitor.core.model import NAN
+from monitor.decode.checks import (
+    NOTE_CHARACTERS_MAX,
+    Rejected,
+    check_era,
+    check_key,
+)
+from monitor.decode.names import (
+    Compose,
+    Fields,
+    composer,
+    names_in,
+)
+from monitor.decode.paths import (
+    MISSING,
+    Fetch,
+    Fetchers,
+    Number,
+    Place,
+    Text,
+    shown,
+)
+from monitor.decode.quantity import Quantity
+from monitor.decode.spec import (
+    Kind,
+    MapError,
+    MapSpec,
+    SeriesSpec,
+)
+from monitor.decode.time import Reader, reader
 
-_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
-_FIELDS_MAX: Final = 8
+ARRIVAL: Final = "arrival"
+_CASES: Final[Mapping[str, Callable[[str], str]]] = {
+    "": str,
+    "upper": str.upper,
+    "lower": str.lower,
+}
+_TEXTS: Final = ("sequence", "identity", "reference_id", "status", "event", "note")
 
-Fields = dict[str, str]
-Compose = Callable[[Fields], str]
-Split = Callable[[object, object, Fields], None]
-
-
-def names_in(template: str) -> list[str]:
-    """Return the names of the fields in ``template``."""
-    return _FIELD.findall(template)
-
-
-def composer(template: str, known: Collection[str], place: Place) -> Compose:
-    """Return what puts ``template`` together from fields; raises MapError for an unknown one."""
-    _check(template, place)
-    for name in names_in(template):
-        if name not in known:
-            there = ", ".join(f"{{{each}}}" for each in sorted(known)) or "none"
-            raise MapError(place, f"there is no field {{{name}}}; topic and names give {there}")
-    whole = _FIELD.fullmatch(template)
-    if whole is not None:
-        field = whole[1]
-        return lambda fields: fields[field]
-    return template.format_map
-
-
-def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Split:
-    """Return what splits the text at ``path`` and adds its parts to the fields."""
-    _check(template, place)
-    names = names_in(template)
-    if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
-        raise MapError(place, "needs between one and eight {names}, each once")
-    text = fetchers.text(path, place)
-    plain = _FIELD.split(template)[::2]
-
-    def split(root: object, record: object, fields: Fields) -> None:
-        whole = text(root, record)
-        parts = _parts(whole, plain)
-        if parts is None:
-            raise Rejected("bad_name", f"{place[-1]} is {whole[:60]!r}, not of {template!r}")
-        fields.update(zip(names, parts, strict=True))
-
-    return split
+Instant = Callable[[object, object, float], float]
+Ends = Callable[[object, object], tuple[float, float]]
 
 
-def _parts(whole: str, plain: list[str]) -> list[str] | None:
-    """Return what stands between ``plain`` texts, None if they do not stand so.
+class One(NamedTuple):
+    """One quantity: how it is named and measured."""
 
-    The first part is as long as it can be, then the second; none is empty. From the end each text
-    is found once, as far right as it can be, for a pattern would try all the ways there are.
-    """
-    first, *between, last = plain
-    end = len(whole) - len(last)
-    if not (whole.startswith(first) and whole.endswith(last)):
+    name: Compose
+    quantity: Quantity
+
+
+class Collocated(NamedTuple):
+    """How a collocation names its subject, and how far apart they are."""
+
+    subject: Compose
+    distance_km: Number
+
+
+def named(spec: MapSpec, kind: Kind, known: Collection[str]) -> Compose:
+    """Return what names the sensor of a record, or whom a reference is about."""
+    if kind == "reference":
+        return composer(spec.subject, known, ("subject",))
+    return composer(spec.sensor, known, ("sensor",))
+
+
+def instant(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
+    """Return what finds the time of a record, of a reference else its end; s since 1970 UTC."""
+    if spec.time == ARRIVAL:
+        return lambda _root, _record, received: received
+    paths = (spec.time,) if isinstance(spec.time, str) else tuple(spec.time)
+    if not paths or not all(paths):
+        raise MapError(("time",), "is empty; write a path, or arrival")
+    seconds = _reader(spec)
+    fetches = [fetchers.fetch(path, ("time",)) for path in paths]
+    end = fetchers.fetch(spec.end, ("end",)) if spec.end and kind == "reference" else None
+
+    def read(root: object, record: object, _received: float) -> float:
+        found = [fetch(root, record) for fetch in fetches]
+        if MISSING in found and end is not None and end(root, record) is not MISSING:
+            return _at(spec.end, seconds, end(root, record), "end")
+        if MISSING in found:
+            at = shown(paths[min(found.index(MISSING), len(paths) - 1)])
+            raise Rejected("missing_field", f"time is missing at `{at}`", at)
+        stated = found[0] if len(found) == 1 else _joined(paths, found)
+        return _at(paths[0], seconds, stated, "time")
+
+    return read
+
+
+def _joined(paths: Sequence[str], found: Sequence[object]) -> str:
+    """Return the texts that a time is put together of as one."""
+    for path, each in zip(paths, found, strict=True):
+        if not isinstance(each, str):
+            what = f"time is put together of texts, not of a {type(each).__name__}"
+            raise Rejected("bad_field", what, shown(path))
+    return " ".join(map(str, found))
+
+
+def _at(path: str, seconds: Reader, stated: object, what: str) -> float:
+    """Return a time; a refusal of it names its path."""
+    try:
+        return seconds(stated, what)
+    except Rejected as error:
+        raise error.at(shown(path)) from None
+
+
+def _reader(spec: MapSpec) -> Reader:
+    unit = spec.time_unit if spec.number_times else "none"
+    return reader(unit, spec.time_zone, spec.time_layout)
+
+
+def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:
+    """Return what finds the start and end of what a reference is the mean of, else NaN."""
+    seconds = _reader(spec)
+    start, end = (
+        fetchers.fetch(path, (name,)) if path else None
+        for name, path in (("start", spec.start), ("end", spec.end))
+    )
+
+    def read(fetch: Fetch | None, name: str, root: object, record: object) -> float:
+        found = MISSING if fetch is None else fetch(root, record)
+        if found is MISSING:
+            return NAN
+        return check_era(_at(getattr(spec, name), seconds, found, name), name)
+
+    return lambda root, record: (
+        read(start, "start", root, record),
+        read(end, "end", root, record),
+    )
+
+
+def key(spec: MapSpec, fetchers: Fetchers) -> Text:
+    """Return what finds a record's key in its one spelling, empty where none is mapped."""
+    if not spec.key:
+        return lambda _root, _record: ""
+    text = fetchers.text(spec.key, ("key",))
+    removed = str.maketrans("", "", spec.key_remove)
+    case = _CASES[spec.key_case]
+    return lambda root, record: check_key(case(text(root, record).translate(removed)))
+
+
+def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fields], None]:
+    """Return what refuses a record that says another name than its topic."""
+    paths = [
+        (shown(path), field, fetchers.fetch(path, ("agree", path)))
+        for path, field in spec.agree.items()
+    ]
+
+    def check(root: object, record: object, fields: Fields) -> None:
+        for path, field, fetch in paths:
+            found = fetch(root, record)
+            if found is MISSING or found == fields[field]:
+                continue
+            if not isinstance(found, str):
+                what = f"{field} at `{path}` is a {type(found).__name__}, not a text"
+                raise Rejected("bad_field", what, path)
+            what = f"payload says {field} {found[:60]!r}, topic {fields[field]}"
+            raise Rejected("name_mismatch", what, path)
+
+    return check
+
+
+def texts(spec: MapSpec, fetchers: Fetchers) -> dict[str, Text]:
+    """Return what finds the plain texts that are mapped; some of a reference may be left out."""
+    given = ((name, getattr(spec, name)) for name in _TEXTS)
+    found = {name: fetchers.text(path, (name,)) for name, path in given if path}
+    for name in found.keys() & {"status", "reference_id"}:
+        fetch = fetchers.fetch(getattr(spec, name), (name,))
+        found[name] = _if_there(fetch, found[name])
+    if "note" in found:
+        note = found["note"]
+        found["note"] = lambda root, record: note(root, record)[:NOTE_CHARACTERS_MAX]
+    return found
+
+
+def paths_of(spec: MapSpec) -> dict[str, str]:
+    """Return where each field of an observation that is no number is read from."""
+    time = spec.time if isinstance(spec.time, str) else next(iter(spec.time), "")
+    found = {"time": "" if time == ARRIVAL else time, "start": spec.start, "end": spec.end}
+    found |= {name: getattr(spec, name) for name in ("key", "revision", *_TEXTS)}
+    if isinstance(spec.distance_m, str):
+        found["distance_m"] = spec.distance_m
+    found = {name: shown(path) for name, path in found.items() if path}
+    composed = {"sensor": spec.sensor, "subject": spec.subject}
+    return found | {name: name_path(spec, text) for name, text in composed.items()}
+
+
+def name_path(spec: MapSpec, composed: str) -> str:
+    """Return the path of the text that a name was split out of, else ``topic``."""
+    wanted = set(names_in(composed))
+    splits = (path for path, template in spec.names.items() if wanted & set(names_in(template)))
+    return next(map(shown, splits), "topic")
+
+
+def _if_there(fetch: Fetch, text: Text) -> Text:
+    return lambda root, record: "" if fetch(root, record) is MISSING else text(root, record)
+
+
+def quantities(
+    spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str], unit: str
+) -> list[One]:
+    """Return the quantities of a record; ``unit`` is the source's where a series names none."""
+    if kind == "collocation":
+        return []
+    if kind == "event":
+        if not spec.event:
+            raise MapError(("event",), "is missing; write the path of the event's name")
+        return []
+    if not spec.series:
+        raise MapError(("series",), "is missing; write at least one entry with its value")
+    return [
+        _one(each, ("series", at), fetchers, known, unit) for at, each in enumerate(spec.series)
+    ]
+
+
+def _one(
+    each: SeriesSpec, place: Place, fetchers: Fetchers, known: Collection[str], unit: str
+) -> One:
+    quantity = Quantity(each, unit, fetchers, place)  # first, for its mistakes have better places
+    return One(composer(each.quantity or "{quantity}", known, (*place, "quantity")), quantity)
+
+
+def collocated(
+    spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str]
+) -> Collocated | None:
+    """Return what reads a collocation, None where messages are none."""
+    if kind != "collocation":
         return None
-    parts: list[str] = []
-    for each in reversed(between):
-        at = whole.rfind(each, len(first) + 1, max(end - 1, 0))
-        if at < 0:
-            return None
-        parts.append(whole[at + len(each) : end])
-        end = at
-    parts.append(whole[len(first) : end])
-    return parts[::-1] if end > len(first) else None
-
-
-def _check(template: str, place: Place) -> None:
-    plain = _FIELD.sub("", template)
-    if "{" in plain or "}" in plain:
-        raise MapError(place, "has a brace that is no field; write for example {sensor}")
+    for name in ("start", "end"):
+        if not getattr(spec, name):
+            raise MapError((name,), f"is missing; write the path of a collocation's {name}")
+    subject = composer(spec.subject, known, ("subject",))
+    if spec.distance_m == "":
+        return Collocated(subject, lambda _root, _record: 0.0)
+    metres = fetchers.number(spec.distance_m, ("distance_m",))
+    return Collocated(subject, lambda root, record: metres(root, record) / 1000.0)

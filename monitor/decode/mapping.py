@@ -7,8 +7,8 @@ record, a bad frame (no such array) the message; every refusal names a path.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,6 @@ from monitor.core.model import (
     Reference,
 )
 from monitor.core.scores.ensembles import packed
-from monitor.decode.arrays import arrays
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
@@ -34,35 +33,57 @@ from monitor.decode.checks import (
     check_time,
     check_u,
 )
-from monitor.decode.choices import choices
-from monitor.decode.fetching import Fetchers, shown
 from monitor.decode.fields import (
+    Collocated,
+    One,
+    agreement,
+    collocated,
+    ends,
+    instant,
+    key,
+    name_path,
+    named,
+    paths_of,
+    quantities,
+    texts,
+)
+from monitor.decode.filters import filters
+from monitor.decode.names import (
     Fields,
     Split,
     names_in,
     splitter,
 )
-from monitor.decode.framing import framing
-from monitor.decode.measuring import u_of_reference
-from monitor.decode.parts import (
-    Collocated,
-    One,
-    collocated,
-    ends,
-    instant,
-    key,
-    named,
-    quantities,
-    texts,
-)
-from monitor.decode.paths import MISSING
-from monitor.decode.specification import Kind, MapSpec
+from monitor.decode.paths import MISSING, Fetchers, shown
+from monitor.decode.quantity import u_of_reference
+from monitor.decode.records import framing
+from monitor.decode.spec import Kind, MapSpec
 from monitor.decode.uncertainty import Claim
+from monitor.decode.units import Units
 
 _RANKS: Final = {"": 0, "prelim": 0, "final": 1, "void": 2}
-_REVISION_MAX: Final = 1 << 53
 
 Found = Observation | Rejected
+
+
+class Seen(NamedTuple):
+    """One record, the payload it is of (None where neither can be read), and what came of it."""
+
+    root: object
+    record: object
+    found: list[Found]
+
+
+class Arrival(NamedTuple):
+    """What is known of a message besides its payload.
+
+    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those that
+    quantities are kept in, None to keep each as it is stated.
+    """
+
+    fields: Fields
+    received: float
+    units: Units | None = None
 
 
 class Mapped:
@@ -75,11 +96,11 @@ class Mapped:
         self, spec: MapSpec, kind: Kind, topic_names: Collection[str] = (), unit: str = ""
     ) -> None:
         self.spec: Final = spec
-        self.arrays: Final = arrays(spec, unit) if kind in ("reading", "reference") else None
+        self.unit: Final = unit
         self._kind: Final = kind
         fetchers = Fetchers(spec.defaults, number_texts=spec.number_texts)
         self._frame: Final = framing(spec)
-        self._choices: Final = choices(spec, fetchers)
+        self._filters: Final = filters(spec, fetchers)
         self._splits: Final[list[Split]] = [
             splitter(path, template, fetchers, ("names", path))
             for path, template in spec.names.items()
@@ -94,57 +115,61 @@ class Mapped:
         self._key: Final = key(spec, fetchers)
         self._texts: Final = texts(spec, fetchers)
         self._revision: Final = (
-            fetchers.number(spec.revision, ("revision",)) if spec.revision else None
+            fetchers.whole(spec.revision, ("revision",)) if spec.revision else None
         )
+        self._check_agreement: Final = agreement(spec, fetchers)
+        self._paths: Final = paths_of(spec)
         self._series: Final = quantities(spec, kind, fetchers, known, unit)
 
-    def observe(self, payload: object, fields: Fields, received: float) -> Sequence[Found]:
-        """Return what the records of a decoded payload say; a Rejected for each bad one."""
-        found: list[Found] = []
+    def observe(self, payload: object, arrival: Arrival) -> Iterator[Seen]:
+        """Yield the records of a decoded payload and what they say; a Rejected for a bad one.
+
+        Raises Rejected where the payload has no records.
+        """
         for record in self._frame(payload):
-            try:
-                self._observe(payload, record, fields, received, found)
-            except Rejected as error:
-                found.append(error.bare())
-        return found
+            yield Seen(payload, record, self._found(payload, record, arrival))
 
-    def observe_each(
-        self, records: Iterable[object], fields: Fields, received: float
-    ) -> Sequence[Found]:
-        """Return what each of ``records`` says, a payload of its own or a Rejected already."""
+    def _found(self, root: object, record: object, arrival: Arrival) -> list[Found]:
         found: list[Found] = []
-        for record in records:
-            if isinstance(record, Rejected):
-                found.append(record)
-                continue
-            try:
-                found += self.observe(record, fields, received)
-            except Rejected as error:
-                found.append(error.bare())
+        try:
+            self._observe(root, record, arrival, found)
+        except Rejected as error:
+            found.append(self._placed(error, root, record))
         return found
 
-    def _observe(
-        self, root: object, record: object, fields: Fields, received: float, found: list[Found]
-    ) -> None:
-        if not self._choices.selects(root, record):
+    def _placed(
+        self, error: Rejected, root: object, record: object, one: One | None = None
+    ) -> Rejected:
+        """Return a refusal with the place that its field was read from."""
+        field = error.field
+        if one is not None and field == "quantity":
+            error.at(name_path(self.spec, self.spec.series[self._series.index(one)].quantity))
+        if one is not None:
+            error.at(one.quantity.place_of(field, root, record))
+        return error.at(self._paths.get(field, "")).bare()
+
+    def _observe(self, root: object, record: object, arrival: Arrival, found: list[Found]) -> None:
+        if not self._filters.selects(root, record):
             return
-        self._choices.check(root, record)
-        voided = self._choices.voids(root, record) or self._status(root, record) == "void"
+        self._filters.check(root, record)
+        self._check_agreement(root, record, arrival.fields)
+        voided = self._filters.voids(root, record) or self._status(root, record) == "void"
         if self._splits:
-            fields = dict(fields)
+            fields = dict(arrival.fields)
             if not (voided and self._kind == "reference"):
                 for split in self._splits:
                     split(root, record, fields)
             else:
                 self._split_if_there(root, record, fields)
+            arrival = arrival._replace(fields=fields)
         if self._kind == "event":
-            found.append(self._event(root, record, fields, received))
+            found.append(self._event(root, record, arrival))
         elif self._collocated is not None:
-            found.append(self._collocation(self._collocated, root, record, fields))
+            found.append(self._collocation(self._collocated, root, record, arrival.fields))
         elif self._kind == "reference" and voided:
-            found.extend(self._voids(root, record, fields, received))
+            found.extend(self._voids(root, record, arrival))
         else:
-            self._measure(root, record, fields, received, found)
+            self._measure(root, record, arrival, found)
 
     def _split_if_there(self, root: object, record: object, fields: Fields) -> None:
         """A void may leave out whom it was about: its identity says that."""
@@ -156,73 +181,65 @@ class Mapped:
                     raise
                 fields["quantity"] = fields["subject"] = ""
 
-    def _measure(
-        self, root: object, record: object, fields: Fields, received: float, found: list[Found]
-    ) -> None:
+    def _measure(self, root: object, record: object, arrival: Arrival, found: list[Found]) -> None:
         several = len(self._series) > 1
         wanted = [
             one
             for one in self._series
-            if not (several or self.spec.optional) or one.present(root, record) is not MISSING
+            if not (several or self.spec.optional)
+            or one.quantity.present(root, record) is not MISSING
         ]
         if not wanted:
             if self.spec.optional:
                 return
-            names = ", ".join(f"`{one.name}`" for one in self._series)
-            raise Rejected("missing_field", f"value is missing: none of {names} is there")
-        common = self._common(root, record, received)
+            names = ", ".join(f"`{one.quantity.name}`" for one in self._series)
+            what = f"value is missing: none of {names} is there"
+            raise Rejected("missing_field", what, self._series[0].quantity.name)
+        common = self._common(root, record, arrival.received)
         make = self._reading if self._kind == "reading" else self._reference
         for one in wanted:
             try:
-                found.append(make(one, root, record, fields, received, common))
+                found.append(make(one, root, record, arrival, common))
             except Rejected as error:
-                found.append(error.bare())
+                found.append(self._placed(error, root, record, one))
 
     def _common(self, root: object, record: object, received: float) -> tuple[float, str]:
         return self._time(root, record, received), self._key(root, record)
 
     def _reading(
-        self,
-        one: One,
-        root: object,
-        record: object,
-        fields: Fields,
-        received: float,
-        common: tuple[float, str],
+        self, one: One, root: object, record: object, arrival: Arrival, common: tuple[float, str]
     ) -> Reading:
-        stated, assumed = one.measure(root, record)
+        quantity = check_name("quantity", one.name(arrival.fields))
+        stated, assumed, unit = one.quantity.measure(root, record, quantity, arrival.units)
         time, own_key = common
         reading = Reading(
-            check_name("sensor", self._sensor(fields)),
-            check_name("quantity", one.quantity(fields)),
+            check_name("sensor", self._sensor(arrival.fields)),
+            quantity,
             time,
             *stated[:5],
             own_key,
             self._text("sequence", root, record),
             assumed,
         )
-        checked = check_reading(reading, received)
+        checked = check_reading(reading, arrival.received)
+        if arrival.units is not None:
+            arrival.units.learn(quantity, unit)
         return checked if stated.claim is None else _with_claim(checked, stated.claim)
 
     def _reference(
-        self,
-        one: One,
-        root: object,
-        record: object,
-        fields: Fields,
-        received: float,
-        common: tuple[float, str],
+        self, one: One, root: object, record: object, arrival: Arrival, common: tuple[float, str]
     ) -> Reference:
-        stated, _ = one.measure(root, record)
+        quantity = check_name("quantity", one.name(arrival.fields))
+        stated, _, unit = one.quantity.measure(root, record, quantity, arrival.units)
         u = u_of_reference(stated)
         time, own_key = common
         start, end = check_span(*self._ends(root, record))
         if not math.isnan(end):
-            check_time(end, received, "end")
-        return Reference(
-            _subject(self._sensor(fields)),
-            check_name("quantity", one.quantity(fields)),
-            check_time(time, received),
+            check_time(end, arrival.received, "end")
+        reference = Reference(
+            _subject(self._sensor(arrival.fields)),
+            quantity,
+            check_time(time, arrival.received),
             check_number("value", stated.value),
             0.0 if math.isnan(u) or u == 0.0 else check_u("u", u),
             own_key,
@@ -232,26 +249,27 @@ class Mapped:
             end=end,
             reference_id=self._text("reference_id", root, record),
         )
+        if arrival.units is not None:
+            arrival.units.learn(quantity, unit)
+        return reference
 
-    def _voids(
-        self, root: object, record: object, fields: Fields, received: float
-    ) -> Iterable[Reference]:
+    def _voids(self, root: object, record: object, arrival: Arrival) -> Iterable[Reference]:
         """Yield what takes a reference back: no value is needed, nor a time beside an identity."""
         identity = self._text("identity", root, record)
         try:
-            time, own_key = self._common(root, record, received)
+            time, own_key = self._common(root, record, arrival.received)
         except Rejected as error:
             if error.reason != "missing_field" or not identity:
                 raise
             time, own_key = NAN, ""
         if not math.isnan(time):
-            check_time(time, received)
+            check_time(time, arrival.received)
         revision = self._revision_of(root, record)
         revision += 2 - revision % 4
         for one in self._series:
-            quantity = one.quantity(fields)
+            quantity = one.name(arrival.fields)
             yield Reference(
-                _subject(self._sensor(fields)),
+                _subject(self._sensor(arrival.fields)),
                 check_name("quantity", quantity) if quantity else "",
                 time,
                 NAN,
@@ -261,12 +279,13 @@ class Mapped:
                 void=True,
             )
 
-    def _event(self, root: object, record: object, fields: Fields, received: float) -> Event:
+    def _event(self, root: object, record: object, arrival: Arrival) -> Event:
+        note = self._texts.get("note")
         return Event(
-            check_name("sensor", self._sensor(fields)),
-            check_time(self._time(root, record, received), received),
+            check_name("sensor", self._sensor(arrival.fields)),
+            check_time(self._time(root, record, arrival.received), arrival.received),
             check_name("event", self._text("event", root, record)),
-            self._text("note", root, record),
+            "" if note is None else note(root, record),
         )
 
     def _collocation(
@@ -279,27 +298,20 @@ class Mapped:
 
     def _text(self, name: str, root: object, record: object) -> str:
         text = self._texts.get(name)
-        return "" if text is None else check_key(text(root, record))
+        return "" if text is None else check_key(text(root, record), name)
 
     def _status(self, root: object, record: object) -> str:
         status = self._text("status", root, record).lower()
         if status not in _RANKS:
-            raise Rejected(
-                "bad_field",
-                f"status at `{shown(self.spec.status)}` is {status[:60]!r}; "
-                "use prelim, final or void",
-            )
+            place = shown(self.spec.status)
+            what = f"status at `{place}` is {status[:60]!r}; use prelim, final or void"
+            raise Rejected("bad_field", what, place)
         return status
 
     def _revision_of(self, root: object, record: object) -> int:
         """Return 4 times the revision plus the rank of the status."""
-        stated = 0.0 if self._revision is None else self._revision(root, record)
-        if not (0 <= stated <= _REVISION_MAX and stated == int(stated)):
-            raise Rejected(
-                "bad_field",
-                f"revision at `{shown(self.spec.revision)}` is {stated:g}; use 0, 1, 2, ...",
-            )
-        return 4 * int(stated) + _RANKS[self._status(root, record)]
+        stated = 0 if self._revision is None else self._revision(root, record)
+        return 4 * stated + _RANKS[self._status(root, record)]
 
 
 def _with_claim(reading: Reading, claim: Claim) -> Distribution:

@@ -1,21 +1,31 @@
-"""What a decoder is told of the source a message came from."""
+"""What a decoder is told of the source a message came from, and what makes a decoder of a format.
+
+Rules of this file: a format makes values or records of bytes, a mapping makes observations of
+those. A decoder yields what it sees record by record; what a message says is all of it in order.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from monitor.decode.mapping import Mapped
-from monitor.decode.sparkplug_births import Births
-from monitor.decode.specification import Kind
-
-__all__ = ["Kind", "Route"]
+from monitor.decode.checks import Rejected
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.mapping import (
+    Arrival,
+    Found,
+    Mapped,
+    Seen,
+)
+from monitor.decode.spec import Kind
+from monitor.decode.units import Units
 
 
 class Route(NamedTuple):
     """One source of the settings: what its messages are and how they are read.
 
     ``mapped`` finds the observations in decoded payloads; ``births`` is what Sparkplug's births
-    have said, the same object for every route of a daemon.
+    have said and ``units`` what quantities are kept in, the same objects for every route.
     """
 
     kind: Kind
@@ -24,3 +34,62 @@ class Route(NamedTuple):
     template: str = ""
     mapped: Mapped | None = None
     births: Births | None = None
+    units: Units | None = None
+
+
+class Call(NamedTuple):
+    """One message: its payload, the fields of its topic, its source and when it came."""
+
+    payload: bytes
+    fields: dict[str, str]
+    route: Route
+    received: float
+
+
+Records = Callable[[Call], Iterable[object]]
+
+
+class Decoder:
+    """Decodes the messages of a format.
+
+    ``parse`` returns the value of a payload, or its records where it has ``many``: a Rejected
+    stands for one that cannot be read.
+    """
+
+    def __init__(self, parse: Records | Callable[[Call], object], *, many: bool) -> None:
+        self._parse: Final = parse
+        self._many: Final = many
+
+    def records(self, call: Call) -> Iterator[Seen]:
+        """Yield the records of a message and what they say; raises Rejected for all of it."""
+        mapped = mapping_of(call.route)
+        arrival = Arrival(call.fields, call.received, call.route.units)
+        if not self._many:
+            yield from mapped.observe(self._parse(call), arrival)
+            return
+        for record in self._parse(call):  # type: ignore[attr-defined]
+            if isinstance(record, Rejected):
+                yield Seen(None, None, [record.bare()])
+                continue
+            try:
+                yield from mapped.observe(record, arrival)
+            except Rejected as error:
+                yield Seen(record, record, [error.bare()])
+
+
+def flat(seen: Sequence[Seen]) -> list[Found]:
+    """Return what records say, one after the other; refusals are numbered by their records."""
+    if len(seen) == 1:
+        return seen[0].found
+    for number, each in enumerate(seen):
+        for found in each.found:
+            if isinstance(found, Rejected):
+                found.record = number
+    return [found for each in seen for found in each.found]
+
+
+def mapping_of(route: Route) -> Mapped:
+    """Return the route's mapping."""
+    if route.mapped is None:
+        raise ValueError(f"source {route.template!r} has the decoder {route.decoder!r} but no map")
+    return route.mapped

@@ -8,7 +8,7 @@ but for what a division or a root would need.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from simpleeval import SimpleEval
@@ -21,15 +21,15 @@ from monitor.decode.checks import (
     check_u,
     expanded_to_standard,
 )
-from monitor.decode.fetching import (
+from monitor.decode.paths import (
+    MISSING,
     Fetchers,
     Number,
     Place,
     shown,
     to_number,
 )
-from monitor.decode.paths import MISSING
-from monitor.decode.specification import MapError, SeriesSpec
+from monitor.decode.spec import MapError, SeriesSpec
 
 _U_FORMS: Final = ("u", "U", "percent", "samples")
 _INTERVAL_FORMS: Final = ("lower", "plus_minus", "quantiles")
@@ -70,6 +70,8 @@ Form = Callable[[object, object, Stated], Stated]
 
 def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
     """Return what adds to a value the uncertainty that its record states; raises MapError."""
+    if spec.stated:
+        return [_as_stated(spec, fetchers, place)]
     found: list[Form] = []
     for names in (_U_FORMS, _INTERVAL_FORMS):
         given = [name for name in names if _is_given(getattr(spec, name))]
@@ -88,6 +90,27 @@ def _is_given(setting: object) -> bool:
 
 def _optional(setting: float | str, fetchers: Fetchers, place: Place) -> Number | None:
     return fetchers.number(setting, place) if _is_given(setting) else None
+
+
+def _as_stated(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
+    """Take what a record states of u, U with k or p, and an interval with p."""
+    u, expanded, factor, p, lower, upper = (
+        fetchers.number_if_stated(getattr(spec, name), (*place, name))
+        for name in ("u", "U", "k", "p", "lower", "upper")
+    )
+
+    def form(root: object, record: object, stated: Stated) -> Stated:
+        own_u, own_p = u(root, record), p(root, record)
+        low, high = lower(root, record), upper(root, record)
+        if math.isnan(own_u):
+            whole = expanded(root, record)
+            if not math.isnan(whole):
+                given = (None if math.isnan(x) else x for x in (factor(root, record), own_p))
+                own_u = expanded_to_standard(whole, *given)
+        value = low + (high - low) / 2.0 if math.isnan(stated.value) else stated.value
+        return Stated(value, own_u, low, high, own_p)
+
+    return form
 
 
 def _standard(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
@@ -137,13 +160,17 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     def form(root: object, record: object, stated: Stated) -> Stated:
         found = fetch(root, record)
         if found is MISSING:
-            raise Rejected("missing_field", f"samples are missing at `{name}`")
+            raise Rejected("missing_field", f"samples are missing at `{name}`", name)
         if not isinstance(found, list | tuple) or not 2 <= len(found) <= _SAMPLES_MAX:
-            raise Rejected("bad_field", f"samples at `{name}` must be a list of 2 or more numbers")
-        numbers = [
-            check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
-            for each in found
-        ]
+            what = f"samples at `{name}` must be a list of 2 or more numbers"
+            raise Rejected("bad_field", what, name)
+        try:
+            numbers = [
+                check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
+                for each in found
+            ]
+        except Rejected as error:
+            raise error.at(name) from None
         mean = math.fsum(numbers) / len(numbers)
         spread = math.sqrt(math.fsum((x - mean) ** 2 for x in numbers) / (len(numbers) - 1))
         value = mean if math.isnan(stated.value) else stated.value
@@ -195,12 +222,13 @@ def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     if len(set(at)) < len(at):
         raise MapError(place, "has a level twice; keep one")
     numbers = [fetchers.number(path, (*place, str(level))) for level, path in levels]
+    places = [shown(path) for _, path in levels]
     median = at.index(0.5) if 0.5 in at else None
     p = round(at[-1] - at[0], 12)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
         found = tuple(number(root, record) for number in numbers)
-        _check_inner(found, at)
+        _check_inner(found, at, places)
         value = stated.value
         if math.isnan(value) and median is not None:
             value = found[median]
@@ -209,7 +237,9 @@ def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     return form
 
 
-def _check_inner(quantiles: tuple[float, ...], levels: tuple[float, ...]) -> None:
+def _check_inner(
+    quantiles: tuple[float, ...], levels: tuple[float, ...], places: Sequence[str]
+) -> None:
     """Refuse an inner quantile that is not between its neighbours; the outer are checked later."""
     if not quantiles[0] < quantiles[-1]:
         return
@@ -219,6 +249,7 @@ def _check_inner(quantiles: tuple[float, ...], levels: tuple[float, ...]) -> Non
                 "bad_uncertainty",
                 f"the quantile {levels[at]:g} ({quantiles[at]:g}) is below the quantile "
                 f"{levels[at - 1]:g} ({quantiles[at - 1]:g})",
+                places[at],
             )
 
 
@@ -261,7 +292,12 @@ def formula(text: str, place: Place) -> Callable[[float], float]:
         try:
             u = evaluator.eval(text, previously_parsed=parsed)
         except Exception as error:  # simpleeval lets many kinds of error through
-            raise Rejected("bad_uncertainty", f"{text!r} of {value:g} fails: {error}") from error
-        return check_u("assumed u", to_number(f"{text!r} of {value:g}", u, texts=False))
+            what = f"{text!r} of {value:g} fails: {error}"
+            raise Rejected("bad_uncertainty", what, field="assumed u") from error
+        try:
+            return check_u("assumed u", to_number(f"{text!r} of {value:g}", u, texts=False))
+        except Rejected as error:
+            error.field = "assumed u"
+            raise
 
     return evaluate

@@ -19,7 +19,9 @@ from monitor.core.model import (
     Reference,
     time_of,
 )
-from monitor.decode import REASONS, Found, Rejected
+from monitor.decode import REASONS, Rejected
+from monitor.decode.checks import refusal
+from monitor.decode.mapping import Mapped
 from monitor.explain.document import (
     Earlier,
     Explanation,
@@ -30,7 +32,7 @@ from monitor.explain.document import (
     Source,
     Tried,
 )
-from monitor.explain.places import around, place_of
+from monitor.explain.excerpt import around
 from monitor.explain.reading import Record, name_of
 from monitor.explain.session import (
     Fate,
@@ -39,11 +41,10 @@ from monitor.explain.session import (
     Took,
 )
 from monitor.explain.topics import tried
-from monitor.explain.tracing import Trace, trace
 from monitor.explain.wording import utc
 from monitor.mqtt.topic_templates import Template
 
-__all__ = ["Explanation", "Message", "explain"]
+__all__ = ["SHOWN_MAX", "Explanation", "Message", "explain"]
 
 SHOWN_MAX: Final = 100
 _HINTS: Final = {
@@ -62,7 +63,7 @@ def explain(
     before = [_earlier(each, session.take(each)) for each in earlier]
     took = session.take(message)
     verdicts = tried(settings.sources, message.topic)
-    look = _look(settings, message, now, session, verdicts)
+    look = _look(settings, message, session, took, verdicts)
     observed, refused = _parted(took)
     outcome, summary = _outcome(took)
     return Explanation(
@@ -75,9 +76,9 @@ def explain(
         source=look.source,
         records=look.records(),
         observed_count=len(observed),
-        observed=[look.observed(at, took, session) for at in observed[:SHOWN_MAX]],
+        observed=[look.observed(at) for at in observed[:SHOWN_MAX]],
         refused_count=len(refused),
-        refused=[look.refused(at, took, message.payload) for at in refused[:SHOWN_MAX]],
+        refused=[look.refused(at, message.payload) for at in refused[:SHOWN_MAX]],
         not_read=look.not_read(),
         earlier=before,
     )
@@ -120,8 +121,7 @@ def _error(took: Took, at: int) -> Rejected:
     found, fate = took.found[at], took.fates[at]
     if isinstance(found, Rejected):
         return found
-    reason = "" if fate is None else fate.verdict
-    return Rejected(reason, REASONS[reason])
+    return refusal("" if fate is None else fate.verdict)
 
 
 def _earlier(message: Message, took: Took) -> Earlier:
@@ -136,21 +136,23 @@ def _earlier(message: Message, took: Took) -> Earlier:
 class _Look(NamedTuple):
     """A message's records beside what was made of them."""
 
+    session: Session
+    took: Took
     now: float
     source: Source | None = None
-    traced: Trace | None = None
-    said: Sequence[Found] = ()
+    mapped: Mapped | None = None
 
     def records(self) -> int:
         """Return how many records the payload has, as far as it could be read."""
-        return 0 if self.traced is None else len(self.traced.seen)
+        return len(self.took.seen)
 
-    def observed(self, at: int, took: Took, session: Session) -> Observed:
+    def observed(self, at: int) -> Observed:
         """Return one observation that was taken."""
+        took, session = self.took, self.session
         observation, fate = took.found[at], took.fates[at]
         if isinstance(observation, Rejected) or fate is None:
             raise ValueError("what was refused was not observed")
-        record, place = self._place(at)
+        record, place = took.places[at]
         kind, name, quantity = name_of(observation)
         reading = self._record(record)
         plain = Observed(
@@ -174,19 +176,17 @@ class _Look(NamedTuple):
         )
         return _measured(plain, observation, reading, place)
 
-    def refused(self, at: int, took: Took, payload: bytes) -> Refused:
+    def refused(self, at: int, payload: bytes) -> Refused:
         """Return why one part of the message is not used."""
-        error = _error(took, at)
-        record, place = self._place(at)
-        reading = self._record(record)
-        each = None if reading is None else reading.series_of(place)
-        path = place_of(error, None if self.traced is None else self.traced.spec, each)
-        if path.startswith("series[") and self.source is not None:
-            native = self.source.decoder == "native"
-            path = "$" if native else f"{self.source.place}.map.{path}"
-        shown = around(error, path, payload, None if reading is None else reading.seen)
+        error = _error(self.took, at)
+        number, _ = self.took.places[at]
+        seen = self.took.seen[number] if number >= 0 else None
+        path = error.place
+        if path.startswith("map.") and self.source is not None:
+            path = f"{self.source.place}.{path}"
+        shown = around(error, payload, seen)
         return Refused(
-            record=-1 if took.whole else record,
+            record=number,
             reason=error.reason,
             meaning=REASONS[error.reason],
             detail=error.detail,
@@ -201,16 +201,11 @@ class _Look(NamedTuple):
         first = next((each for each in readings if each is not None), None)
         return [] if first is None else first.not_read()
 
-    def _place(self, at: int) -> tuple[int, int]:
-        """Return the record that something was found in, and its place among what it gave."""
-        if self.traced is None or at >= len(self.said):
-            return -1, -1
-        return self.traced.of(self.said[at])
-
     def _record(self, at: int) -> Record | None:
-        if self.traced is None or at < 0 or self.traced.seen[at].record is None:
+        seen = self.took.seen[at] if at >= 0 else None
+        if self.mapped is None or seen is None or seen.record is None:
             return None
-        return Record(self.traced.spec, self.traced.seen[at])
+        return Record(self.mapped, seen, self.session.units)
 
     def _instant(self, observation: Observation, record: Record | None) -> Instant:
         time = time_of(observation)
@@ -229,7 +224,7 @@ def _measured(
         return observed
     return msgspec.structs.replace(
         observed,
-        unit=record.units(each)[1],
+        unit=record.units(each, observation.quantity)[1],
         reads=[*observed.reads, *record.measured(each, observation)],
         uncertainty=record.uncertainty(each, observation),
     )
@@ -242,18 +237,15 @@ def _why(observation: Observation, fate: Fate, session: Session) -> str:
 
 
 def _look(
-    settings: Settings, message: Message, now: float, session: Session, verdicts: Iterable[Tried]
+    settings: Settings, message: Message, session: Session, took: Took, verdicts: Iterable[Tried]
 ) -> _Look:
-    """Return the source of a message and its records, read once more."""
+    """Return the source of a message and its records beside what became of it."""
     fitting = next((at for at, each in enumerate(verdicts) if each.fits), None)
     if fitting is None:
-        return _Look(now)
+        return _Look(session, took, session.now)
     given = settings.sources[fitting]
     fields = Template.parse(given.topic).match(message.topic) or {}
     source = Source(
         f"sources[{fitting}]", given.topic, given.kind, given.decoder, given.unit, dict(fields)
     )
-    if len(message.payload) > settings.mqtt.max_packet_bytes:
-        return _Look(now, source)
-    traced, said = trace(given, message.payload, fields, session.births, now)
-    return _Look(now, source, traced, [said] if isinstance(said, Rejected) else said)
+    return _Look(session, took, session.now, source, session.mapping(message.topic))

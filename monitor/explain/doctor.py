@@ -1,6 +1,6 @@
-"""Why are there no pairs? What came, what was refused, what waits, and what to do about it.
+"""Why are there no pairs? What was received, rejected and held, and what to do about it.
 
-Rules of this file: a report is made of what the daemon holds and counts, on the data's thread; it
+Rules of this file: a report is made from what the daemon holds and counts, on the data's thread; it
 is plain values, so that it can be served, printed, and read by a program.
 """
 
@@ -12,7 +12,9 @@ from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.config import Settings
+from monitor.core.formatting import duration
 from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
 from monitor.decode import REASONS
 from monitor.errors import (
@@ -29,7 +31,7 @@ LETTERS_EXAMINED: Final = 100
 
 
 class Connection(Protocol):
-    """What is to be known of the source of messages."""
+    """What the doctor needs to know about the source of messages."""
 
     connected: bool
     status: str
@@ -37,7 +39,7 @@ class Connection(Protocol):
 
 
 class Counted(Protocol):
-    """How many messages came and what became of them, over the life of the journal."""
+    """Messages received and their outcomes, over the life of the journal."""
 
     received: int
     committed: int
@@ -46,7 +48,7 @@ class Counted(Protocol):
 
 
 class Examined(NamedTuple):
-    """What the doctor looks at; ``delays`` are medians by topic filter, s."""
+    """What the doctor examines; ``delays`` are medians by topic filter, s."""
 
     settings: Settings
     pairing: Pairing
@@ -57,7 +59,7 @@ class Examined(NamedTuple):
 
 @dataclass(frozen=True)
 class Filter:
-    """One subscription; times in s, None while nothing came by it."""
+    """One subscription; times in s, None until a message matches it."""
 
     filter: str
     kind: str
@@ -67,17 +69,18 @@ class Filter:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Messages that were refused for one reason, and the last of them."""
+    """Messages that were rejected for one reason, and the last of them."""
 
     reason: str
     count: int
     topic: str = ""
     detail: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found; ``findings`` are sentences, the most telling first."""
+    """The findings, as sentences with the most telling first, and the numbers behind them."""
 
     findings: tuple[str, ...]
     received: int
@@ -90,14 +93,14 @@ class Report:
     quantities: tuple[Unpaired, ...] = field(default=())
 
     def document(self) -> dict[str, Any]:
-        """Return it for JSON; what is undefined is null."""
+        """Return the report for JSON; undefined numbers are null."""
         document = asdict(self)
         document["quantities"] = [_document(each) for each in self.quantities]
         return document
 
 
 def report(examined: Examined, connection: Connection | None) -> Report:
-    """Return what the daemon knows; without a connection none is running."""
+    """Return the report on a daemon; without a connection none is running."""
     filters = tuple(_filters(examined, connection))
     refusals = tuple(_refusals(examined))
     quantities = tuple(examine(examined.pairing))
@@ -110,7 +113,7 @@ def report(examined: Examined, connection: Connection | None) -> Report:
         *_of_refusals(refusals),
     ]
     if not counts.received:
-        findings.append("no message has come since the journal began")
+        findings.append("no message has been received since the journal was created")
     return Report(
         tuple(findings),
         counts.received,
@@ -125,9 +128,9 @@ def report(examined: Examined, connection: Connection | None) -> Report:
 
 
 def text(found: Report) -> str:
-    """Return a report to read."""
-    came = f"{counted(found.received, 'message')} came, {found.committed} are in the journal"
-    lines = [f"{came}; held are {_held(found.readings_held, found.references_held)}"]
+    """Return a report as text."""
+    received = f"{counted(found.received, 'message')} received, {found.committed} in the journal"
+    lines = [f"{received}; waiting: {_held(found.readings_held, found.references_held)}"]
     if found.expired_unpaired:
         lines.append(f"{counted(found.expired_unpaired, 'reading')} expired without a reference")
     lines.append("")
@@ -153,8 +156,8 @@ def _refusals(examined: Examined) -> Iterable[Refusal]:
         count = counts.rejected[reason] + counts.records_rejected[reason]
         if count:
             letter = last.get(reason)
-            told = ("", "") if letter is None else (letter.topic, letter.detail)
-            yield Refusal(reason, count, *told)
+            where = () if letter is None else (letter.topic, letter.detail, letter.place)
+            yield Refusal(reason, count, *where)
 
 
 def _document(each: Unpaired) -> dict[str, Any]:
@@ -169,7 +172,7 @@ def _document(each: Unpaired) -> dict[str, Any]:
 
 def _of_connection(connection: Connection | None) -> Iterable[str]:
     if connection is None:
-        yield "the daemon is not running; this is what its journal holds"
+        yield "the daemon is not running; this is the state in its journal"
     elif not connection.connected:
         yield f"the broker is not connected: {connection.status}; see {CONNECTION}"
 
@@ -178,9 +181,9 @@ def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
     for each in filters:
         if each.last_message is None and each.kind in ("reading", "reference"):
             yield (
-                f"no {each.kind} has come by {each.filter} since the start, though the broker "
-                "granted it: does anybody publish there, and may this user read it (an access list "
-                f"may deny without a word)? See {NOTHING_COMES}"
+                f"no {each.kind} has been received on {each.filter} since the start, though the "
+                "broker granted the subscription: does anything publish there, and may this user "
+                f"read it (an access list may deny silently)? See {NOTHING_COMES}"
             )
 
 
@@ -188,15 +191,16 @@ def _of_delays(filters: Iterable[Filter]) -> Iterable[str]:
     for each in filters:
         if each.delay_seconds is not None and each.delay_seconds < -_SKEW_SECONDS:
             yield (
-                f"the clock of those who send by {each.filter} is ahead of this machine's by "
+                f"the clock of the senders on {each.filter} is ahead of this machine's by "
                 f"{duration(-each.delay_seconds)}"
             )
 
 
 def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
     for each in sorted(refusals, key=lambda refusal: -refusal.count):
-        last = f"; the last on {each.topic!r}: {each.detail}" if each.topic else ""
-        yield f"{each.count} refused, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
+        place = f" at {each.place}" if each.place else ""
+        last = f"; the last on {each.topic!r}{place}: {each.detail}" if each.topic else ""
+        yield f"{each.count} rejected, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
 
 
 def _page(refusal: Refusal) -> str:
@@ -205,24 +209,25 @@ def _page(refusal: Refusal) -> str:
 
 
 def _of_quantity(found: Unpaired) -> str:
-    looked = "of what is held, looked at were" if found.partly else "held are"
+    looked = "examined part of what is waiting:" if found.partly else "waiting:"
     held = f"{found.quantity}: {looked} {_held(found.readings, found.references)}"
     if found.cause == "paired":
-        return f"{held}; {counted(found.paired, 'pair')} made of these references"
-    return f"{held}, which make no pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
+        return f"{held}; {counted(found.paired, 'pair')} made from these references"
+    return f"{held}, without a pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
 
 
 def _of_missing_side(found: Unpaired) -> str:
     missing = "reference" if found.cause == "no_references" else "reading"
     hint = f"; there are some of {found.nearest[1]!r}" if found.nearest else ""
-    return f"no {missing} of this quantity came, or it has expired{hint}"
+    return f"no {missing} of this quantity was received, or it has expired{hint}"
 
 
 def _of_subjects(found: Unpaired) -> str:
     return (
-        f"no reference is about a sensor that reads it. Sensors: {_listed(found.on_readings)}; the "
-        f"references are about {_listed(found.on_references)}{_nearly(found)}. Say in `areas` whom "
-        "they concern, or leave `subject` out of pairing.match_on"
+        "no reference is about a sensor that measures it. Sensors: "
+        f"{_listed(found.on_readings)}; the references are about "
+        f"{_listed(found.on_references)}{_nearly(found)}. Name their "
+        "sensors in `areas`, or leave `subject` out of pairing.match_on"
     )
 
 
@@ -230,40 +235,22 @@ def _of_keys(found: Unpaired) -> str:
     return (
         f"0 keys in common. Keys of readings: {_listed(found.on_readings)}; of references: "
         f"{_listed(found.on_references)}{_nearly(found)}. A mapping's key_remove and key_case "
-        "bring both to one spelling"
+        "give both the same spelling"
     )
 
 
 def _of_times(found: Unpaired) -> str:
     side = "after" if found.gap_seconds > 0 else "before"
     zone = half_hours(found.gap_seconds)
-    hint = f"; that is {abs(zone):g} h, is a time zone mistaken?" if zone else ""
+    hint = f"; that is {abs(zone):g} h, is a time zone wrong?" if zone else ""
     return (
         f"the nearest reading is {duration(abs(found.gap_seconds))} {side} its reference "
         f"(median), the tolerance is {duration(found.tolerance_seconds)}{hint}"
     )
 
 
-def _of_interval(_found: Unpaired) -> str:
-    return (
-        "the mode takes the mean over the reference's interval, so references need start and end, "
-        "and pairing.reading_seconds times the readings inside must cover pairing.completeness"
-    )
-
-
-def _of_side(found: Unpaired) -> str:
-    wanted = {
-        "asof": "a reading before the reference",
-        "interpolate": "a reading before and one after the reference",
-    }[found.mode]
-    return f"mode {found.mode} needs {wanted}, within {duration(found.tolerance_seconds)}"
-
-
-def _of_several(found: Unpaired) -> str:
-    return (
-        f"more than one reading is within {duration(found.tolerance_seconds)} of each reference, "
-        "and pairing.candidates is reject"
-    )
+def _of_rule(found: Unpaired) -> str:
+    return PAIRING_RULES[found.mode].unmet.format(tolerance=duration(found.tolerance_seconds))
 
 
 _CAUSES: Final = {
@@ -272,9 +259,9 @@ _CAUSES: Final = {
     "subject": _of_subjects,
     "key": _of_keys,
     "tolerance": _of_times,
-    "interval": _of_interval,
-    "side": _of_side,
-    "several": _of_several,
+    "interval": _of_rule,
+    "side": _of_rule,
+    "several": _of_rule,
 }
 
 
@@ -296,11 +283,3 @@ def _nearly(found: Unpaired) -> str:
         return ""
     one, other = found.nearest
     return f" ({one!r} and {other!r} nearly agree)"
-
-
-def duration(seconds: float) -> str:
-    """Return a time to read: 45 s, 12 min, 3.5 h, 4 d."""
-    for size, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"

@@ -12,8 +12,8 @@ import numpy as np
 from monitor.core.columns import columns
 from monitor.core.model import Reading, Records, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.explain.document import Changed, Pair, Series
 from monitor.explain.wording import (
@@ -24,17 +24,6 @@ from monitor.explain.wording import (
 )
 
 _SUSPECT_RATIO: Final = 1.0 / 3.0
-_HOW: Final = {
-    "nearest": "each reference with the reading nearest in time, at most {tolerance} away",
-    "first": "each reference with the first reading at most {tolerance} away",
-    "reject": "each reference with its reading if there is just one at most {tolerance} away",
-    "all": "each reading with the reference nearest in time, at most {tolerance} away",
-    "asof": "each reference with the last reading at or before it, at most {tolerance} before",
-    "interpolate": "each reference with the line between the readings before and after it, each at "
-    "most {tolerance} away",
-    "mean_over_reference_interval": "each reference with the mean of the readings inside its "
-    "interval; each stands for {reading}, and they must cover {completeness:.0%} of it",
-}
 
 
 def series_of(
@@ -64,8 +53,7 @@ def _concern_in_words(concern: Concern) -> str:
 def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
     """Return how a series is paired and how far back its window reaches."""
     pairing = rules.pairing
-    how = _HOW.get(pairing.mode, "mode {mode}, at most {tolerance} apart").format(
-        mode=pairing.mode,
+    how = PAIRING_RULES[pairing.mode].sentence.format(
         tolerance=duration(pairing.tolerance_seconds),
         reading=duration(pairing.reading_seconds),
         completeness=pairing.completeness,
@@ -135,7 +123,7 @@ class Miss(NamedTuple):
     why: str
 
 
-class Matching(NamedTuple):
+class JoinConditions(NamedTuple):
     """What a reading and a reference must agree in, and which references concern the sensor."""
 
     match_on: Collection[str]
@@ -151,19 +139,19 @@ def nearest_miss(misses: Iterable[Miss], nothing: str) -> str:
     return max(found, key=lambda miss: (miss.stage, -miss.seconds)).why
 
 
-def miss(reading: Reading, reference: Reference, matching: Matching) -> Miss:
+def miss(reading: Reading, reference: Reference, conditions: JoinConditions) -> Miss:
     """Return why ``reading`` and ``reference`` are no pair, in the order it is decided."""
-    rules = matching.rules
+    rules = conditions.rules
     seconds = reading.time - rules.lag_seconds - reference.time
     apart = abs(seconds)
     if reading.quantity != reference.quantity:
         what = f"another quantity: {reference.quantity!r} beside the reading's {reading.quantity!r}"
         return Miss(0, apart, what)
-    concerns = [each for each in matching.concerns if each.subject == reference.subject]
-    if "subject" in matching.match_on and not concerns:
+    concerns = [each for each in conditions.concerns if each.subject == reference.subject]
+    if "subject" in conditions.match_on and not concerns:
         about = f"another subject: the reference is about {reference.subject!r}, the reading is of "
         return Miss(1, apart, about + repr(reading.sensor))
-    if "key" in matching.match_on and reading.key != reference.key:
+    if "key" in conditions.match_on and reading.key != reference.key:
         alike = _alike(reading.key, reference.key)
         return Miss(2 + alike[0], apart, _key_sentence(reading, reference) + alike[1])
     if concerns and not any(each.start <= reference.time <= each.end for each in concerns):
@@ -190,37 +178,17 @@ def _alike(one: str, other: str) -> tuple[int, str]:
 
 
 def _time_sentence(reading: Reading, reference: Reference, rules: Rules, seconds: float) -> str:
-    if rules.mode == "mean_over_reference_interval":
-        return _interval_sentence(reading, reference, rules)
-    if rules.mode == "asof" and seconds > 0:
-        return f"the reading is {duration(seconds)} after the reference; asof takes those before it"
+    rule = PAIRING_RULES[rules.mode]
+    why = rule.why_unpaired(reading, reference, rules, duration)
+    if why:
+        return why
     over = abs(seconds) - rules.tolerance_seconds
-    if over > 0:
+    if rule.uses_tolerance and over > 0:
         return (
             f"out of tolerance by {duration(over)}: reading and reference are "
             f"{duration(seconds)} apart, at most {duration(rules.tolerance_seconds)} is allowed"
         )
-    if rules.mode == "interpolate":
-        side = "after" if seconds < 0 else "before"
-        return f"no reading {side} the reference yet, to draw the line to"
-    if rules.mode == "reject":
-        return "several readings are within tolerance, and candidates: reject takes none of them"
     return "another reading or reference is nearer in time"
-
-
-def _interval_sentence(reading: Reading, reference: Reference, rules: Rules) -> str:
-    if not reference.start < reference.end:
-        return "the reference states no interval (start and end) to take the mean over"
-    length = reference.end - reference.start
-    time = reading.time - rules.lag_seconds
-    if not reference.start <= time < reference.end:
-        outside = max(reference.start - time, time - reference.end)
-        return f"the reading is {duration(outside)} outside the reference's interval"
-    needed = math.ceil(rules.completeness * length / rules.reading_seconds - 1e-9)
-    return (
-        f"too few readings yet: {needed} of {duration(rules.reading_seconds)} each are needed to "
-        f"cover {number(100 * rules.completeness)} % of the reference's {duration(length)}"
-    )
 
 
 def net_changes(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from monitor.core.model import (
     Collocation,
@@ -19,15 +19,14 @@ from monitor.core.model import (
     Reference,
     time_of,
 )
-from monitor.decode.checks import Rejected
-from monitor.decode.fetching import Fetchers, shown
-from monitor.decode.measuring import presence
-from monitor.decode.parts import ARRIVAL
-from monitor.decode.paths import MISSING
-from monitor.decode.specification import MapSpec, Scalar, SeriesSpec
-from monitor.decode.units import Conversion, conversion
+from monitor.decode.fields import ARRIVAL
+from monitor.decode.mapping import Mapped, Seen
+from monitor.decode.paths import MISSING, Fetchers, shown
+from monitor.decode.quantity import presence
+from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
+from monitor.decode.time import parsed
+from monitor.decode.units import Conversion, Units, conversion
 from monitor.explain.document import Origin, Read, Uncertainty
-from monitor.explain.tracing import Seen
 from monitor.explain.wording import (
     amount,
     as_json,
@@ -64,6 +63,11 @@ class Spelled(NamedTuple):
         """Whether anything is there."""
         return self.found is not MISSING
 
+    @property
+    def says(self) -> bool:
+        """Whether anything is there but a default for nothing."""
+        return self.there and not (self.origin == "default" and self.found in ("", 0))
+
     def read(self, what: str, kept: str = "", note: str = "") -> Read:
         """Return it as an explanation shows it."""
         text = clipped(as_json(self.found)) if self.there else ""
@@ -73,10 +77,12 @@ class Spelled(NamedTuple):
 class Record:
     """One record, read again by the paths of its mapping."""
 
-    def __init__(self, spec: MapSpec, seen: Seen) -> None:
-        self.spec: Final = spec
+    def __init__(self, mapped: Mapped, seen: Seen, units: Units) -> None:
+        self.spec: Final = mapped.spec
         self.seen: Final = seen
-        self._bare: Final = Fetchers({}, number_texts=spec.number_texts)
+        self._unit: Final = mapped.unit
+        self._units: Final = units
+        self._bare: Final = Fetchers({}, number_texts=mapped.spec.number_texts)
 
     def at(self, setting: float | str) -> Spelled:
         """Return what stands at a path, or the constant that stands in its place."""
@@ -105,7 +111,21 @@ class Record:
         if isinstance(self.seen.found[place], Reference) and self.seen.found[place].void:  # type: ignore[union-attr]
             return None
         wanted = self.series()
-        return wanted[place] if len(wanted) == len(self.seen.found) else None
+        each = wanted[place] if len(wanted) == len(self.seen.found) else None
+        return self._narrowed(each) if each is not None and each.stated else each
+
+    def _narrowed(self, each: SeriesSpec) -> SeriesSpec:
+        """Return a quantity of which what is stated counts, with that alone."""
+        there = {name for name in (*_PARTS, "value") if self._is_stated(getattr(each, name))}
+        if "u" in there:
+            there -= {"U", "k"}
+        if not {"lower", "upper"} <= there:
+            there -= {"lower", "upper"}
+        left_out: dict[str, Any] = {name: "" for name in (*_PARTS, "value") if name not in there}
+        return each._replace(**left_out)
+
+    def _is_stated(self, path: float | str) -> bool:
+        return path != "" and self.at(path).there
 
     # -- the record as a whole --------------------------------------------------------------
 
@@ -140,11 +160,11 @@ class Record:
     def _texts(self, observation: Observation) -> Iterator[Read]:
         if self.spec.key and isinstance(observation, Reading | Reference):
             spelled = self.at(self.spec.key)
-            if spelled.there:
+            if spelled.says:
                 yield spelled.read("key", observation.key, self._key_note())
         for name in _TEXTS:
             path = getattr(self.spec, name)
-            if path != "" and self.at(path).there:
+            if path != "" and self.at(path).says:
                 yield self.at(path).read(name)
 
     def _key_note(self) -> str:
@@ -180,9 +200,7 @@ class Record:
 
     def _zone_of_text(self, text: str) -> str:
         try:
-            if self.spec.time_layout:
-                return self._zone_of(datetime.strptime(text, self.spec.time_layout))  # noqa: DTZ007
-            return self._zone_of(datetime.fromisoformat(text.strip()))
+            return self._zone_of(parsed(text, self.spec.time_layout))
         except ValueError:
             return self._counted()
 
@@ -204,8 +222,7 @@ class Record:
     def measured(self, each: SeriesSpec, reading: Reading | Reference) -> Iterator[Read]:
         """Yield the numbers of one quantity as they were sent, the value also as it is kept."""
         if each.unit_path and self.at(each.unit_path).there:
-            note = "" if self.units(each)[1] else "not checked: the settings name no unit"
-            yield self.at(each.unit_path).read("unit", note=note)
+            yield self.at(each.unit_path).read("unit")
         if each.value:
             yield self._value(each, reading)
         if each.samples:
@@ -218,7 +235,7 @@ class Record:
             yield self.at(path).read(f"quantile {level}")
 
     def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
-        unit, kept_unit, convert = self.units(each)
+        unit, kept_unit, convert = self.units(each, reading.quantity)
         kept = amount(reading.value, kept_unit)
         if convert == Conversion():
             return self.at(each.value).read("value", kept if kept_unit else "")
@@ -226,17 +243,17 @@ class Record:
         note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
         return self.at(each.value).read("value", kept, note)
 
-    def units(self, each: SeriesSpec) -> tuple[str, str, Conversion]:
+    def units(self, each: SeriesSpec, quantity: str) -> tuple[str, str, Conversion]:
         """Return the unit that was sent, the one that is kept, and how to convert."""
-        unit, kept = each.unit, each.to_unit or each.unit
+        wanted = each.to_unit or self._unit or each.unit
+        unit = each.unit or wanted
         if each.unit_path:
             stated = self.at(each.unit_path)
             if isinstance(stated.found, str):
                 unit = stated.found
-        try:
-            return unit, kept, conversion(unit, kept)
-        except Rejected:
-            return unit, kept, Conversion()
+        own = wanted or unit
+        kept = self._units.settled(quantity, own, by_settings=bool(wanted))
+        return unit, kept, conversion(unit, kept)
 
     def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
         """Return how the uncertainty was stated, and what is kept of it."""
@@ -316,7 +333,7 @@ def _paths(spec: MapSpec) -> Iterator[object]:
     for name in ("status", "start", "end"):
         yield getattr(spec, name) or None
     yield from (spec.event or None, spec.note or None, spec.distance_m or None)
-    for each in (spec.names, spec.select, spec.where, spec.void_where):
+    for each in (spec.names, spec.agree, spec.select, spec.where, spec.void_where):
         yield from each
     for one in spec.series:
         yield from (getattr(one, name) or None for name in (*_PARTS, "value", "samples"))

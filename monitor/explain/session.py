@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from monitor.config import Settings
-from monitor.config.core_plan import plan_of, router_of
+from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.model import (
     Collocation,
     Event,
@@ -22,11 +22,12 @@ from monitor.core.model import (
 from monitor.core.pairing.engine import Concern
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
-from monitor.decode import Found, Rejected
-from monitor.decode.sparkplug_births import Births
+from monitor.decode import Found, Rejected, Seen
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.mapping import Mapped
 from monitor.explain.document import Pair, Series
 from monitor.explain.pairs import (
-    Matching,
+    JoinConditions,
     Miss,
     miss,
     nearest_miss,
@@ -57,12 +58,14 @@ class Fate(NamedTuple):
 class Took(NamedTuple):
     """What a message said, and the fate of each part; None stands beside what was refused.
 
-    ``whole`` says that the message was refused as a whole, ``births`` how many metrics it named.
+    ``places`` are the number of the record of each part, and its place in what the record said; -1
+    for what is about the whole message. ``births`` is how many metrics it named.
     """
 
-    found: Sequence[Found]
+    seen: Sequence[Seen]
+    found: list[Found]
+    places: list[tuple[int, int]]
     fates: list[Fate | None]
-    whole: bool
     births: int
 
 
@@ -70,12 +73,13 @@ class Session:
     """State: what came so far. ``now`` is s since 1970 UTC."""
 
     def __init__(self, settings: Settings, now: float) -> None:
-        plan = plan_of(settings)
+        self.units: Final = units_of(settings)
+        plan = plan_of(settings, self.units)
         maximum = min(plan.limits.maximum, _SERIES_MAX)
         self.births: Final = Births()
-        self._now: Final = now
+        self.now: Final = now
         self._has_areas: Final = bool(settings.areas)
-        self._router: Final = router_of(settings, self.births)
+        self._router: Final = router_of(settings, self.births, self.units)
         self._plan: Final = plan._replace(limits=plan.limits._replace(maximum=maximum))
         self._store: Final = InMemoryStore()
         self._network: Final = Network(self._plan, self._store)
@@ -85,15 +89,23 @@ class Session:
     def take(self, message: Message) -> Took:
         """Take one message and return what became of it."""
         known = self.births.changed
-        try:
-            found = self._router.decode(message.topic, message.payload, self._now)
-        except Rejected as error:
-            return Took([error], [None], whole=True, births=0)
+        seen, error = self._router.trace(message.topic, message.payload, self.now)
+        if error is not None:
+            return Took(seen, [error], [(-1, -1)], [None], 0)
+        places = [
+            (number, place) for number, each in enumerate(seen) for place in range(len(each.found))
+        ]
+        found = [seen[number].found[place] for number, place in places]
         fates = [None if isinstance(each, Rejected) else self._observe(each) for each in found]
-        return Took(found, fates, whole=False, births=self.births.changed - known)
+        return Took(seen, found, places, fates, self.births.changed - known)
+
+    def mapping(self, topic: str) -> Mapped | None:
+        """Return the mapping that reads a topic, None if no source does."""
+        route = self._router.route_of(topic)
+        return None if route is None else route.mapped
 
     def _observe(self, observation: Observation) -> Fate:
-        outcome = self._network.observe([observation], self._now)
+        outcome = self._network.observe([observation], self.now)
         references = [observation] if isinstance(observation, Reference) else []
         self._store.append(Batch(observations=references, pairs=outcome.pairs))
         if isinstance(observation, Collocation):
@@ -166,17 +178,17 @@ class Session:
         return [*self._plan.concerns_of(sensor), *self._collocations.get(sensor, ())]
 
     def _references(self) -> Iterator[Reference]:
-        for bucket in self._network.pairing.buckets.values():
-            yield from bucket.references
+        for references in self._network.pairing.reference_buffers.values():
+            yield from references.entries
 
     def _readings(self) -> Iterator[Reading]:
-        for lane in self._network.pairing.lanes.values():
-            yield from map(lane.reading, range(len(lane.times)))
+        for readings in self._network.pairing.reading_buffers.values():
+            yield from map(readings.reading, range(len(readings.times)))
 
     def _miss(self, reading: Reading, reference: Reference) -> Miss:
         concerns = [Concern(reading.sensor), *self._concerns(reading.sensor)]
         rules = self._plan.rules_of(reading.sensor, reading.quantity).pairing
-        return miss(reading, reference, Matching(self._plan.match_on, concerns, rules))
+        return miss(reading, reference, JoinConditions(self._plan.match_on, concerns, rules))
 
 
 def _outdoes(standing: Reference, came: Reference) -> bool:

@@ -6,13 +6,22 @@ Rules of this file: nothing that a terminal would obey comes out; times are in U
 from __future__ import annotations
 
 import json
-import math
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
-_DAYS_FROM: Final = 4 * 86_400  # below that, waits and tolerances are thought of in hours
+from monitor.core import formatting
+from monitor.core.formatting import duration, instant, significant
+
+__all__ = [
+    "amount",
+    "as_json",
+    "clipped",
+    "duration",
+    "from_now",
+    "number",
+    "plain",
+    "utc",
+]
 FOUND_CHARACTERS_MAX: Final = 60
 
 
@@ -58,37 +67,17 @@ def _other(found: object) -> object:
 
 def number(x: float) -> str:
     """Return a number with seven significant digits at most."""
-    return f"{x:.7g}"
+    return significant(x, 7)
 
 
 def amount(x: float, unit: str) -> str:
     """Return a number with its unit."""
-    return f"{number(x)} {unit}".strip()
+    return formatting.amount(x, unit, 7)
 
 
 def utc(time: float) -> str:
-    """Return a time (s since 1970 UTC) in ISO 8601, empty where there is none."""
-    if math.isnan(time):
-        return ""
-    try:
-        instant = _EPOCH + timedelta(seconds=time)
-    except OverflowError:
-        return f"{time:.0f} s from 1970"
-    precision = "seconds" if instant.microsecond == 0 else "milliseconds"
-    return instant.isoformat(timespec=precision).replace("+00:00", "Z")
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time in its two largest units, such as ``2 h 7 min``."""
-    size = abs(seconds)
-    if size < 60:
-        return f"{size:.3g} s"
-    whole = round(size)
-    first = 0 if whole >= _DAYS_FROM else 1
-    at = next(at for at, (_, unit) in enumerate(_UNITS) if at >= first and whole >= unit)
-    (name, unit), (lesser, part) = _UNITS[at], _UNITS[at + 1]
-    rest = whole % unit // part
-    return f"{whole // unit} {name}" + (f" {rest} {lesser}" if rest else "")
+    """Return a time (s since 1970 UTC) in RFC 3339, empty where there is none."""
+    return instant(time, "shortest")
 
 
 def from_now(seconds_before: float) -> str:

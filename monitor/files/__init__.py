@@ -1,7 +1,18 @@
-"""Files of pairs, of streams and of raw messages: CSV and JSON lines, gzip too.
+"""Files of pairs, of streams and of raw messages: CSV, JSON lines and Parquet, also gzipped.
 
 A pairs file has a reading and its reference in each row; a stream file has one or the other, as
-they were recorded; a file of messages has topics and payloads. :func:`detect` tells them apart.
+they were recorded; a message file has topics and payloads. `detect` tells them apart.
+
+Invariants: a row passes the same checks as a message to the daemon (`monitor.decode.checks`), so a
+score of a file is one that the daemon could have given. A file is refused with its mistakes
+listed, each as ``file:line:column`` with what to write instead; after the first mistake no further
+rows are returned. What `writing` and `exporting` write reads back to the same bits. Gzip is
+detected by its first bytes, never by the name.
+
+Considered and rejected: pandas for reading (its guesses of types lose digits and times); accepting
+a file with some bad rows (a score over an unknown part of the data).
+
+What breaks first: a pairs file is held in memory as columns; a stream file is read row by row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Opening a file, its header, and the one way its mistakes are said.
+"""Opening a file, reading its header, and reporting its mistakes.
 
-Rules of this file: gzip is told by its first bytes, never by the name; a file is refused with its
-first mistakes all listed, each with file:line:column, what is wrong and what to do.
+Rules of this file: gzip is detected by its first bytes, never by the name; a file is refused with
+all of its first mistakes listed, each with file:line:column, what is wrong and what to do.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class Mistakes:
         """Raise FileError if there is any mistake."""
         if not self._found:
             return
-        said = [sentence for _, sentence in sorted(self._found, key=lambda found: found[0])]
+        sentences = [sentence for _, sentence in sorted(self._found, key=lambda found: found[0])]
         if self.enough:
             rest = f"{self._path}: there are more mistakes; the first {MISTAKES_MAX} are listed"
-            said = [*said[:MISTAKES_MAX], rest]
-        raise FileError(*said)
+            sentences = [*sentences[:MISTAKES_MAX], rest]
+        raise FileError(*sentences)
 
 
 @contextmanager

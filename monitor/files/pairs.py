@@ -54,7 +54,7 @@ class PairTable(NamedTuple):
     ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
     so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
     quantiles or members, NaN where none are stated.
-    ``notes`` says what the file holds that is not used.
+    ``notes`` says what in the file is not used.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -83,7 +83,7 @@ def read_pairs(path: str | Path) -> PairTable:
         _check_columns(path, names, stated=bool(claims))
         gathered = _Gathered(path, names, mistakes, claims)
         while chunk := list(islice(table, _CHUNK_ROWS)):
-            gathered.take(chunk)
+            gathered.add(chunk)
             if mistakes.enough:
                 break
     mistakes.refuse()
@@ -120,7 +120,7 @@ class _Gathered:
         self._units: dict[int, str] = {}
         self.rows = 0
 
-    def take(self, chunk: list[Row]) -> None:
+    def add(self, chunk: list[Row]) -> None:
         """Check and keep some rows."""
         chunk = self._whole(chunk)
         if not chunk:

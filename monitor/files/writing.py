@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final, Literal, TextIO
 
 import msgspec
 
+from monitor.core.formatting import instant
 from monitor.core.model import (
     NAN,
     Observation,
@@ -81,7 +81,7 @@ def _row(
         limits, sequence = (NAN, NAN), ""
         u = observation.u or NAN
     row: dict[str, str | float] = {
-        "time": datetime.fromtimestamp(observation.time, UTC).isoformat().replace("+00:00", "Z"),
+        "time": instant(observation.time),
         "sensor": name,
         "quantity": observation.quantity,
         "kind": kind,

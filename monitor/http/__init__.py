@@ -1,1 +1,40 @@
-"""The daemon's HTTP service: metrics, health, the JSON interface and the page."""
+"""The HTTP service: metrics, health, the JSON interface and the pages. It only reads.
+
+What and why
+    One thread with an event loop answers from the page that was published last (``published``), an
+    immutable value. The data's thread replaces the page and goes on; it never waits for a reader,
+    and a reader never sees half of a round. What is asked for is written when somebody asks: a page
+    of metrics with a million samples costs nothing where Prometheus is not there.
+
+Where things are
+    ``service`` runs the server (``server``, ``limits``), ``access`` and ``authentication`` say who
+    may read. ``application`` puts the routes together: ``metrics_routes``, ``interface`` (/api/v1),
+    ``pages`` and ``server_sent_events``. Routes know ``published`` and nothing of the service.
+    ``models`` and ``analysis_models`` have the members of every JSON document; ``documents`` and
+    ``rankings`` make them. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's
+    of ``telemetry``, the cluster's. ``on_demand`` passes on what is too much to publish for
+    everybody. ``lines``, ``plots``, ``figures`` and ``svg`` draw for people.
+
+Invariants
+    * GET and HEAD only; nothing is changed over HTTP, no path of a client names a file.
+    * No answer waits longer than five seconds, no head of a request and no connection is waited for
+      without a limit, and of too many connections the one that says nothing gives way.
+    * Everything of a page that came from outside is escaped; the policy forbids any script, style
+      and host but our own. A page is complete without its script.
+    * On /metrics an undefined number is an absent sample, labels are bounded, and a series that
+      stopped is withdrawn. Only the lines of numbers that changed are written anew.
+    * A refusal is a sentence that says what to do, as JSON for programs and as a page for people.
+
+Tried and rejected
+    * prometheus_client for the series: a page of 10^6 samples took longer than Prometheus waits.
+      It still collects the process and its garbage collector.
+    * Models of pydantic for the answers, built and checked for each of ten thousand series. The
+      documents are typed dictionaries, held to their members by mypy and described by FastAPI.
+    * Rendering at every publication: most pages were never read.
+    * uvicorn's own loop: it wakes ten times a second to look whether it is to end (``server``).
+
+What breaks first
+    The pages of a large fleet: a page with a thousand lines is made of a thousand rendered lines
+    whenever one changes its order. Then live streams: half of the connections at most
+    (``http.connections_max``), and readers beyond that are told to ask again.
+"""

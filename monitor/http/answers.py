@@ -1,6 +1,6 @@
 """What every route needs: the page, what was asked for on demand, an answer packed and safe.
 
-Rules of this file: no answer waits longer than ``WAIT_SECONDS``; every refusal says what to do.
+No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do.
 """
 
 from __future__ import annotations

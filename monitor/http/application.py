@@ -1,7 +1,7 @@
 """The application: all routes, and what holds for every answer.
 
-Rules of this file: GET and HEAD only; every answer carries the policy that forbids scripts and
-hosts other than our own; a refusal is a sentence, as JSON for programs and as a page for people.
+GET and HEAD only. Every answer carries the policy that forbids scripts and hosts other than our
+own. A refusal is a sentence, as JSON for programs and as a page for people.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from monitor.http import (
     server_sent_events,
 )
 from monitor.http.answers import HTML
-from monitor.http.league import League
 from monitor.http.published import Published
+from monitor.http.rankings import RankingCache
 from monitor.http.rendering import Renderer
 
 SECURITY: Final = {
@@ -49,9 +49,9 @@ def application(shared: Published, connections_max: int) -> FastAPI:
     )
     renderer = Renderer()
     app.include_router(metrics_routes.routes(shared))
-    league = League()
-    app.include_router(interface.routes(shared, league))
-    app.include_router(pages.routes(shared, renderer, league))
+    rankings = RankingCache()
+    app.include_router(interface.routes(shared, rankings))
+    app.include_router(pages.routes(shared, renderer, rankings))
     app.include_router(server_sent_events.routes(shared, renderer, connections_max // 2))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)

@@ -1,8 +1,7 @@
-"""What changed since yesterday: which alerts began and which ended, as the history tells it.
+"""What changed since yesterday: the alerts that began and those that ended, from the history.
 
-Rules of this file: a pure function of the published page; an alert that began and ended again
-counts on both sides, one that did so again and again counts once on each, one that is only pending
-does not count.
+A pure function of the published page. An alert that began and ended counts on both sides, and once
+on each however often it did so; one that is only pending does not count.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Changes(NamedTuple):
 def changes(page: Page) -> Changes:
     """Return what alerts did in the last 24 hours, by when it was found."""
     yesterday = page.snapshot.time - DAY_SECONDS
-    late = list(takewhile(lambda each: each.told >= yesterday, page.history))
+    late = list(takewhile(lambda each: each.notified >= yesterday, page.history))
     began = [each for each in late if each.fires]
     ended = [each for each in late if each.is_news and not each.fires]
     return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)

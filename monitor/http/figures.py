@@ -1,8 +1,7 @@
-"""The plots of a series' page, each with how to read it.
+"""The figures of a series' page, each with a sentence on how to read it.
 
-Would the advice have helped? Each remedy chosen on some pairs and judged on those after them.
-
-Rules of this file: sentences on what ``core.prequential`` finds; nothing is ever applied.
+Among them whether the advice would have helped: each remedy is chosen on some pairs and judged on
+those after them (core/analysis/prequential).
 """
 
 from __future__ import annotations
@@ -13,22 +12,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from monitor.core.analysis.correlation import P_VALUE_SENSORS, Correlation, correlation
 from monitor.core.analysis.prequential import Trial, prequential
-from monitor.core.analysis.ranking import (
-    P_VALUE_SENSORS,
-    PROFILES,
-    WORDS,
-    Correlation,
-    correlation,
-    score_of,
-)
+from monitor.core.analysis.ranking import PROFILES, WORDS, score_of
 from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail
-from monitor.http import plots
+from monitor.http import plots, ucc_plots
 from monitor.http.lines import percent, rounded, sized
 
 _NAN = float("nan")
@@ -50,7 +43,7 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
-    since = _NAN if detail.judgement is None else detail.judgement.since
+    since = _NAN if detail.fault_report is None else detail.fault_report.since
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
     drawings = {
@@ -60,7 +53,7 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
         ("z in order.", _CHART): plots.levey_jennings(c),
         (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
-        ("Characteristics curve.", _UCC): plots.ucc(plots.characteristics(c, scale), unit),
+        ("Characteristics curve.", _UCC): ucc_plots.ucc(ucc_plots.characteristics(c, scale), unit),
         ("ZMS along u.", _BINNED): plots.binned_zms(c, unit),
         ("Where references fell.", _PIT): plots.pit(c),
     }
@@ -125,7 +118,7 @@ def compared(told: Mapping[str, Any]) -> dict[str, Any]:
             )
             for side in ("first", "second")
         ]
-        drawing = Markup(plots.two_curves(*curves))  # noqa: S704 - made of numbers alone
+        drawing = Markup(ucc_plots.two_curves(*curves))  # noqa: S704 - made of numbers alone
     return {"rows": rows, "gains": [each for each in gains if each], "drawing": drawing}
 
 

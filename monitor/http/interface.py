@@ -1,7 +1,6 @@
-"""The JSON interface, /api/v1.
+"""The JSON interface, /api/v1: a route takes its query and returns a document of the page.
 
-Rules of this file: a route takes its query, asks the published page, and hands back a document; no
-route changes anything, nothing is read from a path that a client names.
+No route changes anything, and none reads from a path that a client names.
 """
 
 from __future__ import annotations
@@ -10,17 +9,16 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
 
 from monitor import __version__
 from monitor.core.analysis.ranking import Profile
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
-from monitor.http import answers, documents, models
+from monitor.http import analysis_models, answers, documents, models
 from monitor.http.answers import document, shown_page
-from monitor.http.league import League, usual_quantity
 from monitor.http.published import Published
+from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.selection import (
     ORDERS,
     STATES,
@@ -55,7 +53,7 @@ MissNumber = Annotated[
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
-def described(model: type[BaseModel], **more: dict[str, Any]) -> dict[int | str, Any]:
+def described(model: object, **more: dict[str, Any]) -> dict[int | str, Any]:
     """Return what a route answers, for the description of the interface."""
     return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
 
@@ -67,14 +65,14 @@ def series_query(
     return SeriesQuery(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
-def routes(shared: Published, league: League) -> APIRouter:
+def routes(shared: Published, rankings: RankingCache) -> APIRouter:
     """Return all routes of the interface."""
     router = APIRouter(prefix="/api/v1")
     _add_series(router, shared)
     _add_detail(router, shared)
     _add_fleet(router, shared)
-    _add_ranking(router, shared, league)
-    _add_comparison(router, shared, league)
+    _add_ranking(router, shared, rankings)
+    _add_comparison(router, shared, rankings)
     _add_troubles(router, shared)
     return router
 
@@ -93,14 +91,14 @@ def _add_series(router: APIRouter, shared: Published) -> None:
         """Every series that fits: state, sentence and statistics."""
         now = shown_page(shared).snapshot
         chosen = select(now, series_query(state, group, text, sort, page, rows))
-        content = {
-            "time": now.time,
-            "matching": chosen.matching,
-            "page": chosen.page,
-            "pages": chosen.pages,
-            "states": chosen.states,
-            "series": [documents.entry(now, row) for row in chosen.rows.tolist()],
-        }
+        content = models.SeriesList(
+            time=now.time,
+            matching=chosen.matching,
+            page=chosen.page,
+            pages=chosen.pages,
+            states=chosen.states,
+            series=[documents.entry(now, row) for row in chosen.rows.tolist()],
+        )
         return document(request, content)
 
     @router.get("/series/{sensor}/{quantity}", responses=described(models.SeriesEntry))
@@ -133,14 +131,14 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
             text = documents.pairs_csv(found)
             headers = {"Content-Disposition": name}
             return answers.packed(request, text.encode(), "text/csv; charset=utf-8", headers)
-        content = {
-            "sensor": sensor,
-            "quantity": quantity,
-            "unit": found.name.unit,
-            "time": found.time,
-            "total": found.total,
-            "pairs": documents.pairs(found, limit),
-        }
+        content = models.Pairs(
+            sensor=sensor,
+            quantity=quantity,
+            unit=found.name.unit,
+            time=found.time,
+            total=found.total,
+            pairs=documents.pairs(found, limit),
+        )
         return document(request, content)
 
     @router.get("/series/{sensor}/{quantity}/ucc", responses=described(models.Ucc))
@@ -178,16 +176,14 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
         """The alerts that fire now, and the last changes of alerts, the newest first."""
         page = shown_page(shared)
         firing = documents.alerts(page.snapshot)
-        content: dict[str, Any] = {
-            "alerts": [each for each in firing if sensor in ("", each["sensor"])]
-        }
+        content = models.Alerts(alerts=[each for each in firing if sensor in ("", each["sensor"])])
         if history:
             content["history"] = documents.history(page.history, history, sensor)
         return document(request, content)
 
 
-def _add_ranking(router: APIRouter, shared: Published, league: League) -> None:
-    @router.get("/ranking", responses=described(models.RankingTable))
+def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
+    @router.get("/ranking", responses=described(analysis_models.RankingTable))
     async def ranked(
         request: Request,
         quantity: QuantityText = "",
@@ -201,11 +197,11 @@ def _add_ranking(router: APIRouter, shared: Published, league: League) -> None:
         names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
         found = await answers.contenders(shared, contest)
-        return document(request, await league.table(found, profile))
+        return document(request, await rankings.table(found, profile))
 
 
-def _add_comparison(router: APIRouter, shared: Published, league: League) -> None:
-    @router.get("/compare", responses=described(models.Comparison))
+def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
+    @router.get("/compare", responses=described(analysis_models.Comparison))
     async def compare(
         request: Request,
         quantity: QuantityText = "",
@@ -226,7 +222,7 @@ def _add_comparison(router: APIRouter, shared: Published, league: League) -> Non
         """Two sensors on their common events, or one sensor before and after."""
         quantity = quantity or usual_quantity(shown_page(shared).snapshot.names)
         found = await answers.opponents(shared, quantity, a, b)
-        return document(request, await league.comparison(found, profile, miss, at))
+        return document(request, await rankings.comparison(found, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:
@@ -245,7 +241,7 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
             for letter in (() if page is None else page.dead_letters)
             if documents.concerns(letter, sensor) and reason in ("", letter.reason)
         ]
-        return document(request, {"deadletters": letters})
+        return document(request, models.DeadLetters(deadletters=letters))
 
     @router.get("/doctor", responses=described(models.Doctor))
     async def doctor(request: Request) -> Response:
@@ -256,9 +252,7 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
     async def settings(request: Request) -> Response:
         """The settings in force, without who logs in and how."""
         page = shown_page(shared)
-        content = {
-            "version": __version__,
-            "hash": page.settings_hash,
-            "settings": page.settings,
-        }
+        content = models.SettingsInForce(
+            version=__version__, hash=page.settings_hash, settings=dict(page.settings)
+        )
         return document(request, content)

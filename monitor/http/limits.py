@@ -1,8 +1,8 @@
-"""A connection that is slow, or one too many, costs nobody else anything.
+"""Limits for connections: one that is slow, or one too many, costs nobody else anything.
 
-Rules of this file: a request's head has a time limit, its answer another; over the cap the oldest
-connection that has not said what it wants makes room, so that many who say nothing keep nobody out.
-uvicorn has neither limit for the head, so its protocol is extended here.
+The head of a request has a time limit and its answer another. Over the cap the oldest connection
+that has not said what it wants gives way, so that many silent ones keep nobody out. uvicorn has
+no limit for the head, so its protocol is extended here.
 """
 
 from __future__ import annotations

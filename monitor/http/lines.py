@@ -1,7 +1,4 @@
-"""One series as a line of the fleet: numbers as people read them.
-
-Rules of this file: words and rounding only; what is not known is a dash.
-"""
+"""One series as a line of the fleet: numbers rounded as people read them, a dash for none."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from monitor.core.diagnosis.sentences import amount
+from monitor.core.formatting import amount, date_time
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import plots, svg
+from monitor.http import plots
 from monitor.http.selection import (
     leading,
     of_leading,
@@ -106,8 +103,8 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         gain=percent(of["gain"]),
         availability=percent(of["availability"]),
         evidence=counted(float(now.evidence[row])),
-        last_pair=svg.moment(last, "%H:%M"),
-        last_day=svg.moment(last, "%m-%d") if math.isfinite(last) else "",
+        last_pair=date_time(last, "%H:%M"),
+        last_day=date_time(last, "%m-%d") if math.isfinite(last) else "",
         spark=_spark(now, row),
     )
 

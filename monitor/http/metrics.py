@@ -1,10 +1,11 @@
-"""The metrics page: names, help and rendering. One line of ``METRICS`` a metric.
+"""The metrics of series: names, help and rendering.
 
-Rules of this file: what has no number is absent, never NaN; a series that stopped keeps its
-state and times and loses its numbers; labels are bounded. A family's lines are kept in pieces of a
-few series; of the next snapshot only the pieces with another number are written anew: a page costs
-a comparison of columns and what changed. A piece's text but for its numbers is kept as a template
-with a gap a line, made anew only when other series have a number.
+An undefined number is absent, never NaN. A series that stopped keeps its state and times and loses
+its numbers. Labels are bounded.
+
+A family's lines are kept in pieces of a few series, each with a template that has a gap for every
+number. The next snapshot costs a comparison of columns; only pieces in which a number changed are
+written again, and a template only when other series have a number.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.state_rules import STATE_MEANINGS
+from monitor.http.text_format import Family, escape, header, labelled, render
 
 
 class Metric(NamedTuple):
@@ -51,9 +54,7 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
-STATES: Final = ("unknown", "ok", "pending", "firing", "stale")
-
-_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+STATES: Final = tuple(STATE_MEANINGS)
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 _PIECE: Final = 64  # series whose lines are written together
@@ -66,11 +67,6 @@ class _Column(NamedTuple):
     values: _Numbers
     shown: Bool
     label: bytes = b""
-
-
-def escape(text: str) -> str:
-    """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
-    return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 
 
 class _Block:
@@ -155,22 +151,22 @@ class Exposition:
         """Yield the same in order, each time after a bounded piece of work; some have no text."""
         self._learn(snapshot.names)
         for name, words, columns in _families(snapshot):
-            header = [_header(name, words)]
+            first = [header(name, words)]
             for column in columns:
                 rows = column.shown & np.isfinite(column.values)
                 if rows.any():
-                    yield header
-                    header = []
+                    yield first
+                    first = []
                     block = self._blocks.setdefault(
                         (name, column.label), _Block(name, column.label)
                     )
                     yield from block.write(column.values, rows, self._labels)
-        yield _references(snapshot)
+        yield [_references(snapshot)]
         if self._infos:
             infos = self._infos
             if snapshot.gone:
                 infos = [info for row, info in enumerate(infos) if row not in snapshot.gone]
-            yield [_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
+            yield [header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
 
     def _learn(self, names: tuple[SeriesName, ...]) -> None:
         """Make the labels of series that are new, or of all if they are others than before."""
@@ -182,8 +178,8 @@ class Exposition:
             self._blocks.clear()
         self._names = names
         for name in names[known:]:
-            labels = f'sensor="{escape(name.sensor)}",quantity="{escape(name.quantity)}"'
-            info = f'{labels},unit="{escape(name.unit)}",group="{escape(name.group)}"'
+            labels = labelled({"sensor": name.sensor, "quantity": name.quantity})
+            info = f"{labels},{labelled({'unit': name.unit, 'group': name.group})}"
             self._labels.append(labels.encode())
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
@@ -221,18 +217,23 @@ def _states(snapshot: Snapshot, every: Bool) -> Iterator[_Column]:
         yield _Column(known.view(np.uint8), every, b',state="%b"' % state.encode())
 
 
-def _references(snapshot: Snapshot) -> list[bytes]:
+def _references(snapshot: Snapshot) -> bytes:
     """Return the lines of references that look wrong."""
-    page: list[bytes] = []
-    for name in ("monitor_reference_suspect", "monitor_reference_bias"):
-        lines = []
-        for each in snapshot.suspects:
-            labels = f'reference="{escape(each.reference)}",quantity="{escape(each.quantity)}"'
-            number = 1.0 if name.endswith("suspect") else each.estimate.value
-            lines.append(f"{name}{{{labels}}} {number!r}\n".encode())
-        page += [_header(name, OTHERS[name]), *lines] if lines else []
-    return page
-
-
-def _header(name: str, words: str) -> bytes:
-    return f"# HELP {name} {words}\n# TYPE {name} gauge\n".encode()
+    suspects = snapshot.suspects
+    if not suspects:
+        return b""
+    names = [(each.reference, each.quantity) for each in suspects]
+    numbers = {
+        "monitor_reference_suspect": [1.0] * len(names),
+        "monitor_reference_bias": [each.estimate.value for each in suspects],
+    }
+    return render(
+        Family(
+            name,
+            "gauge",
+            OTHERS[name],
+            ("reference", "quantity"),
+            dict(zip(names, of, strict=True)),
+        )
+        for name, of in numbers.items()
+    )

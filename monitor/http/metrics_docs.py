@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Final
-
-from prometheus_client.core import Metric
 
 from monitor.alerts.outlet import SinkFigures
 from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
+from monitor.core.snapshot.state_rules import STATE_MEANINGS
 from monitor.http.metrics import OTHERS
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
 
@@ -53,12 +53,7 @@ _STATES: Final = """\
 
 | state | meaning |
 |---|---|
-| `unknown` | too few pairs to call it right or wrong |
-| `ok` | its errors agree with what it says of them |
-| `pending` | evidence gathers, not yet enough to fire |
-| `firing` | it is not as right as it says; `monitor_alert_active` says which way |
-| `stale` | no reading came for longer than `series.stale_after_seconds`, or no reference \
-for longer than `alerts.reference_stale_hours`; `unknown` after twice that |
+{states}
 
 `alert` is one of:
 
@@ -91,7 +86,7 @@ def metrics_page() -> str:
         f"| `{name}` | gauge | {_LABELS.get(name, 'sensor, quantity')} | {told} |"
         for name, told in OTHERS.items()
     )
-    own = map(_row, Telemetry(_every_figure).collect())
+    own = map(_row, families(_every_figure()))
     last = "Besides, there are the usual `process_` and `python_gc_` metrics of the process."
     return (
         "\n".join(
@@ -105,7 +100,9 @@ def metrics_page() -> str:
                 _statistics((key, each.help, each) for key, each in _on_request()),
                 "## Of a series\n",
                 _table(series),
-                _STATES.format(alerts=_alerts()),
+                _STATES.format(
+                    states=_meanings(STATE_MEANINGS), alerts=_meanings(alert_meanings())
+                ),
                 "## Of the daemon\n",
                 _table(own),
                 last,
@@ -148,18 +145,17 @@ def _every_figure() -> Figures:
     return every
 
 
-def _alerts() -> str:
-    return "\n".join(f"| `{alert}` | {means} |" for alert, means in alert_meanings().items())
+def _meanings(of: Mapping[str, str]) -> str:
+    return "\n".join(f"| `{name}` | {meaning} |" for name, meaning in of.items())
 
 
 def _table(rows: Iterable[str]) -> str:
     return "\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows, ""])
 
 
-def _row(family: Metric) -> str:
-    name = f"{family.name}_total" if family.type == "counter" else family.name
-    labels = sorted({label for sample in family.samples for label in sample.labels})
-    return f"| `{name}` | {family.type} | {', '.join(labels)} | {family.documentation} |"
+def _row(family: Family) -> str:
+    labels = ", ".join(sorted(family.labels))
+    return f"| `{family.name}` | {family.kind} | {labels} | {family.help} |"
 
 
 if __name__ == "__main__":

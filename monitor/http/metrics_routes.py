@@ -1,9 +1,7 @@
-"""The page of metrics as it goes over the wire: written when somebody asks, kept while it is shown.
+"""What programs ask for: metrics, health, readiness.
 
-Rules of this file: it runs in the service's thread, a little at a time, so that neither the data
-nor other readers wait for it; of a page that nobody asks for nothing is written.
-
-What programs ask for: metrics, health, readiness.
+The page of metrics is written when somebody asks for it, and kept as long as it is shown. It is
+written in the service's thread, a little at a time, so that no other reader waits for it.
 """
 
 from __future__ import annotations
@@ -18,10 +16,11 @@ from fastapi.responses import Response, StreamingResponse
 
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.metrics import Exposition
+from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.published import Page, Published
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import CONTENT_TYPE, render
 
-METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PORTION_BYTES: Final = 1 << 17
 _LEVEL: Final = 1
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -44,8 +43,7 @@ class Scraping:
 
     def __init__(self) -> None:
         self._exposition: Final = Exposition()
-        self._figures = Figures()
-        self._telemetry: Final = Telemetry(lambda: self._figures)
+        self._process: Final = ProcessMetrics()
         self._turn: Final = asyncio.Lock()
         self._plain = self._packed = _Written()
 
@@ -62,7 +60,7 @@ class Scraping:
         headers = {"Content-Length": str(sum(map(len, written.portions)))}
         if packed:
             headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return StreamingResponse(_sent(written), headers=headers, media_type=METRICS_TYPE)
+        return StreamingResponse(_sent(written), headers=headers, media_type=CONTENT_TYPE)
 
     async def _portions(self, page: Page) -> AsyncIterator[bytes]:
         """Yield the text; between the pieces of work others get their turn."""
@@ -78,8 +76,7 @@ class Scraping:
                     size = 0
             await asyncio.sleep(0)
         if page.figures is not None:
-            self._figures = page.figures
-            some.append(self._telemetry.render())
+            some += [render(families(page.figures)), self._process.render()]
         yield b"".join(some)
 
 

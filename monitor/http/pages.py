@@ -1,7 +1,6 @@
-"""The pages for people: fleet, series, event, alerts, doctor, about.
+"""The pages for people: fleet, series, event, ranking, comparison, alerts, doctor, about.
 
-Rules of this file: rendered here, complete without a script; what a client says is escaped and
-never becomes a path.
+They are rendered here and complete without a script. Everything a client sends is escaped.
 """
 
 from __future__ import annotations
@@ -19,17 +18,13 @@ from monitor import __version__
 from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
-from monitor.core.snapshot.details import PAIRS_MAX, Contest, Occasion
-from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import answers, documents, plots
+from monitor.core.snapshot.details import PAIRS_MAX, Contest
+from monitor.http import answers, documents, page_parts
 from monitor.http.answers import shown_page, unless_known
 from monitor.http.figures import (
-    Figure,
     compared,
     evidence,
     figures,
-    score_figures,
-    zeta_figure,
 )
 from monitor.http.interface import (
     MissNumber,
@@ -40,10 +35,10 @@ from monitor.http.interface import (
     StateText,
     WordsText,
 )
-from monitor.http.league import League, usual_quantity
 from monitor.http.lines import counted, href, lines
-from monitor.http.metrics import METRICS
-from monitor.http.published import Page, Published
+from monitor.http.page_parts import PAIRS_SHOWN
+from monitor.http.published import Published
+from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import Renderer
 from monitor.http.selection import (
     ROWS,
@@ -52,8 +47,6 @@ from monitor.http.selection import (
     SeriesQuery,
 )
 
-PAIRS_SHOWN: Final = 50
-HISTORY_SHOWN: Final = 100
 ROWS_SHOWN_MAX: Final = 1000
 STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
 _COLUMNS: Final = (
@@ -93,13 +86,13 @@ PageQuery = Annotated[SeriesQuery, Depends(page_query)]
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
-def routes(shared: Published, renderer: Renderer, league: League) -> APIRouter:
+def routes(shared: Published, renderer: Renderer, rankings: RankingCache) -> APIRouter:
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
     _add_fleet(router, shared, renderer)
     _add_series(router, shared, renderer)
-    _add_ranking(router, shared, renderer, league)
-    _add_comparison(router, shared, renderer, league)
+    _add_ranking(router, shared, renderer, rankings)
+    _add_comparison(router, shared, renderer, rankings)
     _add_troubles(router, shared, renderer)
     _add_static(router, renderer)
     return router
@@ -149,32 +142,39 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         values: dict[str, Any] = {
             "name": detail.name,
             "entry": entry,
-            "said": _said(entry["sentence"]),
+            "said": page_parts.after_name(entry["sentence"]),
             "line": told,
             "detail": detail,
             "shown": PAIRS_MAX,
             "figures": figures(detail, score_of(profile, detail.density), fired),
             "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
-            "statistics": _statistics(now, row),
-            "letters": _letters(shared, sensor),
-            "history": _history(page, sensor, quantity),
+            "statistics": page_parts.statistics(now, row),
+            "letters": page_parts.dead_letters(shared, sensor),
+            "history": page_parts.history(page, sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
-        return unless_known(request, main, _without_time(main))
+        return unless_known(request, main, page_parts.without_time(main))
 
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         found = await answers.occasion(shared, key)
-        told = documents.occasion(found)
-        for each in told["pairs"]:
-            each["href"] = href(each["sensor"], each["quantity"])
-        values = {"key": key, "told": told, "drawings": _drawings(found), "time": found.time}
+        occasion = documents.occasion(found)
+        listed = [{**each, "href": page_parts.series_href(each)} for each in occasion["pairs"]]
+        told = {**occasion, "pairs": listed}
+        values = {
+            "key": key,
+            "told": told,
+            "drawings": page_parts.drawings(found),
+            "time": found.time,
+        }
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
 
 
-def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, league: League) -> None:
+def _add_ranking(
+    router: APIRouter, shared: Published, renderer: Renderer, rankings: RankingCache
+) -> None:
     @router.get("/ranking")
     async def ranking(
         request: Request,
@@ -185,7 +185,7 @@ def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, leagu
         names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group or None)
         found = await answers.contenders(shared, contest)
-        table = await league.table(found, profile)
+        table = await rankings.table(found, profile)
         for each in table["series"]:
             each["href"] = href(each["sensor"], each["quantity"])
         values = {
@@ -195,7 +195,7 @@ def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, leagu
             "quantities": sorted({name.quantity for name in names}),
             "groups": sorted({name.group for name in names if name.group}),
             "profiles": PROFILES,
-            "drawings": _scatters(table),
+            "drawings": page_parts.scatters(table),
             "time": found.time,
         }
         text = renderer.text("ranking.html", values)
@@ -203,7 +203,7 @@ def _add_ranking(router: APIRouter, shared: Published, renderer: Renderer, leagu
 
 
 def _add_comparison(
-    router: APIRouter, shared: Published, renderer: Renderer, league: League
+    router: APIRouter, shared: Published, renderer: Renderer, rankings: RankingCache
 ) -> None:
     @router.get("/compare")
     async def compare(
@@ -217,7 +217,7 @@ def _add_comparison(
         names = shown_page(shared).snapshot.names
         quantity = quantity or usual_quantity(names)
         found = await answers.opponents(shared, quantity, a, b)
-        told = await league.comparison(found, profile, miss, None)
+        told = await rankings.comparison(found, profile, miss, None)
         sensors = [name.sensor for name in found.names]
         values = {
             "told": told,
@@ -239,19 +239,24 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
     @router.get("/alerts")
     async def alerts(request: Request) -> Response:
         page = shown_page(shared)
-        now, listed = page.snapshot, documents.alerts(page.snapshot)
-        for each in listed:
-            each["href"] = href(each["sensor"], each["quantity"])
-            each["evidence"] = counted(each["evidence"] or 0.0)
+        now = page.snapshot
+        listed = [
+            {
+                **each,
+                "href": page_parts.series_href(each),
+                "evidence": counted(each["evidence"] or 0.0),
+            }
+            for each in documents.alerts(now)
+        ]
         values = {
             "here": "/alerts",
             "alerts": listed,
-            "history": _history(page),
+            "history": page_parts.history(page),
             "time": now.time,
             "live": "page",
         }
         text = renderer.text("alerts.html", values)
-        return unless_known(request, text, _without_time(text))
+        return unless_known(request, text, page_parts.without_time(text))
 
     @router.get("/doctor")
     async def doctor(request: Request) -> Response:
@@ -259,7 +264,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         values: dict[str, Any] = {
             "here": "/doctor",
             "doctor": {} if page is None else await answers.doctor(shared),
-            "letters": _letters(shared, ""),
+            "letters": page_parts.dead_letters(shared, ""),
             "time": None if page is None else page.snapshot.time,
         }
         text = renderer.text("doctor.html", values)
@@ -292,72 +297,3 @@ def _add_static(router: APIRouter, renderer: Renderer) -> None:
     async def script(request: Request) -> Response:
         body = renderer.static["monitor.js"]
         return answers.packed(request, body, STATIC["monitor.js"], forever)
-
-
-# -- inside --------------------------------------------------------------------------------------
-
-
-def _said(sentence: str) -> str:
-    """Return a sentence that may follow a sensor's name."""
-    return f"is {sentence}" if sentence.startswith("as right") else sentence
-
-
-def _statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
-    found = []
-    for metric, (name, meaning) in METRICS.items():
-        value = documents.number(now.statistics[name][row]) if name in now.statistics else None
-        found.append((metric, "absent" if value is None else f"{value:.5g}", meaning))
-    return found
-
-
-def _letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
-    page = shared.page()
-    letters = () if page is None else page.dead_letters
-    found = [each for each in letters if documents.concerns(each, sensor)]
-    return [documents.dead_letter(letter) for letter in found[:PAIRS_SHOWN]]
-
-
-def _history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
-    """Return the last changes of alerts, each with the address of its series if it is of one."""
-    listed = documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
-    for each in listed:
-        known = SeriesKey(each["sensor"], each["quantity"]) in page.rows
-        each["href"] = href(each["sensor"], each["quantity"]) if known else ""
-        each["when"] = each["time"][:19].replace("T", " ")
-    return listed
-
-
-def _drawings(found: Occasion) -> list[tuple[str, Markup]]:
-    """Return one drawing a quantity, the best CRPS on top."""
-    drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(found)]
-    for quantity in sorted({name.quantity for name in found.names}):
-        rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
-        rows.sort(key=lambda at: crps[at])
-        if found.pairs is not None:
-            names = [found.names[at].sensor for at in rows]
-            part = found.pairs.take(np.array(rows))
-            drawn = plots.occasion(part, names, found.names[rows[0]].unit)
-            drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
-    return drawings
-
-
-def _scatters(table: dict[str, Any]) -> list[Figure]:
-    """Return scores against each other and the map of zeta, nothing for two sensors."""
-    listed = table["series"]
-    if len(listed) < 3:
-        return []
-    names = [each["sensor"] for each in listed]
-    means = {
-        score: np.array([each["scores"][score]["mean"] for each in listed], dtype=np.float64)
-        for score in listed[0]["scores"]
-    }
-    zms, rce = (
-        np.array([each[name] for each in listed], dtype=np.float64)
-        for name in ("zeta_zms", "zeta_rce")
-    )
-    return [*score_figures(means, table["density"], names), zeta_figure(zms, rce, names)]
-
-
-def _without_time(text: str) -> str:
-    """Return a page without the line that says when it was made."""
-    return text.partition('<main id="main"')[2]

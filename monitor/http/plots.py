@@ -1,7 +1,7 @@
 """The plots of a series: columns in, SVG text out.
 
-Rules of this file: pure functions; no plot decides anything, what they show is worked out in the
-core; too few pairs give a sentence that says how many are needed.
+Pure functions. What a plot shows is computed in the core; where there are too few pairs it is a
+sentence that says how many are needed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import scipy
 
-from monitor.core.analysis.ranking import correlation
+from monitor.core.analysis.correlation import correlation
 from monitor.core.columns import Columns, in_blocks
 from monitor.core.model import Event, Float
 from monitor.core.scores.calibration import zms
-from monitor.core.scores.curves import Curve, curve
 from monitor.core.scores.intervals import zms_interval
 from monitor.core.scores.proper_scores import SCORES
 from monitor.http import svg
@@ -49,7 +48,7 @@ def empty(what: str) -> str:
 def errors(c: Columns, unit: str, marks: Marks) -> str:
     """Return errors over time; bars are the intervals they were stated to lie in."""
     low, high = c.value - c.upper, c.value - c.lower
-    y = _robust(np.concatenate([c.error, low, high]), _with_unit("error", unit))
+    y = _robust(np.concatenate([c.error, low, high]), with_unit("error", unit))
     chart = Chart("error of each pair over time", _time_axis(c), y, 260.0)
     chart.bars(c.time, low, high, "band")
     chart.level(0.0, "zero")
@@ -87,7 +86,7 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
         return empty(f"Needs {ROLLING} pairs; there are {c.value.size}.")
     seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
-    y = _robust(np.concatenate([seen, told, [0.0]]), _with_unit("mean score", unit))
+    y = _robust(np.concatenate([seen, told, [0.0]]), with_unit("mean score", unit))
     chart = Chart(f"mean of the last {ROLLING} scores over time", _time_axis(c), y)
     chart.line(time, told, "expected")
     chart.line(time, seen, "seen")
@@ -116,76 +115,6 @@ def coverage_by_level(c: Columns) -> str:
     return chart.render()
 
 
-class Characteristics(NamedTuple):
-    """Curves of one series over the pairs that have a band, and three points on the first.
-
-    ``points`` stretches the bands as stated, ``constant`` one and the same band for all; ``stated``
-    is at scale 1, ``optimal`` at ``scale`` (NaN where it is not defined).
-    """
-
-    points: Curve
-    constant: Curve
-    stated: Curve
-    optimal: Curve
-    scale: float
-
-
-def characteristics(c: Columns, scale: float) -> Characteristics | None:
-    """Return the curves of one series, None if no value lies within its own interval."""
-    below, above = c.value - c.lower, c.upper - c.value
-    banded = (below >= 0.0) & (above >= 0.0)
-    if not banded.any():
-        return None
-    below, above, error = below[banded], above[banded], c.error[banded]
-    half = np.full(error.size, float(np.mean(0.5 * (below + above))))
-    # A band of all but no width needs a scale beyond all numbers.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return Characteristics(
-            curve(below, above, error),
-            curve(half, half, error),
-            _operating_point(below, above, error, 1.0),
-            _operating_point(below, above, error, scale),
-            scale,
-        )
-
-
-def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
-    """Return the uncertainty characteristics curve beside that of a constant band."""
-    if found is None:
-        return empty("No value lies within its own interval: there is no band to stretch.")
-    across, up = axes.split("-")
-    lines = [(getattr(each, across), getattr(each, up)) for each in found[:2]]
-    dots = [(getattr(each, across), getattr(each, up)) for each in found[2:4]]
-    label = _with_unit({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
-    y = (
-        svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
-        if up == "miss"
-        else svg.numbers(0.0, float(lines[0][1].max()), _with_unit("mean deficit", unit))
-    )
-    x = svg.numbers(0.0, _reach(lines, dots), label, margin=0.0)
-    chart = Chart("uncertainty characteristics curve", x, y, 260.0)
-    draw = chart.steps if up == "miss" else chart.line
-    draw(*lines[1], "expected")
-    draw(*lines[0], "seen")
-    for (at_x, at_y), kind, label in zip(dots, ("stated", "best"), ("k = 1", "k*"), strict=True):
-        word = f"{label} = {found.scale:.2g}" if kind == "best" else label
-        chart.mark(float(at_x[0]), float(at_y[0]), kind, word)
-    return chart.render()
-
-
-def two_curves(first: Curve, second: Curve) -> str:
-    """Return two characteristics curves in units of the references' spread over each other."""
-    lines = [(each.bandwidth, each.miss) for each in (first, second)]
-    x = svg.numbers(
-        0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
-    )
-    y = svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
-    chart = Chart("two characteristics curves", x, y, 260.0)
-    chart.steps(*lines[1], "other")
-    chart.steps(*lines[0], "seen")
-    return chart.render()
-
-
 def binned_zms(c: Columns, unit: str) -> str:
     """Return ZMS with its interval in bins of u of equal count."""
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
@@ -200,7 +129,7 @@ def binned_zms(c: Columns, unit: str) -> str:
     number = np.arange(1.0, bins + 1.0)
     means = parts.mean(parts.u)
     ticks = [(float(at), f"{mean:.3g}") for at, mean in zip(number, means, strict=True)]
-    x = svg.Axis(0.5, bins + 0.5, ticks, _with_unit("mean stated u of the bin", unit))
+    x = svg.Axis(0.5, bins + 0.5, ticks, with_unit("mean stated u of the bin", unit))
     least, most = min(0.5, *shown, 0.5), max(2.0, *shown, 2.0)
     chart = Chart("ZMS in bins of the stated u", x, svg.powers(least, most, "ZMS"))
     chart.level(0.0, "zero")
@@ -231,7 +160,7 @@ def occasion(c: Columns, names: Sequence[str], unit: str) -> str:
     """Return the intervals that several sensors stated of one thing, and its reference."""
     count = c.value.size
     place = np.arange(count, 0.0, -1.0)
-    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), _with_unit("value", unit))
+    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), with_unit("value", unit))
     y = svg.Axis(0.6, count + 0.8, [])
     chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 30.0 * count)
     for at in range(count):
@@ -299,7 +228,7 @@ def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
     spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
     low, high = seen - 2.0 * spread, seen + 2.0 * spread
-    y = _robust(np.concatenate([low, high, told]), _with_unit("mean score", unit))
+    y = _robust(np.concatenate([low, high, told]), with_unit("mean score", unit))
     chart = Chart(f"mean score of {count} blocks in time", _time_axis(c), y)
     chart.bars(middle, low, high, "whisker")
     chart.line(middle, told, "expected")
@@ -325,7 +254,8 @@ def sparkline(z: Float) -> str:
 # -- inside --------------------------------------------------------------------------------------
 
 
-def _with_unit(what: str, unit: str) -> str:
+def with_unit(what: str, unit: str) -> str:
+    """Return the label of an axis."""
     return f"{what} / {unit}" if unit else what
 
 
@@ -357,31 +287,3 @@ def _in_bins(c: Columns, covariate: Float, bins: int) -> Columns:
     starts = np.cumsum([0, *sizes[:-1]])
     names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref")
     return Columns(starts, *(getattr(c, name)[order] for name in names))
-
-
-def _operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
-    """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN at none that is finite."""
-    if not np.isfinite(scale):
-        return Curve(*(np.array([np.nan]) for _ in Curve._fields))
-    low, high = scale * below - error, scale * above + error
-    inside = (low >= 0.0) & (high >= 0.0)
-    nearer = np.minimum(low, high)
-    return Curve(
-        scale=np.array([scale]),
-        bandwidth=np.array([scale * float(np.mean(0.5 * (below + above)))]),
-        miss=np.array([float(np.mean(~inside))]),
-        excess=np.array([float(np.mean(np.maximum(nearer, 0.0)))]),
-        deficit=np.array([float(np.mean(np.maximum(-nearer, 0.0)))]),
-    )
-
-
-def _reach(lines: Sequence[tuple[Float, Float]], dots: Sequence[tuple[Float, Float]]) -> float:
-    """Return how far an axis goes: to where few misses are left, and past the dots."""
-    ends = [_left_over(x, y) for x, y in lines]
-    ends += [1.5 * float(x[0]) for x, _ in dots if np.isfinite(x[0])]
-    return max((end for end in ends if np.isfinite(end)), default=1.0)
-
-
-def _left_over(x: Float, y: Float) -> float:
-    few = np.flatnonzero(y <= 0.02 * float(y[0])) if y.size else np.zeros(0)
-    return float(x[few[0]]) if few.size else float(x[-1]) if x.size else 0.0

@@ -1,7 +1,7 @@
 """Templates, and the fleet rendered once for all who look at the same part of it.
 
-Rules of this file: templates escape everything but drawings of our own; what was rendered is kept
-as long as its page is shown.
+Templates escape everything but our own drawings. What was rendered is kept as long as its page is
+shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor import __version__
 from monitor.core.analysis.ranking import WORDS
-from monitor.http import svg
+from monitor.core.formatting import date_time
 from monitor.http.changes import Changes, changes
 from monitor.http.lines import (
     brief,
@@ -87,7 +87,7 @@ class Renderer:
             version=__version__,
             marks=marks,
             address=address,
-            moment=svg.moment,
+            moment=date_time,
             placed=placed,
             brief=brief,
         )

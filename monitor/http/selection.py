@@ -1,7 +1,7 @@
-"""Which series a person wants to see, in which order: a pure function of the snapshot.
+"""Which series a person wants to see, and in which order: a pure function of the snapshot.
 
-Rules of this file: columns, no entry is built for a series that is not shown; a number that is not
-known comes last, whichever way the order goes.
+It works on columns and builds no entry for a series that is not shown. An unknown number comes
+last, in either order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""uvicorn without its clock: the thread of HTTP wakes for a request and for its end, else never.
+"""uvicorn without its clock: the thread of HTTP wakes for a request and to end, and else never.
 
-Rules of this file: what uvicorn does every tenth of a second (look whether it is to end, write the
-date of the answers) is done when there is cause to.
+uvicorn wakes ten times a second, to see whether it is to end and to write the date of its answers.
+Here the end is signalled, and the date is written with each answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What changed, as it changes: server-sent events for pages that are open.
+"""Server-sent events for pages that are open: what changed, as it changes.
 
-Rules of this file: a stream ends by itself after a while, and the browser asks again; there are
-fewer streams than connections, so that others get through; nothing is kept for who does not listen.
+A stream ends by itself after a while, and the browser asks again. There are fewer streams than
+connections, so that other readers get through. Nothing is kept for readers that are gone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from monitor.core.formatting import date_time
 from monitor.http.limits import ANSWER_SECONDS
 from monitor.http.pages import PageQuery
 from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer
 from monitor.http.selection import SeriesQuery
-from monitor.http.svg import moment
 
 STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1
@@ -135,7 +135,7 @@ async def _fleet(
 
 
 def _told(page: Page) -> str:
-    return f"{moment(page.snapshot.time)} UTC"
+    return f"{date_time(page.snapshot.time)} UTC"
 
 
 def _event(name: str, content: dict[str, object]) -> bytes:

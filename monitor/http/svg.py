@@ -1,19 +1,19 @@
 """A chart as SVG text: axes, ticks and marks, with classes for the style sheet and no styles.
 
-Rules of this file: what is not finite is left out, what lies beyond an axis is pinned to its edge,
-so that every coordinate in the text is a finite number within the drawing; all words are escaped.
+What is not finite is left out and what lies beyond an axis is pinned to its edge, so every
+coordinate is a finite number within the drawing. All words are escaped.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from html import escape
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.formatting import date_time
 from monitor.core.model import Bool, Float
 
 WIDTH: Final = 640.0
@@ -79,17 +79,9 @@ def times(low: float, high: float) -> Axis:
     first = math.ceil(low / step)
     places = [step * n for n in range(first, first + 2 * _TICKS) if step * n <= high]
     form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%Y-%m-%d"
-    days = sorted({moment(time, "%Y-%m-%d") for time in (low, high)})
+    days = sorted({date_time(time, "%Y-%m-%d") for time in (low, high)})
     label = "UTC" if step >= _DAY else f"{' to '.join(days)}, UTC"
-    return Axis(low, high, [(place, moment(place, form)) for place in places], label)
-
-
-def moment(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a time (s since 1970 UTC) to read; a hyphen where it is none."""
-    try:
-        return datetime.fromtimestamp(time, UTC).strftime(form)
-    except (ValueError, OverflowError, OSError):
-        return "-"
+    return Axis(low, high, [(place, date_time(place, form)) for place in places], label)
 
 
 def tick(place: float, step: float) -> str:

@@ -1,22 +1,18 @@
 """The daemon's own figures: what came, what became of it, how the work goes.
 
-Rules of this file: numbers are read when a page is made, on the data's thread; nothing global.
+The data's thread reads the numbers when it publishes; HTTP renders them when it is asked.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
-
 from monitor import __version__
 from monitor.alerts.outlet import SinkFigures
+from monitor.http.text_format import Family, by, counter, counters, gauge, gauges
 
 
 @dataclass
@@ -54,126 +50,108 @@ class Figures:
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
 
 
-class Telemetry(Collector):
-    """Renders figures in the text format."""
-
-    def __init__(self, figures: Callable[[], Figures]) -> None:
-        self._figures = figures
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
-        self._registry.register(GC_COLLECTOR)
-        ProcessCollector(registry=self._registry)
-
-    def render(self) -> bytes:
-        """Return the part of the page that is about the daemon."""
-        return generate_latest(self._registry)
-
-    def collect(self) -> Iterable[Metric]:
-        """Yield the families, as prometheus_client asks for them."""
-        yield from _messages(self._figures())
-        yield from _work(self._figures())
-        yield from _told(self._figures())
+def families(now: Figures) -> Iterator[Family]:
+    """Yield what the daemon says of itself."""
+    yield from _messages(now)
+    yield from _sources(now)
+    yield from _work(now)
+    yield from _alerts(now)
 
 
-def _messages(now: Figures) -> Iterator[Metric]:
-    yield _counter("messages_received", "Messages that came.", now.received)
-    yield _counter("messages_committed", "Messages that are in the journal.", now.committed)
-    yield _counter("messages_duplicate", "Messages that had come before.", now.duplicate)
-    yield _by_reason("messages_rejected", "Messages that could not be used.", now.rejected)
-    yield _by_reason(
+def _messages(now: Figures) -> Iterator[Family]:
+    yield counter("messages_received", "Messages that came.", now.received)
+    yield counter("messages_committed", "Messages that are in the journal.", now.committed)
+    yield counter("messages_duplicate", "Messages that had come before.", now.duplicate)
+    yield counters(
+        "messages_rejected", "Messages that could not be used.", ("reason",), by(now.rejected)
+    )
+    yield counters(
         "records_rejected",
         "Bad records of messages that were otherwise used.",
-        now.records_rejected,
+        ("reason",),
+        by(now.records_rejected),
     )
-    yield _counter(
+    yield counter(
         "readings_unpaired_expired", "Readings whose reference never came.", now.expired_unpaired
     )
-    yield _counter("corrections", "Revisions of references that changed pairs.", now.corrections)
-    yield _counter("session_lost", "Times the broker lost the session.", now.sessions_lost)
-    yield _counter("mqtt_reconnects", "Times the broker was connected again.", now.reconnects)
-    yield _counter(
+    yield counter("corrections", "Revisions of references that changed pairs.", now.corrections)
+
+
+def _sources(now: Figures) -> Iterator[Family]:
+    yield counter("session_lost", "Times the broker lost the session.", now.sessions_lost)
+    yield counter("mqtt_reconnects", "Times the broker was connected again.", now.reconnects)
+    yield counter(
         "mqtt_stale_acknowledgements",
         "Acknowledgements kept back because their connection had ended.",
         now.stale_acknowledgements,
     )
-    yield _gauge("mqtt_connected", "1 while connected and subscribed.", float(now.connected))
-    heard = GaugeMetricFamily(
-        "monitor_mqtt_filter_last_message_timestamp_seconds",
+    yield gauge("mqtt_connected", "1 while connected and subscribed.", now.connected)
+    yield gauges(
+        "mqtt_filter_last_message_timestamp_seconds",
         "When a message last came by a topic filter.",
-        labels=["filter"],
+        ("filter",),
+        by(now.last_message),
     )
-    for wanted, time in now.last_message.items():
-        heard.add_metric([wanted], time)
-    yield heard
-    delay = GaugeMetricFamily(
-        "monitor_source_delay_seconds",
+    yield gauges(
+        "source_delay_seconds",
         "Median time from event to arrival of a source's last messages; below 0 its clock is ahead "
         "of this machine's.",
-        labels=["filter"],
+        ("filter",),
+        by(now.delays),
     )
-    for wanted, seconds in now.delays.items():
-        delay.add_metric([wanted], seconds)
-    yield delay
 
 
-def _work(now: Figures) -> Iterator[Metric]:
-    yield _gauge("pending_readings", "Readings held.", now.pending_readings)
-    yield _gauge("pending_references", "References held.", now.pending_references)
-    yield _gauge("series", "Series known.", now.series)
-    yield _counter(
+def _work(now: Figures) -> Iterator[Family]:
+    yield gauge("pending_readings", "Readings held.", now.pending_readings)
+    yield gauge("pending_references", "References held.", now.pending_references)
+    yield gauge("series", "Series known.", now.series)
+    yield counter(
         "series_forgotten",
         "Series that were let go of because they were silent.",
         now.series_forgotten,
     )
-    yield _counter("commits", "Transactions of the journal.", now.commits)
-    yield _counter("commit_seconds", "Time spent in them.", now.commit_seconds)
-    yield _gauge(
+    yield counter("commits", "Transactions of the journal.", now.commits)
+    yield counter("commit_seconds", "Time spent in them.", now.commit_seconds)
+    yield gauge(
         "journal_writable",
         "0 while the journal takes nothing, and nothing is acknowledged.",
-        float(now.journal_writable),
+        now.journal_writable,
     )
-    yield _gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
-    yield _gauge(
+    yield gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
+    yield gauge(
         "config_last_reload_successful",
         "1 if the settings last read are in force.",
-        float(now.reload_successful),
+        now.reload_successful,
     )
     if now.tls_not_after is not None:
-        yield _gauge(
+        yield gauge(
             "tls_peer_not_after_seconds", "When the broker's certificate ends.", now.tls_not_after
         )
-    build = GaugeMetricFamily(
-        "monitor_build_info",
+    yield gauges(
+        "build_info",
         "Versions and settings; always 1.",
-        labels=["version", "python", "settings_hash"],
+        ("version", "python", "settings_hash"),
+        {(__version__, platform.python_version(), now.settings_hash[:12]): 1.0},
     )
-    build.add_metric([__version__, platform.python_version(), now.settings_hash[:12]], 1)
-    yield build
 
 
-def _told(now: Figures) -> Iterator[Metric]:
-    """Yield what was told of alerts; ``alert`` and ``state`` have a bounded number of values."""
-    changed = CounterMetricFamily(
-        "monitor_alert_transitions",
+def _alerts(now: Figures) -> Iterator[Family]:
+    """Yield what sinks were told of alerts; ``alert`` and ``state`` have bounded values."""
+    yield counters(
+        "alert_transitions",
         "Changes of an alert's state, by the state reached.",
-        labels=["alert", "state"],
+        ("alert", "state"),
+        dict(sorted(now.transitions.items())),
     )
-    for (alert, state), count in sorted(now.transitions.items()):
-        changed.add_metric([alert, state], count)
-    yield changed
     for name, words in _SINK_COUNTERS.items():
-        family = CounterMetricFamily(f"monitor_sink_{name}", words, labels=["sink"])
-        for sink, figures in now.sinks.items():
-            family.add_metric([sink], getattr(figures, name))
-        yield family
-    queue = GaugeMetricFamily(
-        "monitor_sink_queue_length",
+        counts = {sink: getattr(figures, name) for sink, figures in now.sinks.items()}
+        yield counters(f"sink_{name}", words, ("sink",), by(counts))
+    yield gauges(
+        "sink_queue_length",
         "Transitions that a sink has still to be told of.",
-        labels=["sink"],
+        ("sink",),
+        by({sink: figures.queued for sink, figures in now.sinks.items()}),
     )
-    for sink, figures in now.sinks.items():
-        queue.add_metric([sink], figures.queued)
-    yield queue
 
 
 _SINK_COUNTERS: Final = {
@@ -181,18 +159,3 @@ _SINK_COUNTERS: Final = {
     "failed": "Attempts to tell a sink that failed.",
     "dropped": "Transitions that a sink will never be told of: refused, too old, or too many.",
 }
-
-
-def _by_reason(name: str, words: str, counts: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(f"monitor_{name}", words, labels=["reason"])
-    for reason, count in counts.items():
-        family.add_metric([reason], count)
-    return family
-
-
-def _counter(name: str, words: str, value: float) -> Metric:
-    return CounterMetricFamily(f"monitor_{name}", words, value=value)
-
-
-def _gauge(name: str, words: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"monitor_{name}", words, value=value)

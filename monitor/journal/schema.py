@@ -32,8 +32,8 @@ create table pairs (batch integer primary key, newest real not null, count integ
                     body_crc integer not null, places_crc integer not null,
                     crc integer not null, places blob, body blob not null);
 create table dead_letters (id integer primary key, received real not null, topic text not null,
-                           reason text not null, detail text not null, payload blob not null,
-                           crc integer not null);
+                           reason text not null, detail text not null, place text not null,
+                           payload blob not null, crc integer not null);
 create table events (sensor text not null, time real not null, event text not null,
                      note text not null, crc integer not null,
                      primary key (sensor, time, event, note));
@@ -88,7 +88,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "series": Table(("row", "sensor", "quantity", "unit", "since")),
     "observations": Table(("batch", "received", "count", "body_crc"), ("body",)),
     "pairs": Table(("batch", "newest", "count", "body_crc", "places_crc"), ("places", "body")),
-    "dead_letters": Table(("id", "received", "topic", "reason", "detail", "payload")),
+    "dead_letters": Table(("id", "received", "topic", "reason", "detail", "place", "payload")),
     "events": Table(("sensor", "time", "event", "note"), keys=4),
     "collocations": Table(("sensor", "subject", "start", "end", "distance_km"), keys=5),
     "revisions": Table(("reference", "identity", "subject", "quantity", "revision", "received")),

@@ -24,12 +24,16 @@ NO_PAIRS.flags.writeable = False
 
 
 class DeadLetter(NamedTuple):
-    """A message that was refused, kept for a person to look at."""
+    """A message that was refused, kept for a person to look at.
+
+    ``place`` is a path in the payload, or a key of the settings; empty for all of it.
+    """
 
     received: float
     topic: str
     reason: str
     detail: str
+    place: str
     payload: bytes
 
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
+from annotated_types import doc
+
+from monitor.core.setting import File
 from monitor.errors import BAD_SETTINGS, MonitorError
 from monitor.mqtt.packets import Connect
 
-__all__ = ["MqttSettings", "SourceRefusedError", "Subscription", "Tls", "hello", "tls_context"]
+__all__ = [
+    "MqttSettings",
+    "SourceRefusedError",
+    "Subscription",
+    "Tls",
+    "connect_packet",
+    "tls_context",
+]
 
 
 class SourceRefusedError(MonitorError):
@@ -20,13 +31,16 @@ class SourceRefusedError(MonitorError):
         self.exit_code = exit_code
 
 
-@dataclass(frozen=True)
-class Tls:
-    """Files in PEM: the authority that signed the broker, and this client's own identity."""
+class Tls(NamedTuple):
+    """An encrypted connection to the broker; ``tls: {}`` trusts the system's CA certificates."""
 
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
+    ca_file: Annotated[
+        File | None, doc("CA certificates (PEM) to trust for the broker; null for the system's.")
+    ] = None
+    cert_file: Annotated[
+        File | None, doc("The daemon's own certificate (PEM), if the broker asks for one.")
+    ] = None
+    key_file: Annotated[File | None, doc("Private key (PEM) of cert_file.")] = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class MqttSettings:
         return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"
 
 
-def hello(settings: MqttSettings) -> Connect:
+def connect_packet(settings: MqttSettings) -> Connect:
     """Return the packet that opens a connection."""
     return Connect(
         settings.client_id,

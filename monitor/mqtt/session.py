@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
-from monitor.mqtt.connection import MqttSettings, SourceRefusedError, hello, tls_context
+from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
 from monitor.mqtt.encoding import encode
 from monitor.mqtt.fields import MalformedError
 from monitor.mqtt.packets import (
@@ -128,6 +128,7 @@ class Session:
     def _connect(self) -> None:
         settings = self._settings
         try:
+            opening = encode(connect_packet(settings), self._version)
             self._wire = Wire.connect(
                 settings.host, settings.port, settings.connect_timeout_seconds, self._context
             )
@@ -137,7 +138,7 @@ class Session:
         self._is_answered = False
         self._deadline = self._monotonic() + CONNACK_SECONDS
         self.tls_not_after = self._wire.not_after()
-        self._send(hello(settings))
+        self._write(opening)
 
     def _retry_later(self, reason: str) -> None:
         """Plan the next attempt, and say why, once a minute."""

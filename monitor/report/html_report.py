@@ -25,7 +25,7 @@ from monitor.core.analysis.ranking import (
     ranking,
     score_of,
 )
-from monitor.core.analysis.ranking import sentence as told_of
+from monitor.core.analysis.ranking import sentence as ranking_sentence
 from monitor.core.analysis.remarks import remarks
 from monitor.core.analysis.resampling import REPLICATES, bca_rce, bca_zms
 from monitor.core.columns import Columns
@@ -101,12 +101,13 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         "ZMS": bca_zms(windows, seed=SEED, replicates=REPLICATES),
         "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
     }
-    told = alerts(recorded, windows)
+    raised = alerts(recorded, windows)
     table = _ranked(recorded, windows, source)
     chapters = [
-        _chapter(recorded, windows, row, statistics, intervals, told, source)
+        _chapter(recorded, windows, row, statistics, intervals, raised, source)
         for row in range(len(recorded.names))
     ]
+    sensors = [name.sensor for name in recorded.names]
     environment = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
@@ -120,7 +121,7 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
         chapters=chapters,
         table=table,
-        said="" if table is None else told_of(table, [name.sensor for name in recorded.names]),
+        said="" if table is None else ranking_sentence(table, sensors),
         drawings=_fleet_figures(recorded, windows, table, source),
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
@@ -138,13 +139,13 @@ def _chapter(
     row: int,
     statistics: Mapping[str, Float],
     intervals: Mapping[str, Interval],
-    told: list[dict[str, Any]],
+    raised: list[dict[str, Any]],
     source: Source,
 ) -> Chapter:
     name = recorded.names[row]
     one = windows.take(np.array([row]))
     last = one.rows(slice(max(0, one.value.size - _DRAWN_PAIRS), None))
-    mine = [each for each in told if (each["sensor"], each["quantity"]) == name_of(name)]
+    mine = [each for each in raised if (each["sensor"], each["quantity"]) == name_of(name)]
     detail = Detail(
         time=float(one.time[-1]),
         name=name,
@@ -152,7 +153,7 @@ def _chapter(
         origins=(),
         total=one.value.size,
         events=(),
-        judgement=None,
+        fault_report=None,
         density=source.density,
         level=source.level,
         patience=_NAN,

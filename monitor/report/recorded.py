@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns, columns
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.model import (
     PAIR,
     Event,
@@ -27,7 +27,7 @@ from monitor.core.model import (
 from monitor.core.pairing.history import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.files import (
     PairTable,
@@ -57,7 +57,7 @@ class Recorded(NamedTuple):
 
     names: tuple[SeriesName, ...]
     pairs: Records
-    changes: list[Change]
+    changes: list[AlertChange]
     rho: Float
     notes: tuple[str, ...]
 
@@ -103,7 +103,7 @@ class _InMemory:
 
     def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
         limits = Limits(_SERIES_MAX, _SERIES_MAX)
-        plan = Plan(rules_of, limits=limits, window_pairs_max=window)
+        plan = CoreSettings(rules_of, limits=limits, window_pairs_max=window)
         self._store: Final = InMemoryStore()
         self.network: Final = Network(plan, self._store)
 
@@ -128,7 +128,7 @@ class _InMemory:
             pairs,
             [
                 change._replace(series=renumbered[change.series])
-                for change in self.network.take_transitions()
+                for change in self.network.drain_transitions()
                 if change.series in renumbered
             ],
             self.network.detector.rho(paired),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from monitor.core.columns import Columns, in_blocks
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import fault_report, pairs_around
 from monitor.core.diagnosis.faults import estimate_unit
+from monitor.core.formatting import finite, instant
 from monitor.core.model import Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
@@ -50,7 +50,7 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
             "since": instant(float(parts.time[first])),
             "until": instant(float(parts.time[last])),
             "n": int(last - first + 1),
-            "statistics": {key: number(found[name][at]) for key, name in wanted.items()},
+            "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
         }
         for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
     ]
@@ -58,8 +58,8 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
     """Return what the daemon would have raised over the file, in event order."""
-    firing: dict[int, Change] = {}
-    found: list[tuple[Change, Change | None]] = []
+    firing: dict[int, AlertChange] = {}
+    found: list[tuple[AlertChange, AlertChange | None]] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
         if change.before == "firing" and change.series in firing:
             found.append((firing.pop(change.series), change))
@@ -71,35 +71,23 @@ def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
 
 
 def _alert(
-    recorded: Recorded, windows: Columns, began: Change, ended: Change | None
+    recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
 ) -> dict[str, Any]:
     """Return one alert with the figures of the pairs until it ended."""
     name = recorded.names[began.series]
     until = math.inf if ended is None else ended.time
     pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    judgement = fault_report(
-        pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit
-    )
+    found = fault_report(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": judgement.alert,
+        "alert": found.alert,
         "since": instant(began.time),
         "until": None if ended is None else instant(ended.time),
-        "estimate": number(judgement.estimate.value),
-        "lower": number(judgement.estimate.lower),
-        "upper": number(judgement.estimate.upper),
-        "unit": estimate_unit(judgement.alert, name.unit),
-        "sentence": f"{name.sensor} {judgement.sentence}",
-        "advice": judgement.advice,
+        "estimate": finite(found.estimate.value),
+        "lower": finite(found.estimate.lower),
+        "upper": finite(found.estimate.upper),
+        "unit": estimate_unit(found.alert, name.unit),
+        "sentence": f"{name.sensor} {found.sentence}",
+        "advice": found.advice,
     }
-
-
-def number(value: float) -> float | None:
-    """Return a number for JSON, null where it is not finite."""
-    return float(value) if math.isfinite(value) else None
-
-
-def instant(time: float) -> str:
-    """Return a time in RFC 3339."""
-    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
 
+from monitor.core.formatting import instant
 from monitor.core.model import (
     Collocation,
     Event,
@@ -131,7 +131,7 @@ def _unit_of(observation: Observation, units: Mapping[tuple[str, str], str]) -> 
 
 def _reading(reading: Reading, unit: str) -> dict[str, str | float]:
     return {
-        "time": _instant(reading.time),
+        "time": instant(reading.time),
         "value": reading.value,
         "unit": unit,
         "u": reading.u,
@@ -151,7 +151,7 @@ def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
             f"{reference.revision} is none of the native payload's; use 4 * rev + (0, 1 or 2)"
         )
     return {
-        "time": _instant(reference.time),
+        "time": instant(reference.time),
         "value": reference.value,
         "unit": unit,
         "u": reference.u or math.nan,
@@ -160,20 +160,20 @@ def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
         "reference_id": reference.reference_id,
         "rev": revision or "",
         "status": "void" if reference.void else _STATUSES[rank],
-        "start": _instant(reference.start),
-        "end": _instant(reference.end),
+        "start": instant(reference.start),
+        "end": instant(reference.end),
     }
 
 
 def _event(event: Event) -> dict[str, str | float]:
-    return {"time": _instant(event.time), "event": event.event, "note": event.note}
+    return {"time": instant(event.time), "event": event.event, "note": event.note}
 
 
 def _collocation(collocation: Collocation) -> dict[str, str | float]:
     return {
         "subject": collocation.subject,
-        "start": _instant(collocation.start),
-        "end": _instant(collocation.end),
+        "start": instant(collocation.start),
+        "end": instant(collocation.end),
         "distance_m": collocation.distance_km * 1000.0,
     }
 
@@ -185,13 +185,6 @@ def _payload(fields: dict[str, str | float]) -> bytes:
 
 def _is_stated(one: str | float) -> bool:
     return one != "" if isinstance(one, str) else not math.isnan(one)
-
-
-def _instant(time: float) -> str:
-    """Return a time in RFC 3339, to the microsecond, the empty text if it is NaN."""
-    if math.isnan(time):
-        return ""
-    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _topic(template: str, name: str, quantity: str) -> str:

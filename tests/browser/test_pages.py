@@ -210,7 +210,9 @@ def test_hostile_names_keys_and_payloads_are_text_on_every_page(visit, yard):
             Event(HOSTILE, now - 1.0, HOSTILE, HOSTILE),
         ]
     )
-    yard.letters = (DeadLetter(1.0, f"a/{HOSTILE}", "bad_payload", HOSTILE, HOSTILE.encode()),)
+    yard.letters = (
+        DeadLetter(1.0, f"a/{HOSTILE}", "bad_payload", HOSTILE, HOSTILE, HOSTILE.encode()),
+    )
     yard.run(0.1)
     tab = visit.open("/?text=onerror")
     expect(tab.locator("#rows tr th")).to_contain_text(HOSTILE)

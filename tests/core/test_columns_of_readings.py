@@ -23,10 +23,10 @@ from monitor.core.pairing.observations import (
     pack,
     unpack,
 )
-from monitor.core.pairing.pairing_rules import MODES, Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import InMemoryStore
 
@@ -44,7 +44,7 @@ def network(
         completeness=0.5,
         lag_seconds=lag,
     )
-    plan = Plan(
+    plan = CoreSettings(
         rules_of=lambda _sensor, _quantity: SeriesRules(pairing=pairing),
         limits=Limits(maximum=known, new_per_minute=a_minute),
         max_pending=pending,
@@ -118,8 +118,8 @@ def dense_history(seed: int, batches: int = 40) -> list[tuple[list[Reading], lis
 
 def held(network: Network) -> dict[object, list[Reading]]:
     return {
-        name: [lane.reading(at) for at in range(len(lane.times))]
-        for name, lane in network.pairing.lanes.items()
+        name: [readings.reading(at) for at in range(len(readings.times))]
+        for name, readings in network.pairing.reading_buffers.items()
     }
 
 
@@ -133,7 +133,7 @@ def followed(
     """Return what a history leaves in a network; in one of the ways nothing is taken quickly."""
     changes, counts, kept = [], [], 0
     if not by_column:
-        network.pairing._newest.candidates = lambda _observations: []
+        network.pairing._in_order.candidates = lambda _observations: []
     for at, (readings, others) in enumerate(made(seed)):
         batch = Observed(plain(readings), others) if by_column else [*readings, *others]
         outcome = network.observe(batch, float(at))
@@ -148,30 +148,33 @@ def followed(
         "counts": counts,
         "held": held(network),
         "readings": network.pairing.readings,
-        "heard": network.hearing.heard.tobytes(),
-        "times": (network.hearing.first_reading.tobytes(), network.hearing.last_reading.tobytes()),
+        "heard": network.liveness.heard.tobytes(),
+        "times": (
+            network.liveness.first_reading.tobytes(),
+            network.liveness.last_reading.tobytes(),
+        ),
         "corrections": network.pairing.corrections,
         "unpaired": network.pairing.expired_unpaired,
     }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", PAIRING_RULES)
 @pytest.mark.parametrize("few", [0, 32, 1000])
 def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
-    monkeypatch.setattr(staging, "FEW", few)
+    monkeypatch.setattr(staging, "SCALAR_MAX", few)
     for seed in range(6):
         one = followed(network(mode), seed, by_column=True)
         other = followed(network(mode), seed, by_column=False)
         assert one == other
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", PAIRING_RULES)
 def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch):
-    monkeypatch.setattr(staging, "FEW", 0)
+    monkeypatch.setattr(staging, "SCALAR_MAX", 0)
     known = []
-    nearest = staging.Fresh.nearest
+    nearest = staging.Staging.nearest
     monkeypatch.setattr(
-        staging.Fresh, "nearest", lambda *some: known.extend(found := nearest(*some)) or found
+        staging.Staging, "nearest", lambda *some: known.extend(found := nearest(*some)) or found
     )
     for seed in range(20):
         one = followed(network(mode), seed, by_column=True, made=dense_history)
@@ -181,8 +184,8 @@ def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch)
 
 
 def test_so_they_do_where_readings_lag_and_where_little_is_held(monkeypatch):
-    monkeypatch.setattr(staging, "FEW", 0)
-    monkeypatch.setattr(staging, "HELD_MAX", 50)
+    monkeypatch.setattr(staging, "SCALAR_MAX", 0)
+    monkeypatch.setattr(staging, "STAGED_MAX", 50)
     for seed in range(6):
         assert followed(network("nearest", lag=1.5), seed, by_column=True) == followed(
             network("nearest", lag=1.5), seed, by_column=False
@@ -206,7 +209,7 @@ def test_a_series_beyond_the_limit_is_refused_by_its_place_in_the_batch():
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("by_column", [True, False])
 def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_column, monkeypatch):
-    monkeypatch.setattr(staging, "FEW", few)
+    monkeypatch.setattr(staging, "SCALAR_MAX", few)
     readings = [Reading("a", "x", float(at), 2.0, u=1.0) for at in range(50)]
     references = [Reference("a", "x", float(at), 2.0, 0.1) for at in (10, 20, 30)]
     batch = Observed(plain(readings), references) if by_column else [*references, *readings]
@@ -219,7 +222,7 @@ def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_colum
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("known", "a_minute"), [(3, 1000), (100, 2), (0, 1000)])
 def test_series_that_may_not_come_in_are_refused_as_one_by_one(few, known, a_minute, monkeypatch):
-    monkeypatch.setattr(staging, "FEW", few)
+    monkeypatch.setattr(staging, "SCALAR_MAX", few)
     for seed in range(3):
         small = {"known": known, "a_minute": a_minute}
         one = followed(network("nearest", **small), seed, by_column=True)
@@ -288,8 +291,8 @@ def test_a_batch_is_a_sequence_of_observations():
 
 
 def test_not_many_lanes_wait_at_once(monkeypatch):
-    monkeypatch.setattr(staging, "FEW", 0)
-    monkeypatch.setattr(staging, "LANES_MAX", 10)
+    monkeypatch.setattr(staging, "SCALAR_MAX", 0)
+    monkeypatch.setattr(staging, "BUFFERS_MAX", 10)
     many = network("nearest")
     names = [(f"s{at}", "x") for at in range(25)]
     for at, name in enumerate(names):
@@ -299,11 +302,15 @@ def test_not_many_lanes_wait_at_once(monkeypatch):
         which = np.arange(3) + 3 * second % 24
         times, ones = np.full(3, float(second)), np.ones(3)
         many.observe(Observed(PlainReadings(names, which, times, ones, ones), []), float(second))
-        lanes = many.pairing._matching.lanes.values()
-        behind = [lane for lane in lanes if lane.fronts.fresh[lane.front]]
+        reading_buffers = many.pairing._index.reading_buffers.values()
+        behind = [
+            readings
+            for readings in reading_buffers
+            if readings.watermarks.staged[readings.watermark]
+        ]
         assert (
-            sum(int(lane.fronts.fresh[lane.front]) for lane in behind)
-            + sum(len(lane.times) for lane in lanes)
+            sum(int(readings.watermarks.staged[readings.watermark]) for readings in behind)
+            + sum(len(readings.times) for readings in reading_buffers)
             == 25 + 3 * second
         )
         waited.append(len(behind))

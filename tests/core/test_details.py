@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, RECENT
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import InMemoryStore
 
@@ -22,7 +21,7 @@ U = 5.0
 def network() -> Network:
     """Two carts weigh thirty animals each; a third was silent. Cart b states intervals only."""
     made = Network(
-        Plan(lambda _s, _q: KEYED, match_on=frozenset({"key"}), limits=Limits(10, 1000)),
+        CoreSettings(lambda _s, _q: KEYED, match_on=frozenset({"key"}), limits=Limits(10, 1000)),
         InMemoryStore(),
     )
     chance = np.random.default_rng(1)
@@ -71,7 +70,7 @@ def test_a_detail_has_the_events_of_its_sensor_and_begins_at_the_last(network):
 
 def test_a_detail_has_room_for_the_last_pairs_only():
     rules = SeriesRules(window_pairs=PAIRS_MAX + 10, pairing=Rules("nearest", 0.4))
-    plan = Plan(lambda _s, _q: rules, limits=Limits(1, 1), window_pairs_max=PAIRS_MAX + 10)
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(1, 1), window_pairs_max=PAIRS_MAX + 10)
     network = Network(plan, InMemoryStore())
     for at in range(PAIRS_MAX + 3):
         both = [Reading("a", "m", at, 1.0, u=1.0), Reference("a", "m", at + 0.1, 1.0)]
@@ -110,7 +109,7 @@ def test_the_snapshot_carries_the_last_z_and_who_states_no_u(network):
 
 def test_fewer_pairs_than_the_snapshot_has_room_for_leave_gaps_before_the_first():
     rules = SeriesRules(pairing=Rules("nearest", 0.4))
-    network = Network(Plan(lambda _s, _q: rules, limits=Limits(1, 1)), InMemoryStore())
+    network = Network(CoreSettings(lambda _s, _q: rules, limits=Limits(1, 1)), InMemoryStore())
     both = [Reading("a", "m", 1.0, 3.0, u=1.0), Reference("a", "m", 1.1, 1.0)]
     network.apply(network.observe(both, 0.0).pairs)
     z = network.evaluate(0.0).recent_z[0]

@@ -8,7 +8,7 @@ import pytest
 from monitor.core.detector.detector import Detector
 from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.call_out import FleetRules, listed
-from monitor.core.fleet.reference_stations import Stations
+from monitor.core.fleet.reference_stations import ReferenceStations
 from monitor.core.fleet.suspect_references import Met, innovations, suspect
 from monitor.core.snapshot.states import explains
 from monitor.core.steps import finish
@@ -142,7 +142,7 @@ def test_an_offset_is_explained_if_it_is_that_of_the_reference(own, explained):
 
 
 def test_no_reference_is_looked_at_where_nothing_changed():
-    stations = Stations()
+    stations = ReferenceStations()
 
     finish(stations.steps(np.zeros(0, np.int64), {}, None, None, None))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import Rules
 
 
 def pairing_of(mode: str = "nearest", tolerance: float = 0.4) -> Pairing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core.pairing.interning import NONE, UNKNOWN, Lookup
+from monitor.core.pairing.interning import NONE, UNKNOWN, Interner
 
 
 class Asked:
@@ -25,7 +25,7 @@ def which(*places: int) -> np.ndarray:
 
 def test_each_name_is_asked_about_once():
     asked = Asked(a=7, b=8, c=NONE)
-    lookup, names = Lookup(asked), ["a", "b", "c"]
+    lookup, names = Interner(asked), ["a", "b", "c"]
 
     for _ in range(3):
         assert lookup.numbers(names, which(1, 0, 2, 1)).tolist() == [8, 7, NONE, 8]
@@ -34,7 +34,7 @@ def test_each_name_is_asked_about_once():
 
 def test_a_name_without_a_number_yet_is_asked_about_again():
     asked = Asked(a=7)
-    lookup, names = Lookup(asked), ["a", "b"]
+    lookup, names = Interner(asked), ["a", "b"]
     assert lookup.numbers(names, which(0, 1)).tolist() == [7, UNKNOWN]
     asked.known["b"] = 9
 
@@ -43,7 +43,7 @@ def test_a_name_without_a_number_yet_is_asked_about_again():
 
 def test_names_may_be_added_and_what_is_forgotten_is_asked_about_again():
     asked = Asked(a=7, b=8)
-    lookup, names = Lookup(asked), ["a"]
+    lookup, names = Interner(asked), ["a"]
     assert lookup.numbers(names, which(0)).tolist() == [7]
     names.append("b")
     assert lookup.numbers(names, which(0, 1)).tolist() == [7, 8]
@@ -56,7 +56,7 @@ def test_names_may_be_added_and_what_is_forgotten_is_asked_about_again():
 
 
 def test_another_list_of_names_has_other_places():
-    lookup = Lookup(Asked(a=7, b=8))
+    lookup = Interner(Asked(a=7, b=8))
 
     assert lookup.numbers(["a", "b"], which(0, 1)).tolist() == [7, 8]
     assert lookup.numbers(["b", "a"], which(0, 1)).tolist() == [8, 7]

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.core.windows.windows import Precision
+from monitor.core.windows.rings import Precision
 from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
@@ -24,7 +23,7 @@ class Shell:
     def __init__(
         self, rules: SeriesRules = RULES, maximum: int = 10, precision: Precision = "double"
     ) -> None:
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: rules,
             limits=Limits(maximum, 1000),
             window_pairs_max=200,
@@ -120,7 +119,8 @@ def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_
     ordered, jumbled = Shell(), Shell()
     asked: list[int] = []
     ordered.take(observations)
-    jumbled.network.watch._history = lambda row: (asked.append(row), jumbled.store.pairs_of(row))[1]
+    replayer, history = jumbled.network.replayer, jumbled.store.pairs_of
+    replayer._history = lambda row: (asked.append(row), history(row))[1]
     for at in range(0, len(arrival), 10):
         jumbled.take(arrival[at : at + 10])
         jumbled.network.evaluate(0.0)
@@ -135,7 +135,7 @@ def test_an_alarm_found_while_replaying_is_told():
     shell.take(observations[20:])
     shell.take(observations[:20])
     shell.network.evaluate(0.0)
-    told = shell.network.take_transitions()
+    told = shell.network.drain_transitions()
 
     assert [change.after for change in told][-1] == "firing"
 
@@ -252,7 +252,7 @@ def test_an_epoch_of_a_sensor_that_has_no_pairs_yet_is_nothing_to_replay():
 
 
 def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counted():
-    plan = Plan(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
     network = Network(plan, InMemoryStore())
     for minute in range(60):
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
@@ -266,7 +266,7 @@ def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counte
 
 
 def test_a_journal_that_kept_a_flood_is_held_again_within_the_limit():
-    plan = Plan(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
     network = Network(plan, InMemoryStore())
     for minute in range(60):
         flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]

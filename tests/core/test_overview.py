@@ -8,16 +8,15 @@ import pytest
 from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.series_stats import (
+from monitor.core.snapshot.state_rules import (
     COMPARED,
     LATE,
     LOST,
     compared,
 )
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
@@ -35,7 +34,7 @@ class Town:
         self.network = self.started()
 
     def started(self) -> Network:
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: RULES,
             lambda sensor: [Concern(self.stations[sensor])],
             limits=Limits(100, 1000),

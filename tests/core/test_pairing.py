@@ -19,9 +19,10 @@ from monitor.core.model import (
     event_order,
     in_event_order,
 )
-from monitor.core.pairing.buffers import is_nearest, nearest
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.pairing_rules import MODES, PairUncertainty, Rules
+from monitor.core.pairing.nearest_times import is_nearest, nearest
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import PairUncertainty, Rules
 from monitor.journal import Batch, InMemoryStore
 
 TOLERANCE = 3.0
@@ -182,7 +183,7 @@ def histories(draw: st.DrawFn) -> list[Reading | Reference]:
     return [*readings, *references]
 
 
-@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize("mode", list(PAIRING_RULES))
 @pytest.mark.parametrize("match_on", [("subject", "key"), ("key",), ("subject",), ()])
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
@@ -193,10 +194,10 @@ def test_any_order_and_repetition_gives_the_pairs_of_the_oracle(mode, match_on, 
     pairing = make(mode, match_on)
     feed(pairing, [*arrival, *repeated])
 
-    assert standing(pairing.take_changes()) == rounded(oracle(mode, history, match_on))
+    assert standing(pairing.drain_changes()) == rounded(oracle(mode, history, match_on))
 
 
-@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize("mode", list(PAIRING_RULES))
 def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
     chance = random.Random(5)
     history: list[Reading | Reference] = [
@@ -215,7 +216,7 @@ def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
         else [history[at : at + 7] for at in range(0, len(history), 7)]
     ):
         feed(pairing, list(piece))
-        pieces.append(pairing.take_changes())
+        pieces.append(pairing.drain_changes())
 
     assert standing(*pieces) == rounded(oracle(mode, history))
 
@@ -245,10 +246,10 @@ def test_what_expires_unpaired_is_counted_and_pairs_stay():
     pairing = make("nearest")
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("a", "x", 9.0, 5.0, u=1.0)])
     feed(pairing, [Reference("a", "x", 1.0, 4.0)])
-    before = pairing.take_changes()
+    before = pairing.drain_changes()
     pairing.expire(100.0)
 
-    assert standing(before, pairing.take_changes()) == {(0, 1.0, 5.0, 4.0, 0.0)}
+    assert standing(before, pairing.drain_changes()) == {(0, 1.0, 5.0, 4.0, 0.0)}
     assert pairing.expired_unpaired == 1
     assert pairing.readings == len(pairing.references) == 0
 
@@ -257,18 +258,18 @@ def test_a_revision_reaches_a_pair_whose_reading_is_no_longer_held():
     pairing = make("nearest")
     pairing.add_reading(Reading("a", "x", 1.0, 5.0, u=1.0), 0, received=0.0)
     pairing.add_reference(Reference("a", "x", 1.0, 4.0, identity="s1"), received=50.0)
-    before = pairing.take_changes()
+    before = pairing.drain_changes()
     pairing.expire(10.0)
     pairing.add_reading(Reading("a", "x", 1.5, 6.0, u=1.0), 0, received=60.0)
     pairing.add_reference(Reference("a", "x", 1.0, 4.5, identity="s1", revision=1), received=61.0)
 
-    assert standing(before, pairing.take_changes()) == {(0, 1.0, 5.0, 4.5, 0.0)}
+    assert standing(before, pairing.drain_changes()) == {(0, 1.0, 5.0, 4.5, 0.0)}
 
 
 def one_pair(rules: Rules, readings, reference) -> dict[str, float]:
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject", "key")))
     feed(pairing, [*readings, reference])
-    (row,) = in_event_order(pairing.take_changes())
+    (row,) = in_event_order(pairing.drain_changes())
     return {name: row[name].item() for name in row.dtype.names}
 
 
@@ -316,7 +317,7 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
         feed(pairing, [*references, *readings])
         pairing.add_concern("a", concern)
 
-    assert standing(pairing.take_changes()) == {(0, 15.0, 15.0, 115.0, 0.0)}
+    assert standing(pairing.drain_changes()) == {(0, 15.0, 15.0, 115.0, 0.0)}
 
 
 def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
@@ -328,7 +329,7 @@ def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
 
     def take(reference: Reference, received: float) -> str:
         verdict = pairing.add_reference(reference, received)
-        store.append(Batch(observations=[reference], pairs=pairing.take_changes()))
+        store.append(Batch(observations=[reference], pairs=pairing.drain_changes()))
         pairing.expire(received + 1.0)
         return verdict
 
@@ -369,7 +370,7 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
     feed(pairing, [messages[at] for at in arrival])
 
-    assert standing(pairing.take_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
+    assert standing(pairing.drain_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
     for message in messages[2:]:
         assert pairing.add_reference(message, 9.0) == "duplicate"
 
@@ -379,10 +380,10 @@ def test_a_void_by_name_finds_references_that_are_no_longer_held():
     rules = Rules("nearest", tolerance_seconds=1.0)
     pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
-    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
+    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
     pairing.expire(1e9)
     pairing.add_reference(VOID, 2e9)
-    store.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
+    store.append(Batch(observations=[VOID], pairs=pairing.drain_changes()))
 
     assert standing(store.pairs()) == set()
     pairing.expire(3e9)
@@ -398,8 +399,8 @@ def test_availability_is_the_share_of_references_that_came_with_a_reading():
 
     # The one at 5 came before the sensor.
     assert pairing.availability(0, 10.0) == pytest.approx(3 / 5)
-    assert pairing.take_touched() == {0}
-    assert pairing.take_touched() == set()
+    assert pairing.drain_changed_series() == {0}
+    assert pairing.drain_changed_series() == set()
 
 
 def test_by_key_every_reference_of_the_subject_counts_for_availability():
@@ -410,7 +411,7 @@ def test_by_key_every_reference_of_the_subject_counts_for_availability():
     assert pairing.availability(0, 10.0) == pytest.approx(2 / 4)
 
 
-@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize("mode", list(PAIRING_RULES))
 def test_two_stations_beside_one_sensor_make_a_pair_each(mode):
     rules = Rules(mode, tolerance_seconds=2.0, reading_seconds=1.0, completeness=0.5)
     concerns = [Concern("S1", distance_km=1.0), Concern("S2", distance_km=2.0)]
@@ -419,7 +420,7 @@ def test_two_stations_beside_one_sensor_make_a_pair_each(mode):
     for station, value in (("S1", 100.0), ("S2", 200.0)):
         pairing.add_reference(Reference(station, "x", 11.0, value, start=9.0, end=12.0), 0.0)
 
-    made = {row[3] for row in standing(pairing.take_changes())}
+    made = {row[3] for row in standing(pairing.drain_changes())}
     assert made == ({100.0, 200.0} if mode != "reject" else set())
 
 
@@ -443,9 +444,9 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
 
     pairing = fresh()
     pairing.add_reference(VOID, 0.0)
-    store.append(Batch(observations=[VOID], pairs=pairing.take_changes()))
+    store.append(Batch(observations=[VOID], pairs=pairing.drain_changes()))
     pairing.add_reference(sample("a", "x"), 50.0)
-    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.take_changes()))
+    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
     pairing.expire(10.0)
     again = fresh()
     again.add_reference(sample("a", "x"), 50.0, recalled=True)
@@ -456,7 +457,7 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
 
     for each in (pairing, again, late):
         feed(each, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 1.0, 5.0, u=1.0)])
-        assert standing(each.take_changes()) == set()
+        assert standing(each.drain_changes()) == set()
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(-2, 28))

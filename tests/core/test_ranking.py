@@ -12,6 +12,7 @@ from scipy import stats
 from series import pairs
 
 from monitor.core.analysis import ranking
+from monitor.core.analysis.correlation import correlation
 from monitor.core.columns import Columns
 from monitor.core.scores import characteristics, proper_scores
 from monitor.core.scores.statistics import compute
@@ -156,7 +157,7 @@ def test_scores_go_together_as_scipy_says(read_table_1):
     for one, other in (("crps", "interval"), ("crps", "brier"), ("interval", "brier")):
         x, y = read_table_1[one], read_table_1[other]
 
-        got = ranking.correlation(x, y)
+        got = correlation(x, y)
 
         rank, line = stats.spearmanr(x, y), stats.linregress(x, y)
         assert got.spearman == pytest.approx(rank.statistic, rel=1e-12)
@@ -167,9 +168,9 @@ def test_scores_go_together_as_scipy_says(read_table_1):
 
 def test_correlation_needs_three_sensors_and_a_spread():
     for x in ([1.0, 2.0], [1.0, 1.0, 1.0]):
-        got = ranking.correlation(np.array(x), np.arange(float(len(x))))
+        got = correlation(np.array(x), np.arange(float(len(x))))
         assert np.isnan(got).all()
-    assert ranking.correlation(np.arange(5.0), -np.arange(5.0)).spearman == pytest.approx(-1.0)
+    assert correlation(np.arange(5.0), -np.arange(5.0)).spearman == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize("density", ["normal", "tophat"])
@@ -332,7 +333,7 @@ def test_ranks_and_their_correlation_are_those_of_scipy_with_any_ties(numbers):
     np.testing.assert_array_equal(ranking.ranks(x), stats.rankdata(x))
     if np.ptp(x) > 0.0 and np.ptp(y) > 0.0:
         want = stats.spearmanr(x, y)
-        got = ranking.correlation(x, y)
+        got = correlation(x, y)
         assert got.spearman == pytest.approx(want.statistic, abs=1e-12)
         assert got.p == pytest.approx(want.pvalue, rel=1e-6, abs=1e-6)
 

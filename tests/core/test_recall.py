@@ -8,7 +8,7 @@ import pytest
 from monitor.core.model import PAIR, Event, in_event_order
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import KnownSeries, Network
 from monitor.core.windows.windows import spare_of
 from monitor.journal import Batch, InMemoryStore
@@ -34,7 +34,7 @@ def made(series: int, count: int, rng: np.random.Generator) -> np.ndarray:
 
 def network(events: list[Event], store: InMemoryStore) -> Network:
     rules = SeriesRules(window_pairs=WINDOW)
-    plan = Plan(lambda _s, _q: rules, limits=Limits(10, 1000), window_pairs_max=WINDOW)
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 1000), window_pairs_max=WINDOW)
     found = Network(plan, store)
     found.restore_series(
         KnownSeries(row, f"s{row}", "mass", "kg", 0.0) for row in range(len(COUNTS))

@@ -8,10 +8,9 @@ import pytest
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
@@ -36,7 +35,7 @@ def messages(hours, seed, off=0.0, names=("A",) * 8, u_ref=0.2, level=40.0):
 
 def taken(seen, wait_seconds=1e9, concerned=""):
     store = InMemoryStore()
-    plan = Plan(
+    plan = CoreSettings(
         lambda _s, _q: RULES,
         lambda _s: [Concern(concerned)] if concerned else [],
         limits=Limits(100, 1000),
@@ -103,7 +102,7 @@ def test_a_name_stands_before_the_subject():
     readings = [each for each in messages(40, 2) if isinstance(each, Reading)]
     store = InMemoryStore()
     anyone = RULES._replace(pairing=Rules("nearest", 30.0))
-    plan = Plan(lambda _s, _q: anyone, match_on=frozenset(), limits=Limits(100, 1000))
+    plan = CoreSettings(lambda _s, _q: anyone, match_on=frozenset(), limits=Limits(100, 1000))
     network = Network(plan, store)
     outcome = network.observe(seen + readings, 0.0)
     network.apply(outcome.pairs)

@@ -16,7 +16,7 @@ from monitor.core.model import (
 )
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
@@ -51,7 +51,7 @@ class Run:
 
     def __init__(self, *, in_windows: bool, precision: str, window: int = REPLAY) -> None:
         self.store = InMemoryStore()
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: SeriesRules(window_pairs=window, patience=50.0),
             limits=Limits(SERIES, 1000),
             window_pairs_max=window,
@@ -63,8 +63,8 @@ class Run:
         for row in range(SERIES):
             self.network.registry.add(f"s{row}", "mass")
         self.asked: list[int] = []
-        earlier = self.network.watch.earlier
-        self.network.watch.earlier = lambda row, n: (self.asked.append(n), earlier(row, n))[1]
+        earlier = self.network.replayer.earlier
+        self.network.replayer.earlier = lambda row, n: (self.asked.append(n), earlier(row, n))[1]
 
     def take(self, pairs: Records) -> None:
         self.store.append(Batch(pairs=pairs))
@@ -102,7 +102,7 @@ def test_windows_give_a_replay_the_bits_that_are_kept_otherwise(precision, size,
     assert leaning.state() == keeping.state() == whole.state()
     assert not keeping.asked
     assert leaning.asked or disorder
-    assert whole.network.take_transitions()
+    assert whole.network.drain_transitions()
 
 
 def test_an_epoch_and_a_removed_pair_leave_windows_and_kept_z_at_one():
@@ -160,7 +160,7 @@ def test_a_replay_looks_back_no_further_than_it_may():
 def test_more_series_copy_nothing_of_those_that_are_there():
     def most_allocated(there: int) -> int:
         """Return the most memory that pairs of ten new series take while they are applied."""
-        plan = Plan(
+        plan = CoreSettings(
             lambda _s, _q: SeriesRules(window_pairs=REPLAY),
             limits=Limits(30_000, 100_000),
             window_pairs_max=REPLAY,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.pairing.buffers import combine, digest
+from monitor.core.pairing.identities import combine, digest
 from monitor.core.windows.rings import WINDOW, Rings, combined
 
 NUMBERS = st.floats(-1e15, 1e15)

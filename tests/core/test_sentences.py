@@ -12,7 +12,8 @@ from series import pairs
 
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.fault_reports import fault_report
-from monitor.core.diagnosis.sentences import amount, direction
+from monitor.core.diagnosis.sentences import direction
+from monitor.core.formatting import amount
 from monitor.core.snapshot.state_sentences import sentence
 
 CHANCE = np.random.default_rng(3)

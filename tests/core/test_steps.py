@@ -10,13 +10,12 @@ import pytest
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.snapshot.series_stats import Facts
+from monitor.core.snapshot.series_stats import SeriesStats
+from monitor.core.snapshot.series_texts import SeriesTexts
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.states import _Said
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
 from monitor.journal import Batch, InMemoryStore
@@ -40,7 +39,7 @@ class Town:
     def __init__(self) -> None:
         self.store = InMemoryStore()
         self.network = Network(
-            Plan(
+            CoreSettings(
                 lambda _s, _q: RULES,
                 lambda sensor: [Concern(STATIONS[sensor])],
                 limits=Limits(100, 1000),
@@ -177,9 +176,9 @@ def test_what_was_found_after_a_series_was_looked_at_is_told_with_the_next_snaps
     for batch in life(1)[:16]:
         town.take(batch, 0.0)
     shown = finish(steps)
-    early = town.network.take_transitions()
+    early = town.network.drain_transitions()
     later = town.network.evaluate(0.0)
-    found = [change.series for change in town.network.take_transitions()]
+    found = [change.series for change in town.network.drain_transitions()]
 
     assert set(shown.states) == {"unknown"}
     assert early == []
@@ -189,7 +188,7 @@ def test_what_was_found_after_a_series_was_looked_at_is_told_with_the_next_snaps
 
 def test_a_look_costs_what_changed(monkeypatch):
     """Of 300 series two change: these two are looked at, and at most they get other words."""
-    plan = Plan(
+    plan = CoreSettings(
         lambda _s, _q: SeriesRules(pairing=Rules("nearest", 0.4)),
         limits=Limits(300, 1000),
         window_pairs_max=60,
@@ -209,12 +208,14 @@ def test_a_look_costs_what_changed(monkeypatch):
     before = network.evaluate(0.0)
     looked: list[list[int]] = []
     said: list[int] = []
-    look, say = Facts.look, _Said.say
+    look, say = SeriesStats.refresh, SeriesTexts.set
     monkeypatch.setattr(
-        Facts, "look", lambda self, rows: (looked.append(rows.tolist()), look(self, rows))[1]
+        SeriesStats,
+        "refresh",
+        lambda self, rows: (looked.append(rows.tolist()), look(self, rows))[1],
     )
     monkeypatch.setattr(
-        _Said, "say", lambda self, row, words: (said.append(row), say(self, row, words))[1]
+        SeriesTexts, "set", lambda self, row, words: (said.append(row), say(self, row, words))[1]
     )
     unchanged = network.evaluate(0.0)
 

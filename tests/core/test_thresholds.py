@@ -9,10 +9,9 @@ import pytest
 
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesName
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 
@@ -138,7 +137,9 @@ def test_a_network_compares_a_sensor_with_its_own_first_pairs():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.5, baseline_pairs=50)
     rules = SeriesRules(unit="kg", window_pairs=60, pairing=Rules("nearest", 0.4))
     store = InMemoryStore()
-    plan = Plan(lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,))
+    plan = CoreSettings(
+        lambda *_: rules, limits=Limits(5, 100), window_pairs_max=60, thresholds=(limit,)
+    )
     network = Network(plan, store)
     rng = np.random.default_rng(8)
     told = []

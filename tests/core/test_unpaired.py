@@ -6,7 +6,7 @@ import pytest
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.unpaired import (
     CAUSES,
     Unpaired,

@@ -113,7 +113,7 @@ def came_back(*, is_gone: bool, is_reached: bool) -> Town:
     town = town_with(60)
     town.take([Reading("s1", "o3", 9000.0, 41.0, u=2.0)], 0.0)
     if is_gone:
-        assert town.network.let_go(400 * DAY, 90.0) == 1
+        assert town.network.evict(400 * DAY, 90.0) == 1
     for at in (9000.0, 9100.0):
         town.take([Reference("A", "o3", at, 40.5, u=0.2)], 400 * DAY)
         if is_reached:
@@ -127,5 +127,5 @@ def test_a_series_that_was_let_go_of_is_known_again_by_a_pair_that_waits():
     waited, reached = (came_back(is_gone=True, is_reached=each).network for each in (False, True))
 
     assert bits(waited) == bits(reached)
-    assert waited.take_transitions() == reached.take_transitions()
+    assert waited.drain_transitions() == reached.drain_transitions()
     assert bits(waited) == bits(came_back(is_gone=False, is_reached=False).network)

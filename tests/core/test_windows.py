@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.model import PAIR, Records
-from monitor.core.windows.windows import (
-    Windows,
-    in_event_order,
-    no_history,
-    spare_of,
-)
+from monitor.core.model import PAIR, Records, in_event_order
+from monitor.core.windows.windows import Windows, no_history, spare_of
 
 SIZE = 4
 

@@ -15,7 +15,9 @@ import yaml
 from installation import DEPLOY, run
 
 from monitor.http.metrics import METRICS, OTHERS, STATES
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.process_metrics import ProcessMetrics
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import render
 
 GRAFANA = DEPLOY / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))
@@ -45,7 +47,7 @@ dashboards = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def metrics() -> set[str]:
     """Return the names on the metrics page of a daemon that has everything to show."""
     figures = Figures(tls_not_after=1.0)
-    page = Telemetry(lambda: figures).render().decode()
+    page = (render(families(figures)) + ProcessMetrics().render()).decode()
     return {*METRICS, *OTHERS, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
 
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from fleet_messages import START, reading, reference
-from test_results import Heard
+from test_results import Recorder
 
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
@@ -86,7 +86,7 @@ class Cluster:
         plan = plan_of(self._settings)
         self.journal = Journal(self._folder / "driver.sqlite")
         noted = self.journal.note(NOTE)
-        self._outlet = Heard()
+        self._outlet = Recorder()
         self.sink = Sink(
             self.journal, Fleet(10, plan.fleet, plan.thresholds, noted), [self._outlet]
         )
@@ -108,13 +108,13 @@ class Cluster:
         for number, those in waiting.items():
             block = Block(self._recipe, self._states.get(number), number)
             found = block.apply(those)
-            body = results.dump(results.said(found, 5, 0))
-            heard.append(results.load_heard(results.dump(results.heard(found))))
+            body = results.dump(results.report(found, 5, 0))
+            heard.append(results.load_changed(results.dump(results.changed(found))))
             self._states[number] = block.dump()
             said.append((number, results.load(body)))
-        right = self.sink.take(self.batch, said)
+        right = self.sink.publish(self.batch, said)
         if twice:
-            assert self.sink.take(self.batch, said) == right
+            assert self.sink.publish(self.batch, said) == right
         self.batch += 1
         return {line.sensor: (*right.of(line),) for each in heard for line in each.lines}
 
@@ -125,7 +125,7 @@ class One:
     def __init__(self, text: str, folder) -> None:
         journal = f"journal: {{path: {folder}/one.sqlite}}\n"
         self.parts = assemble(parse((text + journal).encode(), "t"), 0.0)
-        self._outlet = Heard()
+        self._outlet = Recorder()
         self._dispatch = Dispatch(self.parts.journal.alerts, [self._outlet])
 
     def apply(self, messages: list[Message]):
@@ -133,9 +133,9 @@ class One:
             self.parts.intake.commit(self.parts.intake.prepare(list(those), float(came)))
         network = self.parts.network
         snapshot = network.evaluate(float(messages[-1].received))
-        taken_back = frozenset(network.watch.taken_back)
-        self._dispatch.tell(
-            View(snapshot, network.judgement, network.take_transitions(), taken_back)
+        taken_back = frozenset(network.replayer.taken_back)
+        self._dispatch.notify(
+            View(snapshot, network.fault_report, network.drain_transitions(), taken_back)
         )
         return snapshot
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from fleet_messages import START, reading, reference, stream
 
-from monitor.cluster.block import Block, StateError
+from monitor.cluster.block import Block
+from monitor.cluster.block_state import StateError
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.records import Message, pack, unpack
 from monitor.config import parse
@@ -95,7 +96,7 @@ def test_a_block_in_memory_equals_the_daemon(expected):
     assert found == expected
     assert said[-1].snapshot.alerts["offset"][row]
     assert row in said[-1].noted
-    assert block.network.watch.root(0) is not None  # pairs were let go of
+    assert block.network.replayer.root(0) is not None  # pairs were let go of
 
 
 def test_a_block_written_and_read_after_every_batch_equals_the_daemon(expected):
@@ -209,7 +210,7 @@ def test_thresholds_go_on_from_the_state_and_know_first_pairs_that_are_gone(tmp_
             told.append((name, *results.snapshot.alerts[name].tolist()))
     parts.journal.close()
 
-    assert block.network.watch.root(0) is not None
+    assert block.network.replayer.root(0) is not None
     assert {("long", True, True), ("worse", True, False), ("worse", False, False)} <= set(told)
 
 

@@ -61,18 +61,18 @@ def test_roots_that_move_together_are_those_that_move_alone_also_over_an_epoch()
     for block in (together, alone):
         block.apply(MESSAGES)
         block.network.evaluate(float(MESSAGES[-1].received))
-        block.network.watch.move_roots({0: 20})
+        block.network.replayer.move_roots({0: 20})
         block._store.compact()
         block._store.drop({0: 20})
     counts = {0: 40, 1: 33, 2: 75}
-    together.network.watch.move_roots(counts)
+    together.network.replayer.move_roots(counts)
     for row, count in counts.items():
-        alone.network.watch.move_roots({row: count})
-    roots = [together.network.watch.root(row) for row in counts]
+        alone.network.replayer.move_roots({row: count})
+    roots = [together.network.replayer.root(row) for row in counts]
     history = in_event_order(together._store.pairs())
     events = together.network.epochs.of(together.network.registry.keys[2])
 
-    assert roots == [alone.network.watch.root(row) for row in counts]
+    assert roots == [alone.network.replayer.root(row) for row in counts]
     assert len({root.state for root in roots}) == 3
     assert events
     assert events[0].time < history[history["series"] == 2]["time"][74]

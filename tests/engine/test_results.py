@@ -31,11 +31,11 @@ def batches():
     block, found = block_of(None), []
     for at in range(0, len(MESSAGES), len(MESSAGES) // 3 + 1):
         came = block.apply(MESSAGES[at : at + len(MESSAGES) // 3 + 1])
-        found.append((came, results.load(results.dump(results.said(came, 1, 9)))))
+        found.append((came, results.load(results.dump(results.report(came, 1, 9)))))
     return found
 
 
-class Heard:
+class Recorder:
     """An outlet that keeps what it is offered."""
 
     name, delivered, failed, dropped, waiting, done, room = "heard", 0, 0, 0, 0, 0, 1000
@@ -76,7 +76,7 @@ def families(sink):
 
 def test_lines_are_the_rows_of_the_snapshot_bit_for_bit(batches):
     came, _ = batches[-1]
-    heard = results.load_heard(results.dump(results.heard(came)))
+    heard = results.load_changed(results.dump(results.changed(came)))
     for line, row in zip(heard.lines, came.rows.tolist(), strict=True):
         assert line.sensor == came.snapshot.names[row].sensor
         assert line.state == came.snapshot.states[row]
@@ -88,7 +88,7 @@ def test_lines_are_the_rows_of_the_snapshot_bit_for_bit(batches):
 
 def test_the_fleet_shows_what_alerts_and_the_worst_of_the_others(batches):
     fleet = Fleet(worst=1)
-    fleet.take([(4, batches[-1][1])])
+    fleet.update([(4, batches[-1][1])])
     shown = fleet.shown()
 
     assert shown is not None
@@ -104,11 +104,11 @@ def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(t
     got = []
     for _ in range(2):
         journal = Journal(tmp_path / "driver.sqlite")
-        heard = Heard()
+        heard = Recorder()
         sink = sink_of(journal, heard)
         for number, each in enumerate(said if not got else said[-1:]):
-            sink.take(number, [(0, each)])
-            sink.take(number, [(0, each)])
+            sink.publish(number, [(0, each)])
+            sink.publish(number, [(0, each)])
         got.append([each for each in heard.got if each is not None])
         sink.close()
         journal.close()
@@ -122,9 +122,9 @@ def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(t
 
 def test_prometheus_reads_the_page_and_its_names_are_the_daemons(tmp_path, batches):
     journal = Journal(tmp_path / "driver.sqlite")
-    sink = sink_of(journal, Heard(), worst=2)
+    sink = sink_of(journal, Recorder(), worst=2)
     for number, (_, each) in enumerate(batches):
-        sink.take(number, [(0, each)])
+        sink.publish(number, [(0, each)])
     found = families(sink)
     journal.close()
 

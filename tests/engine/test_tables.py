@@ -8,7 +8,7 @@ import pytest
 from test_results import MESSAGES, block_of
 
 from monitor.cluster import results
-from monitor.cluster.fleet_verdicts import Correction, Right
+from monitor.cluster.fleet_verdicts import FleetVerdict, SeriesVerdict
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -20,18 +20,18 @@ def found():
     return block_of(None).apply(MESSAGES[:300])
 
 
-def rows(found, right: Right) -> list[dict]:
-    body = results.dump(results.heard(found))
+def rows(found, right: FleetVerdict) -> list[dict]:
+    body = results.dump(results.changed(found))
     part = pa.RecordBatch.from_pydict({"block": [7], "heard": [body]})
     return [row for batch in job._rows(iter([part]), right) for row in batch.to_pylist()]
 
 
 def test_a_row_has_every_column_and_what_the_driver_knows_better(found):
-    right = Right(
-        {("cart-1", "mass"): Correction(["offset"], "reads 3 high", page=True)},
+    right = FleetVerdict(
+        {("cart-1", "mass"): SeriesVerdict(["offset"], "reads 3 high", page=True)},
         {("cart-2", "mass"): "reference S looks high"},
     )
-    plain = {row["sensor"]: row for row in rows(found, Right({}, {}))}
+    plain = {row["sensor"]: row for row in rows(found, FleetVerdict({}, {}))}
     put_right = {row["sensor"]: row for row in rows(found, right)}
 
     assert list(plain["cart-1"]) == job._TABLE.names
@@ -47,7 +47,7 @@ def test_a_row_has_every_column_and_what_the_driver_knows_better(found):
 
 
 def written(folder, found) -> None:
-    table = pa.Table.from_pylist(rows(found, Right({}, {})), job._TABLE)
+    table = pa.Table.from_pylist(rows(found, FleetVerdict({}, {})), job._TABLE)
     folder.mkdir(parents=True)
     pq.write_table(table, folder / "part-00000.snappy.parquet")
     (folder / "_SUCCESS").touch()

@@ -10,9 +10,9 @@ import pytest
 
 VALUES = """
 import resource, sys
-from monitor.daemon.gc_tuning import keep_freed
+from monitor.daemon.gc_tuning import retain_freed
 if sys.argv[1] == "kept":
-    keep_freed(256 << 20, 64 << 20)
+    retain_freed(256 << 20, 64 << 20)
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def made(more):

@@ -11,6 +11,9 @@ of protobuf. Every input is read twice. What must hold of each:
 * the same input gives the same again;
 * none takes more than 2 s of processor time or 64 MB of memory.
 
+``--batches N`` compares N batches of messages read together with the same messages read alone
+(differential.py) instead, and what ``monitor explain`` says of some of them.
+
 It prints inputs a second and what came out of how many, keeps a line for the corpus of each finding
 in ``--out`` and ends with 1 if there was one. To repeat one: --repeat FILE (or a line of the corpus
 on its own). Run it from the project's folder, with the project's Python.
@@ -19,17 +22,21 @@ on its own). Run it from the project's folder, with the project's Python.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from . import differential
 from .campaign import Finding, Plan, Tally, fuzz
 from .corpus import kept_in, line_of
 from .examining import Fault, examine
 from .guards import alarm
 from .targets import TARGETS
+
+_PORTION = 1000
 
 
 def main() -> int:
@@ -37,6 +44,8 @@ def main() -> int:
     given = _arguments()
     if given.repeat is not None:
         return _repeated(given.repeat)
+    if given.batches is not None:
+        return _compared(given)
     names = [
         name
         for name, target in TARGETS.items()
@@ -61,6 +70,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tests.fuzz", description=text[0].split(":")[0])
     parser.add_argument("--seconds", type=float, help="how long")
     parser.add_argument("--inputs", type=int, help="how many inputs (100000 if neither is given)")
+    parser.add_argument("--batches", type=int, help="compare so many batches with messages alone")
     parser.add_argument(
         "--decoder", action="append", help="only this decoder or target; repeatable"
     )
@@ -69,6 +79,32 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for findings")
     parser.add_argument("--repeat", type=Path, help="read the inputs of a file of findings again")
     return parser.parse_args()
+
+
+def _compared(given: argparse.Namespace) -> int:
+    """Compare batches in portions, each of a seed of its own."""
+    began, different = time.monotonic(), 0
+    whole = differential.Tally(0, 0, 0)
+    seeds = [f"{given.seed}.{at}" for at in range(-(-given.batches // _PORTION))]
+    with multiprocessing.get_context("fork").Pool(given.workers) as pool:
+        for seed, (tally, told) in zip(seeds, pool.imap(_portion, seeds), strict=True):
+            if told:
+                different += 1
+                print(f"seed {seed}: {told}", flush=True)
+            whole = differential.Tally(*map(sum, zip(whole, tally, strict=True)))
+            if whole.batches % (50 * _PORTION) == 0:
+                print(f"{whole.batches} batches, {different} differences", flush=True)
+    seconds = time.monotonic() - began
+    print(f"{whole.batches} batches of {whole.messages} messages in {seconds:.0f} s")
+    print(f"{whole.accepted} observations accepted; {different} differences")
+    return 1 if different else 0
+
+
+def _portion(seed: str) -> tuple[differential.Tally, str]:
+    try:
+        return differential.campaign(seed, _PORTION), ""
+    except differential.Difference as found:
+        return differential.Tally(0, 0, 0), str(found)
 
 
 def _repeated(file: Path) -> int:

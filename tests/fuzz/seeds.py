@@ -9,7 +9,7 @@ from typing import Any, Final
 import cbor2
 import msgspec
 
-from monitor.decode.sparkplug_payload import Payload
+from monitor.decode.formats.sparkplug_payload import Payload
 
 from .mutations import NUMBERS, TEXTS
 

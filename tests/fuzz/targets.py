@@ -23,7 +23,7 @@ from monitor.config import (
 from monitor.config.core_plan import plan_of, router_of
 from monitor.daemon.assembly import mqtt_settings
 from monitor.decode import DECODERS, Rejected
-from monitor.decode.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.units import conversion
 from monitor.mqtt.topic_templates import Template, TemplateError
 

@@ -15,7 +15,7 @@ READINGS = [
 REFERENCE = Reference("a", "x", 1.0, 2.0, 0.1, identity="lab-7", revision=6, start=0.5, end=1.5)
 EVENTS = [Event("b", 7.0, "moved", "to the barn"), Event("a", 5.0, "adjusted")]
 COLLOCATION = Collocation("a", "station", 1.0, float("inf"), 0.3)
-LETTER = DeadLetter(3.0, "monitor/\u202e/x", "bad_name", "sensor", b"\x00\xff{")
+LETTER = DeadLetter(3.0, "monitor/\u202e/x", "bad_name", "sensor", "topic", b"\x00\xff{")
 
 
 def pairs(*rows: tuple[float, ...]) -> np.ndarray:

@@ -21,7 +21,16 @@ from typing import Final, NamedTuple
 
 PROJECT: Final = Path(__file__).parents[2]
 PAGES: Final = [
-    *(PROJECT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md")),
+    *(
+        PROJECT / name
+        for name in (
+            "README.md",
+            "ARCHITECTURE.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "SECURITY.md",
+        )
+    ),
     *sorted((PROJECT / "docs").rglob("*.md")),
 ]
 _BLOCK: Final = re.compile(r"(?ms)(?:^<!-- test: ([^\n]*?) -->\n)?^```(\w*)\n(.*?)^```$")

@@ -10,11 +10,10 @@ import numpy as np
 
 from harness.programs import WAIT_SECONDS
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.http.metrics import METRICS, STATES
 from monitor.http.on_demand import OnDemandEvaluator
@@ -43,7 +42,7 @@ class Yard:
         self.offsets: dict[str, float] = {}
         self._store = InMemoryStore()
         self.network = Network(
-            Plan(
+            CoreSettings(
                 rules,
                 match_on=match_on,
                 limits=Limits(100, 1000),

@@ -16,14 +16,13 @@ from paho.mqtt.enums import CallbackAPIVersion
 from transitions import CALM, transition
 
 from monitor.alerts.log_sink import LogSink
-from monitor.alerts.mqtt_sink import MqttSink, discovery_topic
+from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery_topic
 from monitor.alerts.outlet import (
     QUEUE,
     LaterError,
     Outlet,
     RefusedError,
 )
-from monitor.config import MqttSink as Section
 from monitor.mqtt.publish import BrokerPublisher
 
 
@@ -145,7 +144,7 @@ def broker(mosquitto, **more):
 
 
 def test_an_alert_is_kept_by_the_broker_until_it_ends(mosquitto):
-    sink = MqttSink(Section(), broker(mosquitto))
+    sink = MqttSink(MqttSinkSettings(), broker(mosquitto))
     sink.deliver(transition(1, after="pending"))
     assert retained(mosquitto.port, "monitor/alert/#") == {}
 
@@ -157,7 +156,7 @@ def test_an_alert_is_kept_by_the_broker_until_it_ends(mosquitto):
     (told,) = retained(mosquitto.port, "monitor/alert/s/mass/offset").values()
     assert json.loads(told)["active"] is False
 
-    clearing = MqttSink(Section(resolved="clear", topic="x/y"), broker(mosquitto))
+    clearing = MqttSink(MqttSinkSettings(resolved="clear", topic="x/y"), broker(mosquitto))
     clearing.deliver(transition(2))
     assert list(retained(mosquitto.port, "x/#")) == ["x/y/s/mass/offset"]
     clearing.deliver(transition(3, before="firing", after="resolved"))
@@ -165,7 +164,7 @@ def test_an_alert_is_kept_by_the_broker_until_it_ends(mosquitto):
 
 
 def test_home_assistant_finds_each_alert(mosquitto):
-    sink = MqttSink(Section(discovery=True), broker(mosquitto))
+    sink = MqttSink(MqttSinkSettings(discovery=True), broker(mosquitto))
     sink.deliver(transition(1))
     sink.deliver(transition(2, sensor="s:1"))
     sink.deliver(transition(3, sensor="s_1"))
@@ -180,11 +179,11 @@ def test_home_assistant_finds_each_alert(mosquitto):
 
 
 def test_a_broker_that_is_away_or_refuses_is_tried_later(mosquitto):
-    away = MqttSink(Section(), lambda: BrokerPublisher("127.0.0.1", 1))
+    away = MqttSink(MqttSinkSettings(), lambda: BrokerPublisher("127.0.0.1", 1))
     with pytest.raises(LaterError, match="broker"):
         away.deliver(transition(1))
 
-    sink = MqttSink(Section(), broker(mosquitto))
+    sink = MqttSink(MqttSinkSettings(), broker(mosquitto))
     outlet = Outlet("mqtt", sink, CALM, jitter=lambda: 0.05)
     mosquitto.stop()
     outlet.start(0)
@@ -235,7 +234,7 @@ def test_what_is_refused_is_dropped_and_the_rest_goes_on(caplog):
     assert sink.closed
     assert (outlet.delivered, outlet.failed, outlet.dropped) == (1, 3, 1)
     assert "gave up" in caplog.text
-    assert "delivers again" not in caplog.text or "cannot tell" in caplog.text
+    assert "delivering again" not in caplog.text or "cannot deliver" in caplog.text
 
 
 def test_what_is_too_old_is_given_up():

@@ -50,7 +50,7 @@ def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, tmp_path)
         f'sinks: {{webhook: {{url: "{address}", secret_env: SECRET}}}}'.encode(), "settings"
     )
     secrets = resolve_sink_secrets(settings, "", {"SECRET": SECRET})
-    sink = WebhookSink(Target(address, secrets.key.get_secret_value()))
+    sink = WebhookSink(Target(address, secrets["webhook"]["secret"].get_secret_value()))
     for each in (transition(1), transition(1), transition(2, id="b" * 32)):
         sink.deliver(each)
     sink.close()

@@ -138,7 +138,7 @@ def test_people_get_sentences_and_a_table(fleet, capsys):
     ("arguments", "says"),
     [
         (["--sensors", "near", "nobody"], "no pairs of nobody"),
-        (["--sensors", "near", "near"], "the same one twice"),
+        (["--sensors", "near", "near"], "the same sensor twice"),
         (["--sensors", "near", "far", "late"], "name two"),
         (["--sensors", "near", "--at", "2026-03-01"], "has no zone"),
         (["--sensors", "near", "--miss", "1"], "between 0 and 1"),

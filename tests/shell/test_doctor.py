@@ -51,11 +51,13 @@ def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, c
 
     publish(mosquitto.port, "reading", "982 000412345678")
     publish(mosquitto.port, "reading", "982 000412345679", u=-1.0)
-    until("readings came", lambda: "held are 1 reading and" in asked(daemon, capsys)[1])
+    until("readings came", lambda: "waiting: 1 reading and" in asked(daemon, capsys)[1])
     _, told = asked(daemon, capsys)
-    assert "no reference has come by monitor/+/+/reference since the start" in told
+    assert "no reference has been received on monitor/+/+/reference since the start" in told
     assert "no reference of this quantity came" in told
-    assert re.search(r"1 refused, bad_uncertainty: .*'monitor/p03/weight/reading': u is -1", told)
+    assert re.search(
+        r"1 rejected, bad_uncertainty: .*'monitor/p03/weight/reading' at \$\.u: u is -1", told
+    )
 
     publish(mosquitto.port, "reference", "982000412345678")
     until("the keys are compared", lambda: "0 keys in common" in asked(daemon, capsys)[1])

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from monitor.cli import main
 from monitor.config import load, parse
 from monitor.decode import DECODERS, REASONS
-from monitor.decode.sparkplug_payload import Payload
+from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.explain import Message, explain
 from monitor.explain.text import lines
 
@@ -441,8 +441,8 @@ REFUSALS = {
     # case: topic, payload, reason, place, what is marked in the payload
     "no such topic": ("one/s/t", "1", "unknown_topic", "topic", ""),
     "oversize": ("one/s", " " * 3000, "oversize", "mqtt.max_packet_bytes", ""),
-    "not JSON": ("one/s", '{"t":x}', "bad_payload", "", "x"),
-    "cut off": ("one/s", '{"t":1', "bad_payload", "", ""),
+    "not JSON": ("one/s", '{"t":x}', "bad_payload", "byte 5", "x"),
+    "cut off": ("one/s", '{"t":1', "bad_payload", "byte 6", ""),
     "no zone": ("one/s", '{"t":"2026-03-01T10:00:00","v":1}', "naive_time", "$.t", None),
     "no such time": ("one/s", '{"t":"noon","v":1,"e":{"u":1}}', "bad_field", "$.t", '"noon"'),
     "future": ("one/s", '{"t":"2027-01-01T00:00Z","v":1,"e":{"u":1}}', "future", "$.t", None),

@@ -13,7 +13,7 @@ from harness.daemon import Daemon
 from harness.programs import free_port, until
 
 from monitor.cli import main
-from monitor.client.current_pairs import standing
+from monitor.client.current_pairs import current_pairs
 from monitor.config import load
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.decode import DECODERS
@@ -61,7 +61,7 @@ def scored(capsys, file: Path) -> dict:
 def test_a_score_of_the_file_is_that_of_the_journal(recorded, tmp_path, capsys, form):
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    found = standing(load(recorded, decoders=DECODERS))
+    found = current_pairs(load(recorded, decoders=DECODERS))
     statistics = compute(found.columns(0.9), STATISTICS)
 
     document = scored(capsys, exported(recorded, tmp_path / "pairs", form))

@@ -31,7 +31,9 @@ from monitor.http.metrics import (
     Exposition,
 )
 from monitor.http.metrics_docs import PAGE_FILE, metrics_page
-from monitor.http.telemetry import Figures, Telemetry
+from monitor.http.process_metrics import ProcessMetrics
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import by, counters, render
 
 ZMS = METRICS["monitor_calibration_zms"]
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
@@ -107,7 +109,7 @@ def test_promtool_would_say_something_of_a_bad_page():
 
 def test_promtool_finds_nothing_to_say():
     figures = Figures(rejected=dict.fromkeys(REASONS, 0), last_message={"a/+": 1.0})
-    page = Exposition().render(snapshot()) + Telemetry(lambda: figures).render()
+    page = Exposition().render(snapshot()) + render(families(figures)) + ProcessMetrics().render()
 
     assert promtool(page) == (0, b"", b"")
 
@@ -262,9 +264,25 @@ def test_every_statistic_that_is_computed_live_has_a_metric():
     assert live - statistics == {"calibration_coverage_stated"}  # /api/v1 alone has it
 
 
+@given(
+    samples=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        st.floats(allow_nan=False) | st.integers(0, 2**53),
+        max_size=4,
+    )
+)
+def test_prometheus_reads_the_families_that_were_written(samples):
+    page = render([counters("tried", "Tries.", ("what",), by(samples))])
+    (family,) = text_string_to_metric_families(page.decode())
+
+    assert (family.name, family.type) == ("monitor_tried", "counter")
+    read = {sample.labels["what"]: sample.value for sample in family.samples}
+    assert read == {name: float(number) for name, number in samples.items()}
+
+
 def test_the_daemons_own_figures_are_on_the_page():
     figures = Figures(received=7, committed=5, duplicate=1, rejected={"future": 1}, connected=True)
-    page = Telemetry(lambda: figures).render()
+    page = render(families(figures)) + ProcessMetrics().render()
 
     assert value(page, "monitor_messages_received_total") == 7
     assert value(page, "monitor_messages_rejected_total", reason="future") == 1

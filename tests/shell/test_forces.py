@@ -8,10 +8,9 @@ import pytest
 from monitor.core.analysis.ranking import ranking
 from monitor.core.columns import columns
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
 from monitor.simulate.carts import CARTS, Fleet
@@ -97,7 +96,7 @@ def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
     """Return the alert and the sentence of the carts whose alert fires after so long a demo."""
     rules = SeriesRules("demo", "kg", window_pairs=500, pairing=Rules("all", 3600.0))
     store = InMemoryStore()
-    plan = Plan(
+    plan = CoreSettings(
         lambda _sensor, _quantity: rules,
         match_on=frozenset({"subject", "key"}),
         limits=Limits(100, 1000),

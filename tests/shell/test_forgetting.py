@@ -57,7 +57,7 @@ def take(parts: Parts, sensor: str, start: float, count: int, seed: int, bias: f
 def keep_house(parts: Parts, now: float) -> int:
     """Do what the daemon does once a minute; return how many series were let go of."""
     parts.network.expire(now)
-    gone = parts.network.let_go(now, AFTER)
+    gone = parts.network.evict(now, AFTER)
     parts.journal.forget(observations_before=now - 3600.0, pairs_before=now - 400 * DAY)
     return gone
 
@@ -95,7 +95,7 @@ def test_a_silent_series_goes_from_page_limits_and_memory_and_another_has_its_ri
     take(parts, "d", START + 33 * DAY, 5, 9)
     take(parts, "b", START + 33 * DAY + 600.0, 1, 9)
     assert parts.network.windows._slots_used == 3
-    assert parts.network.silence.forgotten == 2
+    assert parts.network.eviction.evictions == 2
     refused = parts.network.registry.admit("c", "mass", START + 40 * DAY)
     assert refused == "series_limit"
 
@@ -122,10 +122,10 @@ def test_who_comes_back_is_as_if_it_had_never_been_gone_and_no_pair_counts_twice
         if restarts:
             parts.journal.close()
             parts = opened(folder, START + 41 * DAY)
-            assert bool(parts.network.silence.gone) is forgets
+            assert bool(parts.network.eviction.evicted) is forgets
         take(parts, "a", START + 42 * DAY, 40, 5, bias=2.0)
         runs.append((of_series(parts, 0), in_event_order(parts.journal.pairs()).tobytes()))
-        assert not parts.network.silence.gone
+        assert not parts.network.eviction.evicted
         parts.journal.close()
 
     assert runs[0] == runs[1]
@@ -158,7 +158,7 @@ def test_silence_is_counted_over_restarts_and_from_the_start_where_nothing_was_n
     take(parts, "b", late + 32 * DAY, 1, 2)
 
     assert keep_house(parts, late + 32 * DAY) == 1
-    assert parts.network.silence.gone == {0}
+    assert parts.network.eviction.evicted == {0}
     parts.journal.close()
 
 
@@ -169,10 +169,10 @@ def test_the_alert_of_a_series_that_is_gone_ends(parts):
     def told(now: float) -> list[str]:
         snapshot = parts.network.evaluate(now)
         view = View(
-            snapshot, parts.network.judgement, parts.network.take_transitions(), frozenset()
+            snapshot, parts.network.fault_report, parts.network.drain_transitions(), frozenset()
         )
         found = ledger.differences(view)
-        ledger.take(found)
+        ledger.record(found)
         return [f"{each.alert} {each.after}" for each in found]
 
     assert told(START + 6000.0) == ["offset firing"]

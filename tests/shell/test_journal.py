@@ -30,7 +30,7 @@ from harness.programs import need
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.journal import Journal, JournalBusyError, JournalError, JournalFullError
 from monitor.journal import writing as module
 

@@ -15,16 +15,15 @@ from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
-from monitor.core.detector.replay import Change
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
@@ -64,7 +63,7 @@ def steps(found: list[Transition]) -> list[tuple[str, str, str, str]]:
 def told(ledger: Ledger, view: View) -> list[Transition]:
     found = ledger.differences(view)
     assert steps(ledger.differences(view)) == steps(found)  # nothing is told before it is taken
-    ledger.take(found)
+    ledger.record(found)
     assert ledger.differences(view) == []
     return found
 
@@ -76,8 +75,8 @@ def test_an_alert_from_pending_to_its_end():
     assert steps([first]) == [("1", "offset", "ok", "pending")]
 
     changes = [
-        Change(1, 500.0, "ok", "pending", "offset"),
-        Change(1, 700.0, "pending", "firing", ""),
+        AlertChange(1, 500.0, "ok", "pending", "offset"),
+        AlertChange(1, 700.0, "pending", "firing", ""),
     ]
     (begun,) = told(ledger, view(seen(["ok", "firing"], {"offset": [1]}), changes=changes))
     assert steps([begun]) == [("1", "offset", "pending", "firing")]
@@ -163,7 +162,7 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
     store = InMemoryStore()
-    plan = Plan(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
     network, ledger, chance = Network(plan, store), Ledger(), random.Random(5)
 
     def take(*observations: Reading | Reference) -> list[Transition]:
@@ -175,11 +174,11 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
             )
         )
         network.apply(outcome.pairs)
-        snapshot, watch = network.evaluate(1000.0), network.watch
-        changes = network.take_transitions()
-        now = View(snapshot, network.judgement, changes, frozenset(watch.taken_back))
+        snapshot, watch = network.evaluate(1000.0), network.replayer
+        changes = network.drain_transitions()
+        now = View(snapshot, network.fault_report, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
-        ledger.take(found)
+        ledger.record(found)
         return [each for each in found if each.is_news]
 
     def reference(at: int, value: float, revision: int = 0) -> Reference:
@@ -219,15 +218,15 @@ def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, m
     dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
     with monkeypatch.context() as patch:
         patch.setattr(alerts, "record", _full)
-        dispatch.tell(now)
+        dispatch.notify(now)
     assert dispatch.history == ()
-    dispatch.tell(view(seen(["ok"], {})))
-    dispatch.tell(now._replace(taken_back=frozenset()))
+    dispatch.notify(view(seen(["ok"], {})))
+    dispatch.notify(now._replace(taken_back=frozenset()))
     assert [each.after for each in dispatch.history] == ["firing"]
     with monkeypatch.context() as patch:
         patch.setattr(alerts, "record", _full)
-        dispatch.tell(view(seen(["ok"], {}), taken_back=frozenset({0})))
-    dispatch.tell(view(seen(["ok"], {})))
+        dispatch.notify(view(seen(["ok"], {}), taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["ok"], {})))
     assert (dispatch.history[0].after, dispatch.history[0].corrected) == ("resolved", True)
     assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
     dispatch.close()
@@ -240,30 +239,30 @@ def _full(*_words: object) -> None:
 def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
     calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
     dispatch = Dispatch(alerts)
-    dispatch.tell(view(alarm))
+    dispatch.notify(view(alarm))
     for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
-        dispatch.tell(view(seen(["firing"] * 2, {"offset": [0, 1]})))
-        dispatch.tell(view(alarm))
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
     dispatch.close()
 
     sink = Heard()
     dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.tell(view(alarm))
+    dispatch.notify(view(alarm))
     until("it is told", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == [1]
-    dispatch.tell(view(calm))
+    dispatch.notify(view(calm))
     until("it is told more", lambda: len(sink.heard) == 2)
     dispatch.close()
     assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
 
     dispatch = Dispatch(alerts)
     for _ in range(60):
-        dispatch.tell(view(alarm))
-        dispatch.tell(view(calm))
+        dispatch.notify(view(alarm))
+        dispatch.notify(view(calm))
     dispatch.close()
     sink = Heard()
     dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.tell(view(calm))
+    dispatch.notify(view(calm))
     until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
     assert [each.seq for each in sink.heard] == list(range(183, 283))
     assert dispatch.figures()["new"].dropped == 20

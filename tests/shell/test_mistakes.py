@@ -53,7 +53,7 @@ def test_no_command_or_a_mistyped_one(told):
     assert "doctor" in told()[1]
     code, said = told("chekc-config", "monitor.yaml")
     assert code == 2
-    assert "there is no command 'chekc-config'; did you mean `monitor check-config`?" in said
+    assert "unknown command 'chekc-config'; did you mean `monitor check-config`?" in said
 
 
 def test_settings_that_are_not_there(told):

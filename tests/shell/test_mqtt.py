@@ -314,6 +314,14 @@ def test_without_a_broker_nothing_is_raised_and_the_reason_is_there():
     source.close()
 
 
+@pytest.mark.parametrize("more", [{"client_id": "a\0"}, {"username": "u" * 70_000}])
+def test_a_name_that_mqtt_cannot_express_is_told_like_any_other_trouble(more):
+    source = source_on(free_port(), **more)
+
+    assert source.receive(0.0) == []
+    assert "MQTT" in source.status
+
+
 def test_attempts_are_spread_by_full_jitter():
     waits = []
     for seed in range(400):

@@ -30,7 +30,7 @@ from harness.batches import (
 from harness.programs import WAIT_SECONDS, need
 
 from monitor.cli import main
-from monitor.core.pairing.buffers import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import PlainReadings, pack, unpack
 from monitor.core.state.network import KnownSeries
 from monitor.journal import Journal, JournalError, Notification

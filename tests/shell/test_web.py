@@ -75,7 +75,7 @@ def page(sensor: str = "cart-01", not_ready: str = "") -> Page:
         last_pair=np.array([998.0]),
         withdrawn=np.array([False]),
     )
-    letters = (DeadLetter(1.0, HOSTILE, "bad_payload", "not JSON", b"\xff<b>"),)
+    letters = (DeadLetter(1.0, HOSTILE, "bad_payload", "not JSON", "byte 0", b"\xff<b>"),)
     return Page(snapshot, not_ready=not_ready, dead_letters=letters)
 
 
@@ -268,17 +268,19 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     now = fleet(3)
     ago = {"quantity": "pm25", "time": START}
     told = [
-        transition(9, sensor="S3", alert="reference_suspect", told=START - 60.0, **ago),
-        transition(8, sensor="node-00001", told=START - 70.0, **ago),
-        transition(7, sensor="node-00002", before="ok", after="pending", told=START - 80.0, **ago),
+        transition(9, sensor="S3", alert="reference_suspect", notified=START - 60.0, **ago),
+        transition(8, sensor="node-00001", notified=START - 70.0, **ago),
         transition(
-            6, sensor="node-00000", before="firing", after="resolved", told=START - 90.0, **ago
+            7, sensor="node-00002", before="ok", after="pending", notified=START - 80.0, **ago
+        ),
+        transition(
+            6, sensor="node-00000", before="firing", after="resolved", notified=START - 90.0, **ago
         ),
         *(
-            transition(5 - at, sensor="node-00002", alert=alert, told=START - 86_000.0, **ago)
+            transition(5 - at, sensor="node-00002", alert=alert, notified=START - 86_000.0, **ago)
             for at, alert in enumerate(("offset", "offset", "outliers", "gain"))
         ),
-        transition(1, sensor="node-00002", told=START - 86_500.0, **ago),
+        transition(1, sensor="node-00002", notified=START - 86_500.0, **ago),
     ]
     published(service, now, history=tuple(told))
     body = get(service, "/")[1].decode()
@@ -658,9 +660,9 @@ def test_a_busy_daemon_is_said_and_waited_for_no_longer_than_a_few_seconds(servi
 
 def test_dead_letters_of_one_sensor_and_one_reason(service):
     letters = [
-        DeadLetter(1.0, "wow/cart-01/reading", "bad_payload", "", b""),
-        DeadLetter(2.0, "wow/cart-02/reading", "bad_payload", "", b""),
-        DeadLetter(3.0, "wow/cart-01/reading", "future", "", b""),
+        DeadLetter(1.0, "wow/cart-01/reading", "bad_payload", "", "", b""),
+        DeadLetter(2.0, "wow/cart-02/reading", "bad_payload", "", "", b""),
+        DeadLetter(3.0, "wow/cart-01/reading", "future", "", "", b""),
     ]
     published(service, fleet(1), dead_letters=tuple(letters))
 
@@ -696,7 +698,7 @@ groups: [{name: yard, sensors: ["cart-*"]}]
 def test_the_description_of_the_interface_is_true(service, yard):
     description = document(service, "/api/v1/openapi.json")
     pair = document(service, "/api/v1/series/cart-01/mass/pairs?limit=1")["pairs"][0]
-    yard.letters = (DeadLetter(1.0, "a/b", "bad_payload", "", b"x"),)
+    yard.letters = (DeadLetter(1.0, "a/b", "bad_payload", "", "", b"x"),)
     yard.publish()
     names = {"sensor": "cart-01", "quantity": "mass", "key": pair["key"]}
 

@@ -18,12 +18,12 @@ CALM = Calm()
 
 
 def transition(seq: int, **more) -> Transition:
-    """Return a transition, that of an offset which begins unless told otherwise."""
+    """Return a transition: by default, an offset begins to fire."""
     plain = {
         "id": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
         "incident": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
         "time": 1_780_000_000.0 + seq,
-        "told": 1_780_000_010.0 + seq,
+        "notified": 1_780_000_010.0 + seq,
         "sensor": "s",
         "quantity": "mass",
         "unit": "kg",

@@ -56,7 +56,7 @@ class Disk:
         self._open.append(connection)
         return connection
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         """Close what a process that is gone had open."""
         while self._open:
             self._open.pop().close()

@@ -111,7 +111,7 @@ class World:
         except (KilledError, JournalError, RuntimeError):
             self._quiet_left -= self._steps_left <= 0
         finally:
-            self._disk.let_go()
+            self._disk.evict()
 
     def _undisturbed(self) -> Left:
         """Return what is left where each message came once, in the order of its first sending."""

@@ -1,8 +1,8 @@
-"""What could be set right on a series: offset, gain and scale of u, each by a named method.
+"""Adjustments that would improve a series: offset, gain and scale of u, each by a named method.
 
-Rules of this file: one series at a time; a method sees the pairs it is given and nothing else; an
+Rules of this file: one series at a time; a method sees the pairs it is given and nothing else. An
 adjustment is a suggestion with an interval and is applied to copies only. Dependent pairs count
-for fewer (``rho`` is the lag-1 correlation of z).
+for less (``rho`` is the lag-1 correlation of z).
 
 Sources: Pernot (arXiv 2402.10043v2) (sigma scaling; bin-wise variance scaling), Navratil et al.
 (arXiv 2106.00858) (optimum and calibration of the scale), Woodruff, JASA 47 (1952) (interval of a

@@ -1,10 +1,10 @@
-"""Who saw one event and what each made of it; two sensors, or two firmware versions, side by side.
+"""Comparison of two sensors, or of two firmware versions of one, on the events both saw.
 
 Rules of this file: only common events (see ``ranking``). Raw characteristics curves may be laid
 over each other only where value and reference are shared; otherwise gains are compared (C-25).
 Tests are by permutation: under the null hypothesis the two may swap places at each event, or at
-each block of events where errors depend on each other; two parts of one series have no event in
-common, and any events may be those of the first part. The seed is handed in.
+each block of events where errors depend on each other. Two parts of one series have no event in
+common; there any events may belong to the first part. The seed is handed in.
 
 Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Navratil et al. (arXiv 2106.00858),
 cited as C.
@@ -51,7 +51,7 @@ class Sighting(NamedTuple):
     scores: dict[str, Float]
 
 
-class Contest(NamedTuple):
+class UncertaintyTest(NamedTuple):
     """Two series' uncertainties on common events.
 
     ``measure`` is ``auucc`` (quantity's unit) where the curves may be compared, else
@@ -79,7 +79,7 @@ class Difference(NamedTuple):
     p: float
 
 
-class Duel(NamedTuple):
+class PairedComparison(NamedTuple):
     """Two series side by side on their common events, or two parts of one series.
 
     ``counts`` are the events of each, ``block`` how many were permuted together. ``gain_at`` is
@@ -94,7 +94,7 @@ class Duel(NamedTuple):
     counts: tuple[int, int]
     block: int
     scores: dict[str, Difference]
-    uncertainty: Contest | None
+    uncertainty: UncertaintyTest | None
     gain_at: tuple[float, float]
     width_gain: float
     gains: dict[str, float]
@@ -131,7 +131,7 @@ def compare_uncertainties(
     replicates: int = REPLICATES,
     block: int = 1,
     paired: bool = True,
-) -> Contest | None:
+) -> UncertaintyTest | None:
     """Return which of two series has the more useful uncertainty, on the same events row by row.
 
     None where no event has a usable band in both. ``block``: events that swap together. Not
@@ -154,7 +154,7 @@ def compare_uncertainties(
         crossed = curves.crossovers(_curve(one, kept[0]), _curve(other, kept[1]))
     measure = "auucc" if shared else "auucc_gain"
     events = kept[0].size if paired else kept[0].size + kept[1].size
-    return Contest(measure, values[0], values[1], difference, p, crossed, events)
+    return UncertaintyTest(measure, values[0], values[1], difference, p, crossed, events)
 
 
 def _kept(first: Bands, second: Bands, *, paired: bool) -> tuple[Int, Int]:
@@ -206,7 +206,7 @@ def compare_scores(
 
 def of_two(
     c: Columns, event: Events, names: Sequence[str], *, seed: int, miss: float
-) -> Duel | None:
+) -> PairedComparison | None:
     """Return the two series of ``c`` side by side on their common events; None without any.
 
     ``names`` are the scores to compare, ``miss`` the miss rate at which widths are compared.
@@ -220,7 +220,7 @@ def of_two(
 
 def of_parts(
     one: Columns, time: float | None, names: Sequence[str], *, seed: int, miss: float
-) -> Duel | None:
+) -> PairedComparison | None:
     """Return the only series of ``one`` before ``time`` and from it on; None where a part is empty.
 
     Without a time: the first half of its pairs and the second.
@@ -234,7 +234,7 @@ def of_parts(
 
 def _duel(
     one: Columns, other: Columns, names: Sequence[str], *, seed: int, miss: float, paired: bool
-) -> Duel:
+) -> PairedComparison:
     block = max(events_together(each) for each in (one, other))
     scores = {}
     for name in names:
@@ -250,7 +250,7 @@ def _duel(
     sd = float(np.std(np.concatenate([one.reference, other.reference])))
     scaled = [curves.thinned(curves.normalised(each, sd)) for each in drawn if sd > 0.0]
     shared = uncertainty is not None and uncertainty.measure == "auucc"
-    return Duel(
+    return PairedComparison(
         paired=paired,
         counts=(one.value.size, other.value.size),
         block=block,

@@ -1,6 +1,6 @@
-"""Is a series right in every part? ENCE against its null, and ZMS bin by bin with verdicts.
+"""Conditional calibration: ENCE against its null distribution, and ZMS bin by bin with verdicts.
 
-Rules of this file: one series at a time, on request; chance is handed in. Pairs are taken as
+Rules of this file: one series at a time, on request; the seed is handed in. Pairs are assumed
 independent: for autocorrelated ones hand in a ``stretch``. A bin below ``intervals.MIN_PAIRS``
 pairs has no interval and no verdict.
 

@@ -1,4 +1,4 @@
-"""Would it have helped? An adjustment chosen on one window, judged on the next, all along a series.
+"""Prequential test of adjustments: each is chosen on one window and judged on the next.
 
 Rules of this file: one series; windows of equal count that end with the last pair, so that each
 pair is judged once, by a choice made before it. What is saved has an interval that counts

@@ -17,7 +17,6 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from monitor.core.analysis.resampling import (
     acceleration,
@@ -48,8 +47,6 @@ WORDS: Final = {
 }
 # Below this many common events there are means and ranks, but no intervals.
 MIN_EVENTS: Final = 20
-# The p-value of a rank correlation is Student's, which does not hold for fewer sensors.
-P_VALUE_SENSORS: Final = 10
 # Differences of means below this share of them are put down to rounding.
 ROUNDING: Final = 1e-9
 
@@ -88,19 +85,6 @@ class Ranking(NamedTuple):
     block: int
     replicates: int
     seed: int
-
-
-class Correlation(NamedTuple):
-    """How two scores of the same sensors go together: the line y = intercept + slope x beside it.
-
-    ``p`` is two-sided, of the rank correlation; NaN for fewer than three sensors or no spread.
-    """
-
-    pearson: float
-    spearman: float
-    p: float
-    slope: float
-    intercept: float
 
 
 def score_of(profile: Profile, density: Density) -> str:
@@ -296,27 +280,6 @@ def rank_bounds(mean: Float, replicas: Float) -> tuple[Float, Float]:
         lower[i] = 1.0 + np.sum(gap < -margin)
         upper[i] = mean.size - np.sum(gap > margin)
     return lower, upper
-
-
-def correlation(x: Float, y: Float) -> Correlation:
-    """Return how two scores of the same sensors go together (A-21, Fig. 4)."""
-    if x.size < 3 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
-        return Correlation(*(float("nan"),) * 5)
-    pearson, spearman = _pearson(x, y), _pearson(ranks(x), ranks(y))
-    t = spearman * np.sqrt((x.size - 2) / max(1.0 - spearman**2, 1e-300))
-    slope = pearson * float(y.std() / x.std())
-    return Correlation(
-        pearson,
-        spearman,
-        float(2.0 * scipy.special.stdtr(x.size - 2, -abs(t))),
-        slope,
-        float(y.mean()) - slope * float(x.mean()),
-    )
-
-
-def _pearson(x: Float, y: Float) -> float:
-    a, b = x - x.mean(), y - y.mean()
-    return float((a @ b) / np.sqrt((a @ a) * (b @ b)))
 
 
 def worst_score(c: Columns, names: Sequence[str]) -> tuple[Float, Int]:

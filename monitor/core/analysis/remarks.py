@@ -1,7 +1,7 @@
-"""What a report remarks of one series besides its figures: each a sentence, with its numbers.
+"""Remarks of a report on one series: sentences with their numbers, beside the figures.
 
-Rules of this file: pure functions of one series' pairs; a remark that cannot be made for want of
-pairs is left out; chance is handed in.
+Rules of this file: pure functions of one series' pairs; a remark that needs more pairs than there
+are is left out; the seed is handed in.
 """
 
 from __future__ import annotations

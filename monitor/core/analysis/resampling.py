@@ -1,8 +1,8 @@
 """Bootstrap intervals for reports: BCa of independent pairs, circular blocks for dependent ones.
 
-Rules of this file: the seed is handed in and a series' numbers depend on its pairs and the seed
-alone; replicates are made in portions (never a matrix of pairs x replicates), the jackknife is
-closed. Sources: Efron, JASA 82 (1987) (BCa); Politis and Romano (1992) (circular blocks);
+Rules of this file: the seed is handed in, and a series' numbers depend on its pairs and the seed
+alone. Replicates are made in portions (never a matrix of pairs x replicates), and the jackknife has
+a closed form. Sources: Efron, JASA 82 (1987) (BCa); Politis and Romano (1992) (circular blocks);
 Politis and White, Econometric Reviews 23 (2004) (block length); Pernot (arXiv 2402.10043v2).
 """
 

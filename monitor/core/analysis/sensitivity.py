@@ -1,6 +1,6 @@
-"""What hangs on the few largest: verdicts without them, and the error without the most uncertain.
+"""Sensitivity to a few pairs: verdicts without the largest, the error without the most uncertain.
 
-Rules of this file: one series at a time, on request. Pairs are removed from the largest on; equal
+Rules of this file: one series at a time, on request. Pairs are removed from the largest on, equal
 ones together or not at all, so that at most the share asked for is removed and a constant u changes
 nothing.
 

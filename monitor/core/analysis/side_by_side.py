@@ -1,7 +1,7 @@
-"""Two sensors, or two parts of one series, side by side: as a document and in words.
+"""A comparison of two sensors, or of two parts of one, as a document and in sentences.
 
-Rules of this file: plain values and sentences only, what they say is worked out in the core; raw
-curves of different values are refused with the reason and with what is compared instead.
+Rules of this file: plain values and sentences only; the numbers come from the modules beside it.
+Raw curves of different values are refused, with the reason and what is compared instead.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from monitor.core.analysis.comparison import (
     REPLICATES,
-    Contest,
     Difference,
-    Duel,
+    PairedComparison,
+    UncertaintyTest,
 )
 from monitor.core.analysis.ranking import (
     MIN_EVENTS,
@@ -58,7 +58,7 @@ class Sides(NamedTuple):
         return list(dict.fromkeys(score_of(each, self.density) for each in wanted))
 
 
-def document(duel: Duel | None, sides: Sides) -> dict[str, Any]:
+def document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
     """Return a comparison as plain values; without a common event it says so."""
     head: dict[str, Any] = {
         "first": sides.first,
@@ -93,7 +93,7 @@ def document(duel: Duel | None, sides: Sides) -> dict[str, Any]:
     }
 
 
-def sentences(duel: Duel | None, sides: Sides) -> list[str]:
+def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
     """Return what a comparison says, the most important first."""
     if duel is None:
         nothing = (
@@ -108,7 +108,7 @@ def sentences(duel: Duel | None, sides: Sides) -> list[str]:
     return said + _of_uncertainty(duel, sides)
 
 
-def _better(found: Difference, name: str, duel: Duel, sides: Sides) -> str:
+def _better(found: Difference, name: str, duel: PairedComparison, sides: Sides) -> str:
     first, second = duel.counts
     on = f"On {first} common events" if duel.paired else f"On {first} and {second} events"
     unit = f" {sides.unit}" if sides.unit and not name.startswith("quadratic") else ""
@@ -120,7 +120,7 @@ def _better(found: Difference, name: str, duel: Duel, sides: Sides) -> str:
     return f"{on} {better} reads better {by} ({numbers})."
 
 
-def _of_uncertainty(duel: Duel, sides: Sides) -> list[str]:
+def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
     found = duel.uncertainty
     if found is None:
         return [NO_BAND]
@@ -140,8 +140,8 @@ def _of_uncertainty(duel: Duel, sides: Sides) -> list[str]:
     return said
 
 
-def _uncertainty(duel: Duel) -> dict[str, Any] | None:
-    found: Contest | None = duel.uncertainty
+def _uncertainty(duel: PairedComparison) -> dict[str, Any] | None:
+    found: UncertaintyTest | None = duel.uncertainty
     if found is None:
         return None
     crossed = None if found.crossovers is None else found.crossovers.tolist()
@@ -152,7 +152,7 @@ def _uncertainty(duel: Duel) -> dict[str, Any] | None:
     return told | _plain(numbers | widths)
 
 
-def _curves(duel: Duel) -> dict[str, Any] | None:
+def _curves(duel: PairedComparison) -> dict[str, Any] | None:
     one, other = duel.curves
     if one is None or other is None:
         return None

@@ -1,1 +1,32 @@
-"""Detector."""
+"""The detector: anytime-valid evidence that a sensor is not as right as it states.
+
+A sensor that states its uncertainty states a null hypothesis: z = error / u_eff has mean 0 and
+standard deviation 1. No training period is needed, and a sensor that is wrong from its first day is
+found, which a change detector never does. The detector bets against that claim (``e_values``): 17
+nonnegative numbers a pair in four families (offset, understated, overstated, outliers), each of
+mean at most 1 for an honest sensor, whatever the shape of its errors. Evidence is their weighted
+Shiryaev-Roberts sum, M <- (M + 1) e (``e_process``); S - t is a supermartingale for an honest
+sensor, so the mean number of pairs to a false alarm at S >= A is at least A. That one number, the
+patience, is the only setting.
+
+A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
+autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
+test (``lifecycle``) bets that the fault is gone. ``replay`` feeds the detector in event order and
+replays where the past changed. ``thresholds`` are plain limits on statistics for those who want
+them, with no guarantee.
+
+Invariants:
+
+* Evidence is a function of the pairs in event order and the epochs: batches, neighbours, restarts
+  and late pairs leave the same bits. Sums are added in a fixed order for that.
+* Nothing is learnt from the pair that is being judged: whitening and weights use the past only.
+* The null has a tolerance (|bias| <= 0.1 u, u to 10 %): with an exact null, harmless faults alarm.
+
+Measured and rejected (docs/detection.md): limits on the CRPS or Brier score (even in z,
+so offset and spread look alike, and an overstated u never shows), rolling tests (95 % false alarms
+in 600 pairs), change detectors (they miss what was wrong from the start), Gaussian likelihood
+ratios (false alarms every 387 instead of 50 000 pairs under t4 errors).
+
+What breaks first: errors more dependent than AR(0.9), and volatility that clusters but is not
+stated. An offset that sensor and reference share is invisible here; see the fleet.
+"""

@@ -1,58 +1,36 @@
-"""The alarm: evidence of many series that they are not as right as they say.
+"""The detector: evidence of many series that their sensors are not as right as they state.
 
-Rules of this file: the state is one record a series and its last z, of which a replay uses up to
-512: a ring of them, or what somebody else can give back (the windows), beside the last few; a
-batch is cut into rectangles (ranks x series) whose bets are computed at once, then climbed rank by
-rank.
-Every number of a series depends on its own z in event order alone: not on how they were cut into
-batches, nor on the neighbours. Sums are added in a fixed order for that.
-
-E-detector (Shin, Ramdas, Rinaldo, arXiv 2203.03532): each bet's evidence is M <- (M + 1) e, the
-Shiryaev-Roberts sum; S is their weighted sum. S - t is a supermartingale for an honest sensor, so
-the mean number of pairs to a false alarm at S >= A is at least A. The state holds weight * M.
-
-Beside S each series has one discounted total, D <- (D (1 - 1/H) + 1) e, where e is the mean of
-the bets weighted by the evidence before the pair: S <- (S + 1) e. As e is a mixture chosen from the
-past its mean is <= 1 for an honest sensor, so E D <= H at every time, however long the sensor has
-run: D / H is what a fleet compares (core/fleet). While an alert fires S stands still, D goes on.
+Rules of this file: the state of a series is one record and its last z. A replay uses up to 512 of
+those: a ring of them here, or what an owner can give back (the windows) beside the last few. Every
+number of a series depends on its own z in event order alone, not on how they were cut into batches
+nor on its neighbours; sums are added in a fixed order for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.detector import e_values
-from monitor.core.detector.e_process import Slab, climb, replay
-from monitor.core.detector.lifecycle import (
-    FIRING,
-    OK,
-    PENDING,
-    STATES,
-    Transition,
-)
-from monitor.core.model import (
-    Bool,
-    Float,
-    Int,
-    Records,
-)
-from monitor.core.windows.mmap_arrays import reserved
+from monitor.core.detector.confirmation import confirm
+from monitor.core.detector.e_process import EvidenceBlock, accumulate
+from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
+from monitor.core.detector.rectangles import rectangles
+from monitor.core.model import Bool, Float, Int, Records
+from monitor.core.windows.mmap_arrays import zeros_on_demand
 
 RING: Final = 512
-FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
-SLAB_PAIRS: Final = 1 << 15
 HORIZON: Final = 1000.0
 
-# (series, how many) -> the last z of a series before the batch that is being taken.
+# (series, how many) -> the last z of a series before the batch that is being applied.
 Earlier = Callable[[int, int], Float]
 
 STATE: Final = np.dtype(
     [
         ("evidence", np.float64, e_values.BETS),  # weight * M of each bet
-        ("discounted", np.float64),  # D: what a fleet is judged by
+        ("discounted", np.float64),  # D: compared across the fleet
         ("d1", np.float64),  # sums of squared differences of clipped z at lag 1 and 2
         ("d2", np.float64),
         ("n", np.float64),  # how many differences
@@ -74,10 +52,10 @@ STATE: Final = np.dtype(
 
 
 class Replays(NamedTuple):
-    """What replays may look back on: so many ``pairs``, FAR at least and 512 at most.
+    """How far replays look back: ``pairs``, FAR at least and 512 at most.
 
-    ``earlier`` gives back the z before a batch; without it they are kept here. ``is_single``: all z
-    are rounded to 24 bits.
+    ``earlier`` returns the z before a batch; without it the detector keeps them itself.
+    ``is_single``: all z are rounded to 24 bits.
     """
 
     pairs: int = RING
@@ -112,20 +90,20 @@ class Detector:
         self.path = np.zeros(patience.size, np.int8)
         if coverage is not None:
             self.path[coverage] = e_values.COVERAGE
-        self._state = reserved(patience.size, STATE)
+        self._state = zeros_on_demand(patience.size, STATE)
         # The same memory without field names: rows copied whole are twelve times quicker.
         self._rows = self._state.view(np.dtype((np.void, STATE.itemsize)))
         number = np.dtype(np.float32 if replays.is_single else np.float64)
-        ring = reserved(patience.size * self._length, number)
+        ring = zeros_on_demand(patience.size * self._length, number)
         self._ring = ring.reshape(patience.size, self._length)
 
     def alone(self, series: int = 1) -> Detector:
-        """Return a detector of so many series that keeps all z itself, and decides as this does."""
+        """Return a detector of so many series that decides as this one and keeps all z itself."""
         replays = self._replays._replace(earlier=None)
         return Detector(np.ones(series), horizon=self._horizon, replays=replays)
 
-    def advance(self, series: Int, starts: Int, z: Float) -> list[Transition]:
-        """Take the next pairs of ``series`` (unique) and return what changed, by position.
+    def advance(self, series: Int, starts: Int, z: Float) -> list[StateTransition]:
+        """Apply the next pairs of ``series`` (unique) and return the transitions, by position.
 
         ``z[starts[i]:starts[i + 1]]`` are the new pairs of ``series[i]`` in event order, all
         finite. Series without a pair in the batch must not be named.
@@ -135,17 +113,17 @@ class Detector:
         counts = np.diff(starts, append=z.size)
         order = np.argsort(-counts, kind="stable")
         series, starts, counts = series[order], starts[order], counts[order]
-        found: list[Transition] = []
-        for few, first, last in _rectangles(counts):
+        found: list[StateTransition] = []
+        for few, first, last in rectangles(counts):
             ranks = np.arange(first, last)[:, None]
             found += self._advance(series[few], starts[few] + ranks, z, first)
         return sorted(found, key=lambda transition: transition.position)
 
-    def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[Transition]:
-        """Take a rectangle of pairs; before it the batch had ``first`` of each series."""
+    def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[StateTransition]:
+        """Apply a rectangle of pairs; before it the batch had ``first`` of each series."""
         records = self._state.take(series)
         far = np.arange(min(positions.shape[0], e_values.FAR))[:, None] - e_values.FAR
-        slab = Slab(
+        block = EvidenceBlock(
             records,
             positions,
             z[positions],
@@ -155,39 +133,41 @@ class Detector:
             self._kept,
         )
         rank = 0
-        while rank < slab.ranks:
-            rank = climb(slab, rank)
-            self._settle(slab, series, rank, z, first)
+        while rank < block.ranks:
+            rank = accumulate(block, rank)
+            self._change_states(block, series, rank, z, first)
             rank += 1
-        slab.store(records)
+        block.store(records)
         self._rows[series] = records.view(self._rows.dtype)
-        last = slab.z[-self._length :]
+        last = block.z[-self._length :]
         slots = (records["seen"] - np.arange(last.shape[0], 0, -1)[:, None]) % self._length
         self._ring[series, slots] = last
-        return [slab.transition(series, *change) for change in slab.changes]
+        return [block.transition(series, *change) for change in block.changes]
 
-    def _settle(self, slab: Slab, series: Int, rank: int, z: Float, first: int) -> None:
+    def _change_states(
+        self, block: EvidenceBlock, series: Int, rank: int, z: Float, first: int
+    ) -> None:
         """Change states at ``rank``, after its bets: firing alerts are tested, others judged."""
-        firing = slab.state == FIRING
+        firing = block.state == FIRING
         if firing.any():
-            slab.test_reverse(rank, np.flatnonzero(firing))
-        candidates = np.flatnonzero(~firing & (slab.total >= slab.patience))
+            block.test_reverse(rank, np.flatnonzero(firing))
+        candidates = np.flatnonzero(~firing & (block.total >= block.patience))
         if candidates.size:
             histories = []
             for column in candidates.tolist():
-                wanted = min(int(rank + 1 - slab.origin[column]), self._replays.pairs)
-                stop = int(slab.positions[rank, column]) + 1
-                # A ring knows what came before the rectangle, others what came before the batch.
+                wanted = min(int(rank + 1 - block.origin[column]), self._replays.pairs)
+                stop = int(block.positions[rank, column]) + 1
+                # A ring holds what came before the rectangle, an owner what came before the batch.
                 known = rank + 1 + (0 if self._replays.earlier is None else first)
                 fresh = z[stop - min(wanted, known) : stop]
                 lacking = wanted - fresh.size
                 earlier = self._earlier(int(series[column]), lacking)
                 histories.append(np.concatenate([earlier, fresh]))
-            replay(slab, rank, candidates, histories)
-        slab.judge(rank, ~firing)
+            confirm(block, rank, candidates, histories)
+        block.judge(rank, ~firing)
 
     def _earlier(self, row: int, count: int) -> Float:
-        """Return the last z of one series before the batch, or as far as the ring knows them."""
+        """Return the last z of one series before the batch, or as far as the ring has them."""
         if not count:
             return np.zeros(0)
         if self._replays.earlier is None:
@@ -199,10 +179,10 @@ class Detector:
         slots = (seen - np.arange(count, 0, -1)) % self._length
         return self._ring[row, slots].astype(np.float64)
 
-    def reset(self, series: Int) -> list[Transition]:
-        """Begin a new epoch: no evidence, no history; what is known of autocorrelation stays."""
+    def reset(self, series: Int) -> list[StateTransition]:
+        """Begin a new epoch: no evidence, no history; the estimate of autocorrelation stays."""
         ended = [
-            Transition(int(row), -1, STATES[state], STATES[OK], e_values.FAMILIES[family], 0.0)
+            StateTransition(int(row), -1, STATES[state], STATES[OK], e_values.FAMILIES[family], 0.0)
             for row, state, family in zip(
                 series, self._state["state"][series], self.leading(series), strict=True
             )
@@ -268,7 +248,7 @@ class Detector:
         self.restore(np.array([series]), record, np.zeros(1, np.int64), z)
 
     def forget(self, series: Int) -> None:
-        """Let go of series: as if none of their pairs had come."""
+        """Clear series, as if none of their pairs had come."""
         self._state[series] = np.zeros(1, STATE)
         self.path[series] = e_values.Z
 
@@ -308,34 +288,3 @@ class Detector:
 
     def _families(self, series: Int) -> Float:
         return e_values.families_of(self._state["evidence"][series].T)
-
-
-def _rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
-    """Yield (series, first rank, last rank) that tile series sorted by falling ``counts``."""
-    first = 0
-    deepest = int(counts[0]) if counts.size else 0
-    while first < deepest:
-        k = int(np.searchsorted(-counts, -first, side="left"))
-        if k < FEW <= deepest - first:
-            yield from (
-                (slice(column, column + 1), start, min(start + SLAB_PAIRS, int(counts[column])))
-                for column in range(k)
-                for start in range(first, int(counts[column]), SLAB_PAIRS)
-            )
-            return
-        last = min(int(counts[k - 1]), first + max(1, SLAB_PAIRS // k))
-        yield slice(0, k), first, last
-        first = last
-
-
-__all__ = [
-    "FIRING",
-    "OK",
-    "PENDING",
-    "RING",
-    "STATE",
-    "STATES",
-    "Detector",
-    "Replays",
-    "Transition",
-]

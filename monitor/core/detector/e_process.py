@@ -1,7 +1,7 @@
-"""A rectangle of new pairs (ranks x series) and how evidence climbs through it.
+"""E-processes: evidence accumulated over a block of new pairs (ranks x series).
 
-Rules of this file: all bets of a rectangle are computed at once; evidence is climbed rank by
-rank, in plain numbers when there is one series. Both ways add and multiply in the same order, so
+Rules of this file: all bets of a block are computed at once; evidence is accumulated rank by rank,
+in plain Python numbers where there is one series. Both ways add and multiply in the same order, so
 they give the same bits.
 """
 
@@ -13,27 +13,14 @@ import numpy as np
 
 from monitor.core.detector import e_values, lifecycle
 from monitor.core.detector.e_values import Whitening
-from monitor.core.detector.lifecycle import (
-    FIRING,
-    OK,
-    PENDING,
-    STATES,
-    Transition,
-)
-from monitor.core.model import (
-    Bool,
-    Float,
-    Int,
-    Records,
-)
+from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
+from monitor.core.model import Bool, Float, Int, Records
 
 CAP: Final = 1e280
-TINY: Final = 1e-12
-REPLAYED_AT_ONCE: Final = 64
-Change = tuple[int, int, int, int, int, float]  # rank, column, before, after, family, evidence
+StateChange = tuple[int, int, int, int, int, float]  # rank, column, before, after, family, evidence
 
 
-class Slab:
+class EvidenceBlock:
     """New pairs ``z`` [ranks, k] of k series, and the state they pass through.
 
     ``positions`` [ranks, k] says where each pair stands in the batch; ``origin`` is the rank from
@@ -68,7 +55,7 @@ class Slab:
         self.total = e_values.total_of(e_values.families_of(self.evidence))
         self.discounted = records["discounted"].copy()
         self.kept = kept
-        self.changes: list[Change] = []
+        self.changes: list[StateChange] = []
         self._learn(records, earlier)
         self.bets = self._bets()
         self._plain: list[list[float]] | None = None
@@ -106,7 +93,7 @@ class Slab:
         return computed.reshape(e_values.BETS, self.ranks, self.size)
 
     def rows(self) -> list[list[float]]:
-        """Return the bets of a slab of one series as plain numbers, one row a pair."""
+        """Return the bets of a block of one series as plain numbers, one row a pair."""
         if self._plain is None:
             self._plain = self.bets[:, :, 0].T.tolist()
         return self._plain
@@ -115,17 +102,17 @@ class Slab:
         """Return the autocorrelation known once the pairs of ``rank`` are counted."""
         return e_values.whitening(*(part[rank + 1, columns] for part in self.sums))
 
-    def note(self, rank: int, columns: Int, after: Int, family: Int) -> None:
-        """Note the change of state of ``columns`` at ``rank``."""
+    def record(self, rank: int, columns: Int, after: Int, family: Int) -> None:
+        """Record the change of state of ``columns`` at ``rank``."""
         for i, column in enumerate(columns.tolist()):
             before, total = int(self.state[column]), float(self.total[column])
             self.changes.append((rank, column, before, int(after[i]), int(family[i]), total))
         self.state[columns] = after
 
-    def transition(self, series: Int, *change: *Change) -> Transition:
-        """Return a noted change in the batch's own numbering."""
+    def transition(self, series: Int, *change: *StateChange) -> StateTransition:
+        """Return a recorded change in the batch's own numbering."""
         rank, column, before, after, family, evidence = change
-        return Transition(
+        return StateTransition(
             int(series[column]),
             int(self.positions[rank, column]),
             STATES[before],
@@ -135,7 +122,7 @@ class Slab:
         )
 
     def test_reverse(self, rank: int, columns: Int) -> None:
-        """Let the firing ``columns`` bet on the fault being gone; resolve where it is."""
+        """Advance the reverse test of the firing ``columns``; resolve those whose fault is gone."""
         path, z = self.path[columns], self.z[rank, columns]
         relieved = lifecycle.relief(path, self.family[columns], self.moments[:, columns], z)
         rho = self.learnt(rank, columns).rho
@@ -147,7 +134,7 @@ class Slab:
         gone = columns[self.reverse[columns] >= lifecycle.RESOLVED_AT]
         if gone.size:
             self.total[gone] = 0.0
-            self.note(rank, gone, np.full(gone.size, OK), self.family[gone])
+            self.record(rank, gone, np.full(gone.size, OK), self.family[gone])
             self.evidence[:, gone] = 0.0
             self.discounted[gone] = 0.0
             self.moments[:, gone] = 0.0
@@ -163,7 +150,7 @@ class Slab:
         changed = np.flatnonzero(live & (wanted != self.state))
         if changed.size:
             leading = np.argmax(e_values.families_of(self.evidence[:, changed]), axis=0)
-            self.note(rank, changed, wanted[changed], leading)
+            self.record(rank, changed, wanted[changed], leading)
 
     def store(self, records: Records) -> None:
         """Write the state after the last rank into ``records``."""
@@ -178,164 +165,98 @@ class Slab:
             records[name] = getattr(self, name)
 
 
-def climb(slab: Slab, rank: int) -> int:
-    """Take the bets from ``rank`` on; return the rank after which the states must be looked at."""
-    if slab.size == 1:
-        return _wait_one(slab, rank) if slab.state[0] == FIRING else _climb_one(slab, rank)
-    firing = slab.state == FIRING
+def accumulate(block: EvidenceBlock, rank: int) -> int:
+    """Accumulate the bets from ``rank`` on; return the rank at which states may change."""
+    if block.size == 1:
+        return (
+            _skip_while_firing(block, rank)
+            if block.state[0] == FIRING
+            else _accumulate_one(block, rank)
+        )
+    firing = block.state == FIRING
     if firing.any():
-        before = np.where(firing, slab.evidence, slab.evidence + slab.weights)
-        grown = np.minimum(before * slab.bets[:, rank], CAP)
-        slab.evidence = np.where(firing, slab.evidence, grown)
-        standing = np.where(firing, slab.total, slab.total + 1.0)
-        slab.total = np.where(firing, slab.total, _sum(grown))
-        slab.discounted = _discounted(slab, slab.discounted, _sum(grown) / standing)
+        before = np.where(firing, block.evidence, block.evidence + block.weights)
+        grown = np.minimum(before * block.bets[:, rank], CAP)
+        block.evidence = np.where(firing, block.evidence, grown)
+        standing = np.where(firing, block.total, block.total + 1.0)
+        block.total = np.where(firing, block.total, sum_of(grown))
+        block.discounted = discounted_after(block, block.discounted, sum_of(grown) / standing)
         return rank
-    slab.evidence = np.minimum((slab.evidence + slab.weights) * slab.bets[:, rank], CAP)
-    total = _sum(slab.evidence)
-    slab.discounted = _discounted(slab, slab.discounted, total / (slab.total + 1.0))
-    slab.total = total
+    block.evidence = np.minimum((block.evidence + block.weights) * block.bets[:, rank], CAP)
+    total = sum_of(block.evidence)
+    block.discounted = discounted_after(block, block.discounted, total / (block.total + 1.0))
+    block.total = total
     return rank
 
 
-def _sum(evidence: Float) -> Float:
+def sum_of(evidence: Float) -> Float:
+    """Return the evidence S of each series."""
     return e_values.total_of(e_values.families_of(evidence))
 
 
-def _discounted(slab: Slab, before: Float, mixed: Float) -> Float:
+def discounted_after(block: EvidenceBlock, before: Float, mixed: Float) -> Float:
     """Return the discounted totals after one pair whose mixed bet is ``mixed``."""
-    return np.minimum((slab.kept * before + 1.0) * mixed, CAP)
+    return np.minimum((block.kept * before + 1.0) * mixed, CAP)
 
 
-def _climb_one(slab: Slab, rank: int) -> int:
-    """Climb one series in plain numbers until its state changes or the slab ends."""
-    held: list[float] = slab.evidence[:, 0].tolist()
-    weights: list[float] = slab.weights[:, 0].tolist()
-    pending_at = lifecycle.PENDING_SHARE * float(slab.patience[0])
-    pending = bool(slab.state[0] == PENDING)
-    total, discounted = float(slab.total[0]), float(slab.discounted[0])
-    for row in slab.rows()[rank:]:
+def _accumulate_one(block: EvidenceBlock, rank: int) -> int:
+    """Accumulate one series in plain numbers until its state changes or the block ends."""
+    held: list[float] = block.evidence[:, 0].tolist()
+    weights: list[float] = block.weights[:, 0].tolist()
+    pending_at = lifecycle.PENDING_SHARE * float(block.patience[0])
+    pending = bool(block.state[0] == PENDING)
+    total, discounted = float(block.total[0]), float(block.discounted[0])
+    for row in block.rows()[rank:]:
         before = total + 1.0
         held = [(m + w) * e for m, w, e in zip(held, weights, row, strict=True)]
         total = _total(held)
         if total > CAP:
             held = [min(m, CAP) for m in held]
             total = _total(held)
-        discounted = min((slab.kept * discounted + 1.0) * (total / before), CAP)
-        if (total >= pending_at) != pending or total >= slab.patience[0]:
+        discounted = min((block.kept * discounted + 1.0) * (total / before), CAP)
+        if (total >= pending_at) != pending or total >= block.patience[0]:
             break
         rank += 1
-    slab.evidence[:, 0] = held
-    slab.total[0], slab.discounted[0] = total, discounted
-    return rank if rank < slab.ranks else slab.ranks - 1
+    block.evidence[:, 0] = held
+    block.total[0], block.discounted[0] = total, discounted
+    return rank if rank < block.ranks else block.ranks - 1
 
 
-def _wait_one(slab: Slab, rank: int) -> int:
+def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
     """Return the rank before which one firing series' fault is surely not gone."""
-    mixed = _mixed_while_firing(slab, rank)
-    discounted = _one_discounted(slab, float(slab.discounted[0]), mixed[0])
-    if slab.refining[0] > 0:
-        slab.discounted[0] = discounted
+    mixed = _mixed_while_firing(block, rank)
+    discounted = _one_discounted(block, float(block.discounted[0]), mixed[0])
+    if block.refining[0] > 0:
+        block.discounted[0] = discounted
         return rank
-    z = slab.z[rank:, 0]
-    relieved = lifecycle.relief(slab.path, slab.family, slab.moments, z)
-    rho = e_values.whitening(*(part[rank + 1 :, 0] for part in slab.sums)).rho
-    reverse = float(slab.reverse[0])
+    z = block.z[rank:, 0]
+    relieved = lifecycle.relief(block.path, block.family, block.moments, z)
+    rho = e_values.whitening(*(part[rank + 1 :, 0] for part in block.sums)).rho
+    reverse = float(block.reverse[0])
     steps = lifecycle.worth(rho, relieved)[:-1].tolist()
     for step, following in zip(steps, mixed[1:], strict=True):
         after = max(0.0, reverse + step)
         if after >= lifecycle.RESOLVED_AT:
             break
         reverse = after
-        discounted = _one_discounted(slab, discounted, following)
+        discounted = _one_discounted(block, discounted, following)
         rank += 1
-    slab.reverse[0], slab.discounted[0] = reverse, discounted
+    block.reverse[0], block.discounted[0] = reverse, discounted
     return rank
 
 
-def _mixed_while_firing(slab: Slab, rank: int) -> list[float]:
+def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:
     """Return the mixed bet of each pair from ``rank`` on, by the evidence that stands still."""
-    last = rank + 1 if slab.refining[0] > 0 else slab.ranks
-    grown = np.minimum(slab.evidence * slab.bets[:, rank:last, 0], CAP)
-    mixed: list[float] = (_sum(grown) / slab.total[0]).tolist()
+    last = rank + 1 if block.refining[0] > 0 else block.ranks
+    grown = np.minimum(block.evidence * block.bets[:, rank:last, 0], CAP)
+    mixed: list[float] = (sum_of(grown) / block.total[0]).tolist()
     return mixed
 
 
-def _one_discounted(slab: Slab, before: float, mixed: float) -> float:
-    return min((slab.kept * before + 1.0) * mixed, CAP)
+def _one_discounted(block: EvidenceBlock, before: float, mixed: float) -> float:
+    return min((block.kept * before + 1.0) * mixed, CAP)
 
 
 def _total(m: list[float]) -> float:
     offset = m[0] + m[1] + m[2] + m[3] + m[4] + m[5] + m[6] + m[7]
     return (offset + (m[8] + m[9] + m[10] + m[11])) + ((m[12] + m[13] + m[14]) + (m[15] + m[16]))
-
-
-def replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None:
-    """Confirm candidates: climb each history from nothing with what is known of rho now.
-
-    The replayed evidence is kept either way; where it still reaches the patience the alert fires.
-    Of the discounted totals the lesser is kept: what was gathered before rho was known may go.
-    """
-    for first in range(0, columns.size, REPLAYED_AT_ONCE):
-        some = columns[first : first + REPLAYED_AT_ONCE]
-        _replay(slab, rank, some, histories[first : first + REPLAYED_AT_ONCE])
-
-
-def _replay(slab: Slab, rank: int, columns: Int, histories: list[Float]) -> None:
-    depth = max(history.size for history in histories)
-    # 0.5 is a z and a code alike; what fills up shorter histories takes no part.
-    z, held = np.full((depth, columns.size), 0.5), np.zeros((depth, columns.size), bool)
-    for i, history in enumerate(histories):
-        z[depth - history.size :, i] = history
-        held[depth - history.size :, i] = True
-    factors = _factors(slab, rank, columns, z, held)
-    evidence = np.zeros((e_values.BETS, columns.size))
-    total, discounted = np.zeros(columns.size), np.zeros(columns.size)
-    for step in range(depth):
-        before = total + 1.0
-        evidence = np.minimum((evidence + slab.weights[:, columns]) * factors[:, step], CAP)
-        total = _sum(evidence)
-        discounted = _discounted(slab, discounted, total / before)
-    families = e_values.families_of(evidence)
-    slab.evidence[:, columns] = evidence
-    slab.total[columns] = total
-    slab.discounted[columns] = np.minimum(slab.discounted[columns], discounted)
-    fires = np.flatnonzero(slab.total[columns] >= slab.patience[columns])
-    _fire(slab, rank, columns[fires], np.argmax(families, axis=0)[fires])
-    added = lifecycle.moments_of(slab.path[columns], z)
-    since = _onset(factors, np.argmax(evidence, axis=0))
-    within = held & (np.arange(depth)[:, None] >= since)
-    moments = np.where(within, added, 0.0)
-    # Summed one pair after the other: numpy's pairwise sum would depend on the depth of others.
-    slab.moments[:, columns[fires]] = np.cumsum(moments, axis=1)[:, -1, fires]
-
-
-def _factors(slab: Slab, rank: int, columns: Int, z: Float, held: Bool) -> Float:
-    """Return the bets [17, depth, c] of histories; 0 before their first pair keeps M at 0."""
-    previous = np.concatenate([np.zeros((1, columns.size)), z[:-1]])
-    follows = np.concatenate([np.zeros((1, columns.size), bool), held[:-1]])
-    learnt = slab.learnt(rank, columns)
-    factors = e_values.bets_of(
-        np.tile(slab.path[columns], z.shape[0]),
-        z.ravel(),
-        previous.ravel(),
-        Whitening(*((part * follows).ravel() for part in learnt)),
-    )
-    return np.where(held, factors.reshape(e_values.BETS, *z.shape), 0.0)
-
-
-def _onset(factors: Float, leading: Int) -> Int:
-    """Return the step after which the leading bet of each series grew most: its change point."""
-    chosen = factors[leading, :, np.arange(leading.size)]
-    grown = np.cumsum(np.log(np.maximum(chosen, TINY)), axis=1)
-    before = np.concatenate([np.zeros((leading.size, 1)), grown[:, :-1]], axis=1)
-    onset: Int = np.argmin(before, axis=1)
-    return onset
-
-
-def _fire(slab: Slab, rank: int, columns: Int, family: Int) -> None:
-    slab.family[columns] = family
-    slab.reverse[columns] = 0.0
-    slab.refining[columns] = lifecycle.REFINING
-    slab.alarm[columns] = slab.seen[columns] + rank + 1
-    slab.note(rank, columns, np.full(columns.size, FIRING), family)

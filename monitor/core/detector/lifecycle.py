@@ -1,4 +1,4 @@
-"""Life of an alert: ok, pending, firing, and the reverse test that says a fault is gone.
+"""Life cycle of an alert: ok, pending, firing, and the reverse test that ends it.
 
 Rules of this file: pure functions of columns, one entry a series. While an alert fires its
 evidence stands still; the fault's mean and spread are refined for ``REFINING`` pairs, and every
@@ -34,7 +34,7 @@ _FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as
 _FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
 
 
-class Transition(NamedTuple):
+class StateTransition(NamedTuple):
     """One change of one alert's state, at one pair.
 
     ``position`` counts in the batch's pairs (-1: an epoch began); ``evidence`` is S then, and a
@@ -89,7 +89,7 @@ def _relief_z(family: Int, moments: Float, z: Float) -> Float:
 
 
 def _relief_outliers(z: Float) -> Float:
-    """Return what a pair says of far ones: most of a faulty sensor's pairs are as good as any."""
+    """Return the relief of the outlier family: most pairs of a faulty sensor look honest."""
     far = np.abs(z) > e_values.CLIP
     honest = np.where(far, _FAR_HONEST, 1.0 - _FAR_HONEST)
     faulty = np.where(far, _FAR_FAULTY, 1.0 - _FAR_FAULTY)

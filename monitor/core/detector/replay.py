@@ -1,9 +1,9 @@
-"""The detector, fed in event order: new pairs step it, a changed past is replayed.
+"""The detector fed in event order: new pairs advance it, a changed past is replayed.
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
-epochs, whatever way they came. A replay starts from a checkpoint before the change if there is
-one, else from the first pair in the journal; only series whose past changes have checkpoints. It
-runs in a detector of its own: the other one may lean on windows, which hold the present.
+epochs, in whatever order they arrived. A replay starts from a checkpoint before the change, else
+from the first pair in the journal; only series whose past changes have checkpoints. It runs in a
+detector of its own, because the main one may read the windows, which hold the present.
 """
 
 from __future__ import annotations
@@ -17,24 +17,18 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import STATE, Detector
 from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
-from monitor.core.detector.lifecycle import STATES, Transition
-from monitor.core.model import (
-    Bool,
-    Event,
-    Float,
-    Int,
-    Records,
-)
+from monitor.core.detector.lifecycle import STATES, StateTransition
+from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.windows.windows import History, Windows, grouped
 
 FIRING: Final = "firing"
-# A checkpoint is taken when so many pairs came since the last one.
+# Pairs between two checkpoints.
 CHECKPOINT_PAIRS: Final = 64
 _ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
 _FRESH: Final = np.zeros(1, STATE).tobytes()
 
 
-class Change(NamedTuple):
+class AlertChange(NamedTuple):
     """An alert's state changed, at the event time of one pair."""
 
     series: int
@@ -52,7 +46,7 @@ class Checkpoint(NamedTuple):
     state: bytes
 
 
-class Watch:
+class Replayer:
     """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs."""
 
     def __init__(
@@ -76,11 +70,11 @@ class Watch:
         self.taken_back: set[int] = set()
 
     def disturb(self, row: int, since: float) -> None:
-        """Note that the past of a series changed from an event time on."""
+        """Mark a series whose past changed from an event time on."""
         self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
 
     def resume(self, row: int, path: int, state: bytes, root: Checkpoint | None = None) -> None:
-        """Go on with evidence that was saved: ``state`` as the detector dumped it.
+        """Load saved evidence: ``state`` as the detector dumped it.
 
         ``root`` is the state before the first pair that the history still has.
         """
@@ -95,9 +89,9 @@ class Watch:
         return self._roots.get(row)
 
     def move_roots(self, pairs: Mapping[int, int]) -> None:
-        """Let replays of series start after the first so many pairs, which may be forgotten then.
+        """Make replays start after the first so many pairs, which may then be deleted.
 
-        ``pairs`` says how many of the history of each, one at least. The series must be settled.
+        ``pairs`` maps rows to a number of pairs, at least one. The series must not be disturbed.
         """
         histories = [self._history(row)[:count] for row, count in pairs.items()]
         last = [history[-1] for history in histories]
@@ -116,8 +110,8 @@ class Watch:
                     moved.load(at, root.state)
         if together:
             standing = np.concatenate([histories[at] for at in together])
-            _, counts, bet_on, _ = self._taken(standing)
-            moved.advance(np.array(together), np.cumsum(counts) - counts, bet_on)
+            _, counts, inputs, _ = self._steps_of(standing)
+            moved.advance(np.array(together), np.cumsum(counts) - counts, inputs)
         for at, row in enumerate(pairs):
             self._roots[row] = Checkpoint(
                 float(last[at]["time"]), int(last[at]["id"]), moved.dump(at)
@@ -125,10 +119,10 @@ class Watch:
 
     def earlier(self, row: int, count: int) -> Float:
         """Return the last ``count`` z of a series, from the pairs in its window."""
-        return self._bet_on(np.array([row]), _ONE, self._windows.rows(row)[-count:])
+        return self._detector_input(np.array([row]), _ONE, self._windows.rows(row)[-count:])
 
     def forget(self, row: int) -> None:
-        """Let go of a series: what comes under its row is another's."""
+        """Drop everything about a series."""
         self._known[row] = False
         self.disturbed.pop(row, None)
         self.taken_back.discard(row)
@@ -136,23 +130,23 @@ class Watch:
         self._roots.pop(row, None)
         self._detector.forget(np.array([row]))
 
-    def step(self, portions: Iterable[Records]) -> list[Change]:
-        """Take pairs newer than all before of their series, ordered (series, time, id).
+    def step(self, portions: Iterable[Records]) -> list[AlertChange]:
+        """Advance by pairs newer than all others of their series, ordered (series, time, id).
 
-        They may come in several portions of whole series; the evidence steps through all at once.
+        They may come in several portions of whole series; the detector takes all at once.
         """
-        taken = [self._taken(pairs) for pairs in portions if pairs.size]
+        taken = [self._steps_of(pairs) for pairs in portions if pairs.size]
         if not taken:
             return []
         columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
-        series, counts, bet_on, times = columns
-        found = self._detector.advance(series, np.cumsum(counts) - counts, bet_on)
+        series, counts, inputs, times = columns
+        found = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
         return [_change(each.series, each, times) for each in found]
 
-    def settle(self, rows: Iterable[int]) -> list[Change]:
+    def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
-        ``taken_back`` gets those that fired before and, as the past is now, never did.
+        ``taken_back`` gets those whose alert should, by the past as it is now, never have fired.
         """
         changes = []
         for row in rows:
@@ -171,24 +165,24 @@ class Watch:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _learn_form(self, series: Int, u: Float) -> None:
-        """Choose, at a series' first pair, whether its intervals or its z are bet on.
+    def _choose_path(self, series: Int, u: Float) -> None:
+        """Choose at a series' first pair whether the bets are on its z or on its intervals.
 
-        ``u`` is what each series' first pair here states, NaN for an interval only.
+        ``u`` is what the first pair of each series states, NaN for an interval only.
         """
         is_new = ~self._known[series]
         self._known[series] = True
         self._detector.path[series[is_new]] = np.where(np.isnan(u[is_new]), COVERAGE, Z)
 
-    def _taken(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
-        """Return the series of pairs and how many each has, what is bet on, and the times."""
+    def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
+        """Return the series of some pairs, the number of each, the detector's input, and times."""
         series, starts, _ = grouped(pairs)
-        self._learn_form(series, pairs["u"][starts])
-        bet_on = self._bet_on(series, starts, self._windows.as_kept(pairs))
-        return series, np.diff(starts, append=pairs.size), bet_on, pairs["time"].copy()
+        self._choose_path(series, pairs["u"][starts])
+        inputs = self._detector_input(series, starts, self._windows.as_kept(pairs))
+        return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
-    def _bet_on(self, series: Int, starts: Int, rows: Records) -> Float:
-        """Return what is bet on: z, or where the reference fell of a series with intervals only."""
+    def _detector_input(self, series: Int, starts: Int, rows: Records) -> Float:
+        """Return z, or for interval-only sensors the code of where the reference fell."""
         complete = self._complete(series, starts, rows)
         covers = self._detector.path[series] == COVERAGE
         if not covers.any():
@@ -196,46 +190,46 @@ class Watch:
         codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
         return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
-    def _replay(self, row: int, since: float) -> list[Change]:
+    def _replay(self, row: int, since: float) -> list[AlertChange]:
         seen = self._replay_since(row, since)
         self._detector.load(row, self._alone.dump(0))
         return seen
 
-    def _replay_since(self, row: int, since: float) -> list[Change]:
+    def _replay_since(self, row: int, since: float) -> list[AlertChange]:
         kept = self._checkpoints.setdefault(row, [])
         while kept and not kept[-1].time < since:
             kept.pop()
         if kept:
             rows = self._windows.after(row, kept[-1].time, kept[-1].id)
             if rows is not None:
-                self._take_up(row, kept[-1].state)
+                self._load(row, kept[-1].state)
                 return self._run(row, rows)
         kept.clear()
         return self._replay_all(row)
 
-    def _take_up(self, row: int, state: bytes) -> None:
-        """Let the detector of replays be in a state of a series."""
+    def _load(self, row: int, state: bytes) -> None:
+        """Load the state of a series into the detector for replays."""
         self._alone.patience[0] = self._detector.patience[row]
         self._alone.path[0] = self._detector.path[row]
         self._alone.load(0, state)
 
-    def _replay_all(self, row: int) -> list[Change]:
+    def _replay_all(self, row: int) -> list[AlertChange]:
         history = self._history(row)
         self._start(row, history)
         return self._run_epochs(row, history)
 
     def _start(self, row: int, history: Records) -> None:
-        """Set the state of one series to what it was before the first pair of its history."""
+        """Load the state that a series had before the first pair of its history."""
         root = self._roots.get(row)
         if root is not None:
-            self._take_up(row, root.state)
+            self._load(row, root.state)
             return
         self._known[row] = False
-        self._learn_form(np.array([row])[: history.size], history["u"][:1])
-        self._take_up(row, _FRESH)
+        self._choose_path(np.array([row])[: history.size], history["u"][:1])
+        self._load(row, _FRESH)
 
     def _begins_anew(self, row: int, until: float) -> bool:
-        """Whether a series has an epoch that its root does not know and that began by a time."""
+        """Return whether an epoch began by a time that the root of a series does not include."""
         root = self._roots.get(row)
         began = -np.inf if root is None else root.time
         return any(began < each.time <= until for each in self._events_of(row))
@@ -250,26 +244,26 @@ class Watch:
             self._checkpoints[row] = kept
         return self._alone.dump(0)
 
-    def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[Change]:
-        """Step one series through its history, anew at each epoch that the start does not know."""
+    def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[AlertChange]:
+        """Advance one series through its history, reset at each epoch after its root."""
         root = self._roots.get(row)
         began = -np.inf if root is None else root.time
         events = self._events_of(row)
         cuts = np.array([each.time for each in events if began < each.time <= until])
         places = np.searchsorted(history["time"], cuts).tolist()
-        seen: list[Change] = []
+        seen: list[AlertChange] = []
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
                 self._alone.reset(_ONE)
             seen += self._run(row, self._windows.as_kept(history[first:last]))
         return seen
 
-    def _run(self, row: int, rows: Records) -> list[Change]:
-        """Step one series through ``rows``, leaving checkpoints behind."""
-        seen: list[Change] = []
+    def _run(self, row: int, rows: Records) -> list[AlertChange]:
+        """Advance one series through ``rows`` and keep checkpoints."""
+        seen: list[AlertChange] = []
         for first in range(0, rows.size, CHECKPOINT_PAIRS):
             piece = rows[first : first + CHECKPOINT_PAIRS]
-            z = self._bet_on(np.array([row]), _ONE, piece)
+            z = self._detector_input(np.array([row]), _ONE, piece)
             found = self._alone.advance(_ONE, _ONE, z)
             seen += [_change(row, transition, piece["time"]) for transition in found]
             if piece.size == CHECKPOINT_PAIRS:
@@ -283,6 +277,6 @@ class Watch:
         del kept[:-2]
 
 
-def _change(row: int, transition: Transition, times: Float) -> Change:
+def _change(row: int, transition: StateTransition, times: Float) -> AlertChange:
     time = float(times[transition.position])
-    return Change(row, time, transition.before, transition.after, transition.family)
+    return AlertChange(row, time, transition.before, transition.after, transition.family)

@@ -1,9 +1,9 @@
-"""Limits on published statistics, for those who want them: the literal alerts of the papers.
+"""Thresholds on published statistics, for those who want them: the literal alerts of the papers.
 
 Rules of this file: a threshold compares one statistic of a series' window with a limit: as it is,
-or over what the sensor's own claim predicts, over the same statistic of its first pairs, or over
-the median of its like. It knows neither how many pairs there are nor what chance does; its false
-alarms and delays stand in docs/detection.md. Time is that of the pairs.
+or as a ratio to what the sensor's claim predicts, to the same statistic of its first pairs, or to
+the median of similar series. It has no guarantee against false alarms; docs/detection.md has its
+false alarms and delays. Time is that of the pairs.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le, MaxLen, MinLen, doc
+from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import over_expected, threshold_statistics
+from monitor.core.setting import Patterns
 
 if TYPE_CHECKING:
     StatisticName = str
 else:  # the settings accept these names and list them in their schema
     StatisticName = Literal[tuple(threshold_statistics())]
 Limit = Annotated[float, Ge(-1e15), Le(1e15)]
-Patterns = Annotated[tuple[str, ...], MinLen(1), MaxLen(1000)]
 # (threshold, sensor, quantity, since when beyond or None, whether it fires)
 Crossings = list[tuple[str, str, str, float | None, bool]]
 # (series, statistic, how many of its first pairs, its value over them, time of the last of them)
@@ -97,7 +97,7 @@ class Threshold(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What thresholds look at, one entry a series in each column.
+    """The input of thresholds, one entry a series in each column.
 
     ``shown`` marks series whose statistics are of now; ``baseline(row, statistic, pairs)`` gives
     a statistic of a series' first pairs and the time of the last of them, NaN while there are
@@ -113,7 +113,7 @@ class Judged(NamedTuple):
 
 
 @dataclass
-class _State:
+class _ThresholdState:
     """Which series are meant, since when each is beyond (NaN: it is not), and which fire."""
 
     meant: Bool
@@ -131,7 +131,7 @@ class Thresholds:
     def __init__(self, thresholds: Sequence[Threshold]) -> None:
         self._thresholds: Final = tuple(thresholds)
         self._states: Final = {
-            each.name: _State(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
+            each.name: _ThresholdState(np.zeros(0, np.bool_), np.zeros(0), np.zeros(0, np.bool_))
             for each in self._thresholds
         }
         self._baselines: dict[tuple[int, str, int], tuple[float, float]] = {}
@@ -154,23 +154,23 @@ class Thresholds:
         return found
 
     def recall(self, crossings: Crossings) -> None:
-        """Go on from what was known; series that are not known yet take theirs when they are."""
+        """Load crossings; those of series that are not registered yet apply once they are."""
         self._recalled = {
             (name, sensor, quantity): (np.nan if since is None else since, active)
             for name, sensor, quantity, since, active in crossings
         }
 
     def bases(self) -> Bases:
-        """Return what was found of first pairs, for :meth:`recall_bases`."""
+        """Return the baselines found, for :meth:`recall_bases`."""
         return [(*key, *found) for key, found in self._baselines.items()]
 
     def recall_bases(self, bases: Bases) -> None:
-        """Know what was found of first pairs, which may be gone by now."""
+        """Load baselines, whose pairs may have been deleted since."""
         for row, statistic, pairs, value, until in bases:
             self._baselines[row, statistic, pairs] = value, until
 
     def forget(self, row: int, since: float = -math.inf) -> None:
-        """Look up the first pairs of a series again: from ``since`` on its past is another now."""
+        """Drop the baselines of a series whose past changed from ``since`` on."""
         for key in [key for key in self._baselines if key[0] == row]:
             if self._baselines[key][1] >= since:
                 del self._baselines[key]
@@ -199,7 +199,9 @@ class Thresholds:
         state.since, state.active = since, active
         return active.copy()
 
-    def _grow(self, state: _State, threshold: Threshold, names: Sequence[SeriesName]) -> None:
+    def _grow(
+        self, state: _ThresholdState, threshold: Threshold, names: Sequence[SeriesName]
+    ) -> None:
         new = names[state.meant.size :]
         if not new:
             return

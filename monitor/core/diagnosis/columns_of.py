@@ -1,7 +1,4 @@
-"""Pairs of a network's series as columns: each by the settings of its own series.
-
-Rules of this file: reads windows, detector and settings; changes nothing.
-"""
+"""Windows of series as columns, each series by its own settings."""
 
 from __future__ import annotations
 
@@ -16,10 +13,11 @@ from monitor.core.detector.e_values import COVERAGE
 from monitor.core.model import Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
-from monitor.core.windows.windows import WINDOW, Windows
+from monitor.core.windows.rings import WINDOW
+from monitor.core.windows.windows import Windows
 
 
-class Frames:
+class SeriesColumns:
     """Lays pairs of series end to end, as the statistics want them."""
 
     def __init__(self, windows: Windows, detector: Detector, rules: Sequence[SeriesRules]) -> None:

@@ -17,7 +17,7 @@ from monitor.core.columns import Columns
 from monitor.core.detector.detector import RING, Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
-from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.diagnose import PROVISIONAL_PAIRS, diagnose
 from monitor.core.diagnosis.estimates import UNKNOWN, Diagnosis, Estimate
 from monitor.core.diagnosis.faults import UNCLEAR, advice_on, sentence_of
@@ -114,7 +114,7 @@ class FaultReports:
                 self._waiting[row] = None
 
     def steps(
-        self, frames: Frames, detector: Detector, units: Units, most: int | None
+        self, columns_of: SeriesColumns, detector: Detector, units: Units, most: int | None
     ) -> Steps[Int]:
         """Diagnose at most ``most`` of the series that wait; return those with another report.
 
@@ -125,29 +125,31 @@ class FaultReports:
             self._new.pop(row, None)
             self._waiting.pop(row, None)
         for part in portions(chosen, _REPORTED_AT_ONCE):
-            self._diagnose(np.array(part), frames, detector, units)
+            self._diagnose(np.array(part), columns_of, detector, units)
             yield
         bare = [row for row in self._new if row not in self._known]
         for part in portions(bare, _REPORTED_AT_ONCE):
-            self._name(np.array(part), frames, detector)
+            self._name(np.array(part), columns_of, detector)
             yield
         return np.array([*chosen, *bare], dtype=np.int64)
 
-    def _name(self, series: Int, frames: Frames, detector: Detector) -> None:
+    def _name(self, series: Int, columns_of: SeriesColumns, detector: Detector) -> None:
         """Report of series that wait only that they are not as right as they say."""
-        series = frames.present(series)
+        series = columns_of.present(series)
         if series.size:
-            windows, leading = frames.windows(series), detector.leading(series)
+            windows, leading = columns_of.windows(series), detector.leading(series)
             for at, row in enumerate(series.tolist()):
                 family = FAMILIES[int(leading[at])]
                 self._known[row] = undiagnosed(family, windows.take(np.array([at])))
 
-    def _diagnose(self, series: Int, frames: Frames, detector: Detector, units: Units) -> None:
+    def _diagnose(
+        self, series: Int, columns_of: SeriesColumns, detector: Detector, units: Units
+    ) -> None:
         # A series may have lost its pairs since it was chosen.
-        series = frames.present(series)
+        series = columns_of.present(series)
         if not series.size:
             return
-        windows, leading = frames.windows(series), detector.leading(series)
+        windows, leading = columns_of.windows(series), detector.leading(series)
         rho, fresh = detector.rho(series), detector.since_alarm(series)
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))

@@ -26,6 +26,7 @@ from monitor.core.diagnosis import estimates, remedies, sentences
 from monitor.core.diagnosis.estimates import Diagnosis, Estimate
 from monitor.core.diagnosis.remedies import Advice
 from monitor.core.diagnosis.segments import share_independent
+from monitor.core.formatting import TO_THE_MINUTE, date_time
 
 UNCLEAR: Final = "unclear"  # the label where there is a fault and no telling which
 FRESH_PAIRS: Final = 10  # independent pairs after the alarm before they alone give the offset
@@ -200,6 +201,10 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
 }
 
 
+def _day(time: float) -> str:
+    return date_time(time, TO_THE_MINUTE)
+
+
 def alert_meanings() -> dict[str, str]:
     """Return every alert but the settings' thresholds, and what it means."""
     return {label: fault.means for label, fault in FAULTS.items()} | CIRCUMSTANCES
@@ -221,7 +226,7 @@ def sentence_of(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str
         return sentences.unclear(diagnosis)
     fault = FAULTS[diagnosis.label]
     if diagnosis.fading and fault.fading is not None:
-        began = "" if math.isnan(since) else f"; its fault began {sentences.day(since)}"
+        began = "" if math.isnan(since) else f"; its fault began {_day(since)}"
         return f"{fault.fading(diagnosis, unit)}{began}"
     if diagnosis.hinted:
         return sentences.hinted(diagnosis)
@@ -229,7 +234,7 @@ def sentence_of(diagnosis: Diagnosis, unit: str, since: float = math.nan) -> str
     if diagnosis.besides is not None:
         other = FAULTS[diagnosis.besides.label]
         words = f"{words} and {other.sentence(diagnosis.besides, unit)}"
-    return words if math.isnan(since) else f"{words}, since {sentences.day(since)}"
+    return words if math.isnan(since) else f"{words}, since {_day(since)}"
 
 
 def advice_on(diagnosis: Diagnosis, pairs: Columns, unit: str) -> str:

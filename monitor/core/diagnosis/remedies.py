@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.estimates import Diagnosis
-from monitor.core.diagnosis.sentences import amount
+from monitor.core.formatting import amount
 from monitor.core.model import Float
 
 # What to do about a diagnosis, given the pairs it was made from and the unit of the series.

@@ -1,7 +1,7 @@
-"""Since when a sensor has been wrong, and what its pairs since then say.
+"""Since when a sensor has been wrong, and the moments of its pairs since then.
 
-Rules of this file: pure functions of one series' z in event order; autocorrelated pairs count
-for fewer. docs/detection.md.
+Pure functions of one series' z in event order. Autocorrelated pairs count for fewer:
+docs/detection.md.
 """
 
 from __future__ import annotations

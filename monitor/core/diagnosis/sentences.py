@@ -7,7 +7,6 @@ which fault; a sentence follows the sensor's name.
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from typing import Final
 
 from monitor.core.diagnosis.estimates import Diagnosis, Estimate
@@ -19,17 +18,6 @@ def direction(bias: float, unit: str) -> str:
     """Return heavy or light for a mass, high or low for anything else."""
     words = ("heavy", "light") if unit in _MASS_UNITS else ("high", "low")
     return words[0] if bias >= 0.0 else words[1]
-
-
-def amount(number: float, unit: str) -> str:
-    """Return a number with two significant digits and its unit."""
-    text = f"{number:.2g}" if number < 100 else f"{number:.0f}"
-    return f"{text} {unit}".strip()
-
-
-def day(time: float) -> str:
-    """Return a time in s UTC as "2026-03-01 06:12"."""
-    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
 
 
 def numbers(estimate: Estimate) -> tuple[str, str]:

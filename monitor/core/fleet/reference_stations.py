@@ -1,9 +1,9 @@
 """Which references several sensors share, and which of those look wrong.
 
-Rules of this file: what is found is a function of the windows and of the references held, so that
-a restart changes nothing; a reference is looked at again when the window of one of its series
-changed. A pair whose reference is no longer held counts where its series has had but one. A
-reference that is told of under several subjects is one where its messages say so (reference_id).
+Rules of this file: a verdict is a function of the windows and of the references held, so a restart
+changes nothing. A reference is examined again when the window of one of its series changed. A pair
+whose reference was evicted counts only where its series has a single reference. Measurements that
+come under several subjects belong to one reference where their messages say so (``reference_id``).
 """
 
 from __future__ import annotations
@@ -17,22 +17,15 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.estimates import Estimate
-from monitor.core.fleet.suspect_references import (
-    MEETING,
-    PAIRS,
-    SENSORS_MIN,
-    Suspect,
-    met,
-    suspect,
-)
+from monitor.core.fleet.suspect_references import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
 from monitor.core.model import Bool, Int, Records
-from monitor.core.pairing.buffers import Bucket, Scope
+from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
 
-_BUCKETS_AT_ONCE: Final = 8192
+_BUFFERS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
 
-Buckets = Mapping[tuple[str, str, str], Bucket]
+ReferenceBuffers = Mapping[tuple[str, str, str], ReferenceBuffer]
 # (series, last pairs of each) -> (those that have any, starts, rows)
 Gather = Callable[[Int, int], tuple[Int, Int, Records]]
 Complete = Callable[[Int, Int, Records], Columns]
@@ -43,8 +36,8 @@ IsShared = Callable[[str, Collection[int]], bool]
 class Station(NamedTuple):
     """A reference that at least five series share.
 
-    ``rows`` are they; ``measured`` names the measurements of it that are held; ``alone`` marks the
-    series that have no other reference. ``by_id``: a measurement may come under several subjects.
+    ``rows`` are those series; ``measured`` names the measurements that are held; ``alone`` marks
+    series with no other reference. ``by_id``: a measurement may come under several subjects.
     """
 
     reference: str
@@ -55,8 +48,8 @@ class Station(NamedTuple):
     by_id: bool = False
 
 
-class Told(NamedTuple):
-    """What is to be known of a series: its (sensor, quantity) and settings."""
+class SeriesFacts(NamedTuple):
+    """The name, unit and patience of one series."""
 
     name: tuple[str, str]
     unit: str
@@ -66,11 +59,11 @@ class Told(NamedTuple):
 class Gathered(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
-    Pairs are in event order, series by series; ``first`` is told of the first of them by name.
+    Pairs are in event order, series by series; ``first`` describes the first series by name.
     """
 
     pairs: Records
-    first: Told
+    first: SeriesFacts
 
 
 def _of_many(subject: str, series: Collection[int]) -> bool:
@@ -78,26 +71,26 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
     return len(series) >= SENSORS_MIN
 
 
-def shared(buckets: Buckets, is_shared: IsShared = _of_many) -> list[Station]:
-    """Return the references that several series share, at least five if nothing else is said."""
-    return finish(_sharing(buckets, is_shared))
+def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared = _of_many) -> list[Station]:
+    """Return the references that several series share, by default at least five."""
+    return finish(_sharing(reference_buffers, is_shared))
 
 
-def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
-    named: dict[tuple[str, str], list[Bucket]] = {}
-    with_ids: list[tuple[str, Bucket]] = []
-    for part in portions([*buckets.items()], _BUCKETS_AT_ONCE):
-        for (quantity, subject, _), bucket in part:
-            if is_shared(subject, bucket.scope.series):
-                named.setdefault((quantity, subject), []).append(bucket)
-            if bucket.named:
-                with_ids.append((quantity, bucket))
+def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[list[Station]]:
+    named: dict[tuple[str, str], list[ReferenceBuffer]] = {}
+    with_ids: list[tuple[str, ReferenceBuffer]] = []
+    for part in portions([*reference_buffers.items()], _BUFFERS_AT_ONCE):
+        for (quantity, subject, _), references in part:
+            if is_shared(subject, references.scope.series):
+                named.setdefault((quantity, subject), []).append(references)
+            if references.has_reference_ids:
+                with_ids.append((quantity, references))
         yield
     by_id = _by_id(with_ids, is_shared)
     if not (named or by_id):
         return []
     scopes: dict[int, Scope] = {}
-    for those in portions([*buckets.values()], _BUCKETS_AT_ONCE):
+    for those in portions([*reference_buffers.values()], _BUFFERS_AT_ONCE):
         scopes.update((id(each.scope), each.scope) for each in those if each.scope.times)
         yield
     referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
@@ -113,13 +106,13 @@ def _sharing(buckets: Buckets, is_shared: IsShared) -> Steps[list[Station]]:
 
 
 def _by_id(
-    buckets: Iterable[tuple[str, Bucket]], is_shared: IsShared
-) -> dict[tuple[str, str], list[Bucket]]:
-    """Return by (quantity, reference_id); each of ``buckets`` has references that have one."""
-    found: dict[tuple[str, str], list[Bucket]] = {}
-    for quantity, bucket in buckets:
-        for name in sorted({each.reference_id for each in bucket.references} - {""}):
-            found.setdefault((quantity, name), []).append(bucket)
+    reference_buffers: Iterable[tuple[str, ReferenceBuffer]], is_shared: IsShared
+) -> dict[tuple[str, str], list[ReferenceBuffer]]:
+    """Return by (quantity, reference_id); each buffer has references with one."""
+    found: dict[tuple[str, str], list[ReferenceBuffer]] = {}
+    for quantity, references in reference_buffers:
+        for name in sorted({each.reference_id for each in references.entries} - {""}):
+            found.setdefault((quantity, name), []).append(references)
     return {
         key: those
         for key, those in found.items()
@@ -128,14 +121,14 @@ def _by_id(
 
 
 def _station_by_id(
-    quantity: str, name: str, buckets: list[Bucket], referred: dict[int, int]
+    quantity: str, name: str, reference_buffers: list[ReferenceBuffer], referred: dict[int, int]
 ) -> Station:
     rows: dict[int, bool] = {}
     measured: list[int] = []
-    for bucket in buckets:
-        theirs = [each.reference_id == name for each in bucket.references]
-        measured += (one for one, its in zip(bucket.digests, theirs, strict=True) if its)
-        for row in bucket.scope.series:
+    for references in reference_buffers:
+        theirs = [each.reference_id == name for each in references.entries]
+        measured += (one for one, its in zip(references.digests, theirs, strict=True) if its)
+        for row in references.scope.series:
             rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
     order = sorted(rows)
     return Station(
@@ -149,18 +142,18 @@ def _station_by_id(
 
 
 def _stations(
-    quantity: str, subject: str, buckets: list[Bucket], referred: dict[int, int]
+    quantity: str, subject: str, reference_buffers: list[ReferenceBuffer], referred: dict[int, int]
 ) -> list[Station]:
     """Return one station, or one a subject where references of all subjects concern the series."""
-    rows = np.array(sorted(buckets[0].scope.series), dtype=np.int64)
+    rows = np.array(sorted(reference_buffers[0].scope.series), dtype=np.int64)
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
-    for bucket in buckets:
-        for reference, name in zip(bucket.references, bucket.digests, strict=True):
+    for references in reference_buffers:
+        for reference, name in zip(references.entries, references.digests, strict=True):
             if not reference.reference_id:
                 by_subject.setdefault(subject or reference.subject, []).append(name)
-    named = any(bucket.named for bucket in buckets)
+    named = any(references.has_reference_ids for references in reference_buffers)
     by_subject = {name: its for name, its in by_subject.items() if its or not named}
-    own = int(bool(buckets[0].scope.times))
+    own = int(bool(reference_buffers[0].scope.times))
     alone = np.array([referred.get(row, 0) <= own and not named for row in rows.tolist()])
     return [
         Station(
@@ -174,7 +167,7 @@ def _stations(
     ]
 
 
-class Stations:
+class ReferenceStations:
     """State: the references that look wrong now."""
 
     def __init__(self) -> None:
@@ -187,21 +180,21 @@ class Stations:
     def steps(
         self,
         changed: Int,
-        buckets: Buckets,
+        reference_buffers: ReferenceBuffers,
         gather: Gather,
         complete: Complete,
-        told: Callable[[int], Told],
+        facts_of: Callable[[int], SeriesFacts],
     ) -> Steps[None]:
-        """Look again at the references of ``changed`` series, of which ``told`` tells."""
+        """Examine the references of ``changed`` series again; ``facts_of(row)`` describes one."""
         if not changed.size:
             return
-        stations = yield from _sharing(buckets, _of_many)
+        stations = yield from _sharing(reference_buffers, _of_many)
         known = {(each.quantity, each.reference) for each in stations}
         self._found = {key: each for key, each in self._found.items() if key in known}
         for station in stations:
             if not np.isin(station.rows, changed).any():
                 continue
-            found = _examine(station, gather, complete, told)
+            found = _examine(station, gather, complete, facts_of)
             self._found.pop((station.quantity, station.reference), None)
             if found is not None:
                 self._found[station.quantity, station.reference] = found
@@ -209,7 +202,7 @@ class Stations:
 
 
 def tail(series: int) -> int:
-    """Return how many of its last pairs each of so many series tells of their reference."""
+    """Return how many last pairs each of so many series contributes."""
     return max(_TAIL_MIN, 2 * PAIRS // series)
 
 
@@ -217,9 +210,9 @@ def gathered(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], Told],
+    facts_of: Callable[[int], SeriesFacts],
 ) -> Gathered | None:
-    """Return what the series of one reference tell of it, None if they have no pairs of it."""
+    """Return the last pairs with one reference, None if its series have none."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
     counts = np.diff(starts, append=rows.size)
     series = np.repeat(present, counts)
@@ -235,7 +228,7 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, min(map(told, present.tolist())))
+    return Gathered(pairs, min(map(facts_of, present.tolist())))
 
 
 def examined(
@@ -259,14 +252,14 @@ def _examine(
     station: Station,
     gather: Gather,
     complete: Complete,
-    told: Callable[[int], Told],
+    facts_of: Callable[[int], SeriesFacts],
 ) -> Suspect | None:
-    known = gathered(station, gather, complete, told)
+    known = gathered(station, gather, complete, facts_of)
     if known is None:
         return None
     pairs = known.pairs
     present = np.unique(pairs["series"])
-    names = [told(row).name for row in present.tolist()]
+    names = [facts_of(row).name for row in present.tolist()]
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]

@@ -1,7 +1,7 @@
-"""What share of a sensor's messages could not be used.
+"""The share of each sensor's messages that were refused.
 
-Rules of this file: counted over a sensor's last messages, older ones fading; only sensors that
-ever had one refused cost anything.
+Rules of this file: the share is an exponential average over a sensor's messages; only sensors with
+a refused message cost anything.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _FEW: Final = 20.0
 _SENSORS_MAX: Final = 100_000
 _SUMMED_UP_MAX: Final = 1000
 
-Summary = dict[str, tuple[float, float]]  # refused and all messages, faded, by sensor
+RefusalSummary = dict[str, tuple[float, float]]  # refused and all messages, faded, by sensor
 
 
 @dataclass
 class _Faded:
-    """Refused and all messages, faded, up to a count of messages taken."""
+    """Refused and all messages, both decayed, as of a count of accepted messages."""
 
     refused: float
     all: float
@@ -33,7 +33,7 @@ class _Faded:
 
 
 class Refusals:
-    """State: how many readings each of up to ``capacity`` series had, and what was refused."""
+    """State: accepted readings of up to ``capacity`` series, and refused messages by sensor."""
 
     def __init__(self, capacity: int) -> None:
         self._taken: Int = np.zeros(capacity, dtype=np.int64)
@@ -41,8 +41,8 @@ class Refusals:
         self._faded: dict[str, _Faded] = {}
         self.changed = 0
 
-    def summary(self) -> Summary:
-        """Return what is known of the thousand sensors of which most was refused."""
+    def summary(self) -> RefusalSummary:
+        """Return the decayed counts of the thousand sensors with the most refused messages."""
         known = {sensor: (of.refused, of.all) for sensor, of in self._faded.items()}
         for sensor, refused in self._refused.items():
             before = known.get(sensor, (0.0, 0.0))
@@ -50,8 +50,8 @@ class Refusals:
         most = sorted(known, key=lambda sensor: (-known[sensor][0], sensor))[:_SUMMED_UP_MAX]
         return {sensor: known[sensor] for sensor in most}
 
-    def recall(self, summary: Summary) -> None:
-        """Go on from a summary; what came until now is in it."""
+    def recall(self, summary: RefusalSummary) -> None:
+        """Load a summary, which includes all that came until now."""
         self._taken[:] = 0
         self._refused.clear()
         self._faded = {sensor: _Faded(*of, 0) for sensor, of in summary.items()}
@@ -59,7 +59,7 @@ class Refusals:
     def dump(
         self, series: int
     ) -> tuple[list[int], dict[str, int], dict[str, tuple[float, float, int]]]:
-        """Return all there is of the first ``series`` rows, for :meth:`load`."""
+        """Return the state of the first ``series`` rows, for :meth:`load`."""
         faded = {sensor: (of.refused, of.all, of.taken) for sensor, of in self._faded.items()}
         return self._taken[:series].tolist(), dict(self._refused), faded
 
@@ -69,18 +69,18 @@ class Refusals:
         refused: Mapping[str, int],
         faded: Mapping[str, tuple[float, float, int]],
     ) -> None:
-        """Know what was dumped, and nothing else; of rows that were not dumped nothing came."""
+        """Restore exactly what was dumped; other rows have no messages."""
         self._taken[:] = 0
         self._taken[: len(taken)] = taken
         self._refused = dict(refused)
         self._faded = {sensor: _Faded(*of) for sensor, of in faded.items()}
 
     def took(self, rows: Int) -> None:
-        """Note the series of readings that could be used, one entry each."""
+        """Count accepted readings, given the row of each."""
         np.add.at(self._taken, rows, 1)
 
     def refuse(self, sensor: str) -> None:
-        """Note that a message of a sensor could not be used."""
+        """Count a refused message of a sensor."""
         if sensor in self._refused or len(self._refused) < _SENSORS_MAX:
             self._refused[sensor] = self._refused.get(sensor, 0) + 1
             self.changed += 1
@@ -100,7 +100,7 @@ class Refusals:
         return shares
 
     def _fade(self, sensor: str, taken: int) -> float:
-        """Let what came since the last time join; return the share now."""
+        """Add what came since the last call; return the share as of now."""
         refused = self._refused.pop(sensor, 0)
         known = self._faded.get(sensor)
         if known is None:
@@ -118,5 +118,5 @@ class Refusals:
 
 
 def _mean_left(came: int) -> float:
-    """Return how much of itself each of the last ``came`` messages has left, on average."""
+    """Return the mean weight that the last ``came`` messages have after decay."""
     return (1.0 - float(np.exp(-came / MEMORY))) * MEMORY / came if came else 1.0

@@ -1,10 +1,10 @@
-"""References judged by the sensors that meet them: several that disagree the same way accuse it.
+"""References judged by the sensors that meet them: many that disagree the same way accuse one.
 
-Rules of this file: pure functions of the pairs that are held of one reference (a station, a
-bench); a round is one measurement of it, and each sensor has at most one pair in a round. What the
-pairs of a round share, the reference's own error, is taken out of all but the first as far as the
-reference states it. A few sensors cannot accuse a reference: those that lean most in the suspected
-direction are left out, the others must accuse it alone, and most must be off that way.
+Rules of this file: pure functions of the pairs with one reference (a station, a bench). A round is
+one measurement of it, and each sensor has at most one pair in a round. The pairs of a round share
+the reference's own error, which is subtracted from all but the first as far as the reference states
+it. A few sensors cannot accuse a reference: those that lean most towards the verdict are left out,
+the others must reach it alone, and most sensors must be off that way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.diagnosis.estimates import LEVEL, Estimate
 from monitor.core.diagnosis.segments import change_point
-from monitor.core.diagnosis.sentences import day, direction, numbers
+from monitor.core.diagnosis.sentences import direction, numbers
+from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
 
 SENSORS_MIN: Final = 5
@@ -55,7 +56,8 @@ class Suspect(NamedTuple):
         way = direction(value, self.unit)
         told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
         those = f"{self.agree} of {self.sensors} sensors that met it"
-        return f"{told}, since {day(self.since)}: {those} disagree in the same direction"
+        since = date_time(self.since, TO_THE_MINUTE)
+        return f"{told}, since {since}: {those} disagree in the same direction"
 
 
 # A pair of a reference as it is judged: ``series`` is any number in the order of the series,

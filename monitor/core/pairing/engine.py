@@ -1,14 +1,12 @@
 """Pairing in event time: readings and references in, changes of pairs out.
 
-Rules of this file: the set of pairs is a function of the set of observations, whatever their
-order, repetition or lateness; what changes is said as rows (``PAIR``), a removed pair by its
-``removed`` flag. No clock: the time of arrival is handed in and only decides how long an
-observation is held.
+Rules of this file: the set of pairs is a function of the set of observations, whatever their order,
+repetition or lateness. Changes are rows (``PAIR``), a removed pair with its ``removed`` flag set.
+There is no clock: the time of arrival is handed in and only decides how long things are held.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final, Literal
@@ -16,45 +14,25 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from monitor.core.model import (
-    Int,
-    Observation,
-    Reading,
-    Records,
-    Reference,
-    some_rows,
-)
-from monitor.core.pairing.buffers import (
-    REFERENCE_ID,
-    Bucket,
-    Identity,
-    Lane,
-    LaneName,
-    Row,
-    Slot,
-    digest,
-    reference_identity,
-)
+from monitor.core.model import Int, Observation, Reading, Records, Reference
+from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.history import NO_HISTORY, History, names_nobody
-from monitor.core.pairing.in_order import Newest
-from monitor.core.pairing.join_index import Concern, Matching, MatchKey
+from monitor.core.pairing.identities import Identity, reference_identity
+from monitor.core.pairing.in_order import InOrderPath
+from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
 from monitor.core.pairing.observations import PlainReadings
-from monitor.core.pairing.pairing_rules import Rules
-from monitor.core.pairing.reconcile import Settling, revised
+from monitor.core.pairing.pair_rows import Row, revised
+from monitor.core.pairing.reconcile import Reconciler
 from monitor.core.pairing.reference_revisions import (
-    Held,
-    References,
-    by_bucket,
+    HeldReference,
+    ReferenceStore,
+    by_buffer,
     is_in_place,
     rank,
 )
-from monitor.core.pairing.retention import (
-    expire_lane,
-    forget,
-    forget_all,
-    is_frozen,
-    oldest_arrival,
-)
+from monitor.core.pairing.restoring import restore_all, restore_pairs
+from monitor.core.pairing.retention import ReadingCount, drop_references, expire_readings
+from monitor.core.pairing.series_rules import Rules
 
 __all__ = ["Added", "Concern", "MatchKey", "Pairing"]
 
@@ -64,8 +42,8 @@ Added = Literal["accepted", "duplicate"]
 class Pairing:
     """Holds readings and references until the other side comes, and for corrections after that.
 
-    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`Matching`; ``history`` has
-    the pairs and revisions of references that are no longer held.
+    ``rules_of``, ``match_on`` and ``concerns_of`` are those of :class:`.JoinIndex`; ``history`` has
+    the pairs and revisions of references that were evicted.
     """
 
     def __init__(
@@ -75,292 +53,251 @@ class Pairing:
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
         history: History = NO_HISTORY,
     ) -> None:
-        self.references: Final = References(history)
-        self._matching: Final = Matching(rules_of, match_on, concerns_of)
-        self._settling: Final = Settling(self._matching, self.references)
-        self._newest: Final = Newest(self._matching, self.references, self._settling)
-        self._by_key: Final = self._matching.by_key
-        self._fresh: Final = self._matching.fresh
-        self.readings = 0
-        self._arrivals: Counter[float] = Counter()  # how many of the readings held came when
-        self._last_received = -inf
+        self.references: Final = ReferenceStore(history)
+        self._index: Final = JoinIndex(rules_of, match_on, concerns_of)
+        self._reconciler: Final = Reconciler(self._index, self.references)
+        self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
+        self._held: Final = ReadingCount()
         self.corrections = 0
         self.expired_unpaired = 0
 
     @property
-    def lanes(self) -> dict[LaneName, Lane]:
-        """The lanes of readings, by (sensor, quantity, key)."""
-        self._fresh.bring()
-        return self._matching.lanes
+    def readings(self) -> int:
+        """How many readings are held."""
+        return self._held.total
 
     @property
-    def buckets(self) -> dict[MatchKey, Bucket]:
-        """The buckets of references, by (quantity, subject, key)."""
-        return self._matching.buckets
+    def reading_buffers(self) -> dict[BufferKey, ReadingBuffer]:
+        """The buffers of readings, by (sensor, quantity, key)."""
+        self._index.staging.flush()
+        return self._index.reading_buffers
+
+    @property
+    def reference_buffers(self) -> dict[MatchKey, ReferenceBuffer]:
+        """The buffers of references, by (quantity, subject, key)."""
+        return self._index.reference_buffers
 
     # -- what comes in ----------------------------------------------------------------------
 
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
-        """Take one reading of ``series``; its changes wait in :meth:`take_changes`."""
-        lane = self.lane_of(reading) or self.open_lane(reading, series)
-        return self.take_reading(lane, reading, received)
+        """Ingest one reading of ``series``; :meth:`drain_changes` returns what it changed."""
+        readings = self.buffer_of(reading) or self.open_buffer(reading, series)
+        return self.ingest_reading(readings, reading, received)
 
-    def lane_of(self, reading: Reading) -> Lane | None:
-        """Return the lane of a reading, None if it is the first of its series (and key)."""
-        return self._matching.lane_of(reading)
+    def buffer_of(self, reading: Reading) -> ReadingBuffer | None:
+        """Return the buffer of a reading, None if it is the first of its series (and key)."""
+        return self._index.buffer_of(reading)
 
-    def open_lane(self, reading: Reading, series: int) -> Lane:
-        """Return a new lane for a reading that has none."""
-        key = reading.key if self._by_key else ""
-        return self._matching.open_lane((reading.sensor, reading.quantity, key), series)
+    def open_buffer(self, reading: Reading, series: int) -> ReadingBuffer:
+        """Return a new buffer for a reading that has none."""
+        return self._index.open_buffer(self._index.key_of(reading), series)
 
-    def take_reading(self, lane: Lane, reading: Reading, received: float) -> Added:
-        """Take one reading into its lane."""
-        if lane.fronts.fresh[lane.front]:
-            self._look_into((lane,))
-        before = lane.times[-1] if lane.times else -inf
-        at = lane.insert(reading.time - lane.lag_seconds, reading, received)
+    def ingest_reading(self, readings: ReadingBuffer, reading: Reading, received: float) -> Added:
+        """Ingest one reading into its buffer."""
+        if readings.watermarks.staged[readings.watermark]:
+            self._index.flush_staged((readings,))
+        before = readings.times[-1] if readings.times else -inf
+        at = readings.insert(reading.time - readings.lag_seconds, reading, received)
         if at < 0:
             return "duplicate"
-        self._hold(1, received)
-        if not lane.times[at] > before or lane.is_awaited(before):
-            self._settling.around_reading(lane, at)
+        self._add_held(1, received)
+        if not readings.times[at] > before or readings.may_match(before):
+            self._reconciler.reading_added(readings, at)
         return "accepted"
 
-    def take_plain(self, plain: PlainReadings, received: float) -> Int:
-        """Take the readings that are newer than all in their lanes: most are.
+    def ingest_plain(self, plain: PlainReadings, received: float) -> Int:
+        """Ingest the readings that are newer than all others of their buffers: most are.
 
-        Returns the row of the series of each, -1 for those that are left to be taken one by one.
+        Returns the row of the series of each, -1 for those left to :meth:`ingest_reading`.
         """
-        rows = self._fresh.take(plain, received)
-        taken = int(np.count_nonzero(rows >= 0))
-        if taken:
-            self._hold(taken, received)
+        rows = self._index.staging.ingest(plain, received)
+        ingested = int(np.count_nonzero(rows >= 0))
+        if ingested:
+            self._add_held(ingested, received)
         return rows
 
-    def take_newest(self, observations: Sequence[Observation], received: float) -> list[int]:
-        """Take the references that are new and newer than all of their bucket: most are.
+    def ingest_in_order(self, observations: Sequence[Observation], received: float) -> list[int]:
+        """Ingest the references that are new and later than all others of their buffers: most are.
 
-        Returns the places of what is left to be taken one by one.
+        Returns the places of what is left to :meth:`add_reference`.
         """
-        found = self._newest.candidates(observations)
-        near = self._newest.nearest(found)
-        unseen = (found[at][2] for at, reading in enumerate(near) if reading is None)
-        self._look_into(lane for bucket in unseen for lane in bucket.lanes)
-        taken = set(self._newest.take(found, near, received))
-        return [at for at in range(len(observations)) if at not in taken]
+        found = self._in_order.candidates(observations)
+        near = self._in_order.nearest(found)
+        unknown = (found[at][2] for at, reading in enumerate(near) if reading is None)
+        self._index.flush_staged(each for buffer in unknown for each in buffer.reading_buffers)
+        ingested = set(self._in_order.ingest(found, near, received))
+        return [at for at in range(len(observations)) if at not in ingested]
 
-    def _look_into(self, lanes: Iterable[Lane]) -> None:
-        """Have all of some lanes where it can be seen."""
-        fresh = self._matching.fronts.fresh
-        behind = [lane.front for lane in lanes if fresh[lane.front]]
-        if behind:
-            self._fresh.bring(np.array(behind))
-
-    def _hold(self, readings: int, received: float) -> None:
-        self.readings += readings
-        self._arrivals[received] += readings
-        if received < self._last_received:  # a clock was set back
-            for lane in self._matching.lanes.values():
-                lane.in_order = False
-        self._last_received = received
+    def _add_held(self, count: int, received: float) -> None:
+        if self._held.add(count, received):
+            for readings in self._index.reading_buffers.values():
+                readings.in_order = False
 
     def add_reference(
         self, reference: Reference, received: float, *, recalled: bool = False
     ) -> Added:
-        """Take one reference or a revision of one; the highest revision stands.
+        """Ingest a reference or a revision of one; the highest revision stands.
 
-        ``recalled`` says that it is not new: a journal gives back what it kept.
+        ``recalled`` marks one that a journal gives back, which is not new.
         """
         if not (reference.identity or reference.revision or reference.void):
-            return self._take(reference, reference, received, recalled=recalled)
+            return self._ingest_reference(reference, reference, received, recalled=recalled)
         if names_nobody(reference):
             voids = self.references.void_by_name(reference, received, recalled=recalled)
             for void in voids or ():
-                self._take(void, void, received, recalled=recalled)
+                self._ingest_reference(void, void, received, recalled=recalled)
             return "duplicate" if voids is None else "accepted"
-        stands = self.references.as_it_stands(reference)
-        return self._take(reference, stands, received, recalled=recalled)
+        effective = self.references.effective(reference)
+        return self._ingest_reference(reference, effective, received, recalled=recalled)
 
-    def _take(
-        self, came: Reference, stands: Reference, received: float, *, recalled: bool
+    def _ingest_reference(
+        self, came: Reference, effective: Reference, received: float, *, recalled: bool
     ) -> Added:
-        """Take a reference that came, of which ``stands`` is what stands."""
+        """Ingest a reference that came as ``came`` and counts as ``effective``."""
         identity = reference_identity(came)
-        known, bucket = self.references.get(identity), self._matching.bucket_of(stands)
-        self._look_into(bucket.lanes)
-        outdone = () if stands is came else (came,)
+        known, references = self.references.get(identity), self._index.references_of(effective)
+        self._index.flush_staged(references.reading_buffers)
+        superseded = () if effective is came else (came,)
         if known is None:
-            made = [] if recalled else self._revise_let_go(came, stands, identity)
-            if made is None:
+            pairs = [] if recalled else self._revise_evicted(came, effective, identity)
+            if pairs is None:
                 return "duplicate"
-            self._stand(identity, Held(stands, bucket, received, outdone), made)
+            held = HeldReference(effective, references, received, superseded)
+            self._install(identity, held, pairs)
             return "accepted"
-        if known.knows(came):
+        if known.has_seen(came):
             return "duplicate"
-        if rank(stands) <= rank(known.reference):
-            held = msgspec.structs.replace(known, outdone=(*known.outdone, came))
-            self.references.keep(identity, held)
+        if rank(effective) <= rank(known.reference):
+            held = msgspec.structs.replace(known, superseded=(*known.superseded, came))
+            self.references.put(identity, held)
             return "accepted"
         self.corrections += not recalled
-        outdone = (*known.outdone, known.reference, *outdone)
-        self._look_into(known.bucket.lanes)
-        if is_in_place(known.reference, stands):
-            held = Held(stands, known.bucket, received, outdone)
-            self.references.keep(identity, held)
-            self._settling.revise(held, identity)
+        superseded = (*known.superseded, known.reference, *superseded)
+        self._index.flush_staged(known.references.reading_buffers)
+        if is_in_place(known.reference, effective):
+            held = HeldReference(effective, known.references, received, superseded)
+            self.references.put(identity, held)
+            self._reconciler.revise(held, identity)
         else:
             if not known.reference.void:
-                self._matching.touch(known.bucket)
-                self._settling.withdraw(known, identity)
-            self._stand(identity, Held(stands, bucket, received, outdone))
+                self._index.mark_changed(known.references)
+                self._reconciler.withdraw(known, identity)
+            self._install(identity, HeldReference(effective, references, received, superseded))
         return "accepted"
+
+    def _install(self, identity: Identity, held: HeldReference, pairs: Sequence[Row] = ()) -> None:
+        """Hold a reference with the pairs it made before; pair it if it is not void."""
+        self.references.put(identity, held)
+        if not held.reference.void:
+            self._index.mark_changed(held.references)
+            at = held.references.insert(held.reference, identity)
+            if pairs:
+                restore_pairs(self._index, self._reconciler, identity, held, pairs)
+            self._reconciler.reference_added(held.references, at)
+
+    def _revise_evicted(
+        self, came: Reference, effective: Reference, identity: Identity
+    ) -> list[Row] | None:
+        """Revise the pairs of a reference that was evicted, and return those that stand.
+
+        Returns None if ``came`` was superseded before.
+        """
+        if not came.identity and not came.revision:
+            return []
+        if self.references.evicted_revision(identity) >= came.revision:
+            return None
+        evicted = self.references.evicted_pairs(identity).tolist()
+        rows = [revised(row, effective) for row in evicted]
+        self.corrections += bool(rows)
+        self._reconciler.emit(rows)
+        return [] if effective.void else rows
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
         """From now on the references of a subject concern a sensor, whenever they came."""
-        for (name, quantity, key), lane in list(self.lanes.items()):
+        for (name, quantity, key), readings in list(self.reading_buffers.items()):
             if name == sensor:
-                bucket = self._matching.bucket(concern.subject, quantity, key)
-                self._matching.link(lane, bucket, concern)
-                self._settling.all_of(lane, bucket)
+                references = self._index.reference_buffer(concern.subject, quantity, key)
+                self._index.join(readings, references, concern)
+                self._reconciler.reconcile_all(readings, references)
 
-    def take_changes(self) -> Records:
-        """Return what changed since the last call, later rows over earlier ones of the same id."""
-        return self._settling.take_changes()
+    def drain_changes(self) -> Records:
+        """Return the changes since the last call; of rows with one id the last one counts."""
+        return self._reconciler.drain_changes()
 
     # -- how long things are held -----------------------------------------------------------
 
     def expire(self, received_before: float) -> None:
-        """Let go of what arrived before a time; pairs stay, unpaired readings are counted."""
+        """Evict what arrived before a time; pairs stay, unpaired readings are counted."""
         leaving = self.references.arrived_before(received_before)
-        for name, lane in list(self.lanes.items()):
-            rules = self._matching.rules[lane.series]
-            gone, unpaired = expire_lane(
-                lane, received_before, rules, leaving, self._settling.makes_the_same
+        for name, readings in list(self.reading_buffers.items()):
+            rules = self._index.rules[readings.series]
+            gone, unpaired = expire_readings(
+                readings, received_before, rules, leaving, self._reconciler.reproduces
             )
-            self.readings -= gone
+            self._held.total -= gone
             self.expired_unpaired += unpaired
-            if not lane.times and not lane.slots:
-                self._matching.close_lane(name, lane)
-        for time in [time for time in self._arrivals if time < received_before]:
-            del self._arrivals[time]
+            if not readings.times and not readings.matches:
+                self._index.close_buffer(name, readings)
+        self._held.expire(received_before)
         self.references.expire(leaving, received_before)
-        for bucket, names in by_bucket(leaving).items():
-            forget_all(bucket, names)
-            self._matching.touch(bucket)
-        self._matching.drop_empty_buckets()
+        for references, names in by_buffer(leaving).items():
+            drop_references(references, names)
+            self._index.mark_changed(references)
+        self._index.drop_empty_buffers()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Give the references held the pairs they made, as a journal knows them, and no others.
 
         ``standing`` are the places among ``pairs`` of all that stand, in event order, ``names`` the
-        (sensor, quantity) of each series. To pair anew would not do: readings and references that
-        are gone had their part in it.
+        (sensor, quantity) of each series. Pairing anew would not do: readings and references that
+        were evicted had their part in it.
         """
-        self._matching.names.update(enumerate(names))
-        held: dict[int, tuple[Identity, Held]] = {}
-        for identity, each in self.references:
-            if self.references.is_outdated(identity, each):
-                self.references.let_go(identity)
-                forget(each.reference, each.bucket, identity)
-            else:
-                held[digest(*identity)] = identity, each
-        for lane in self.lanes.values():
-            lane.slots.clear()
-        made_by = pairs["reference_id"][standing]
-        theirs = standing[np.isin(made_by, np.array([*held], dtype=np.uint64))]
-        rows: dict[int, list[Row]] = {}
-        for row in some_rows(pairs, theirs).tolist():
-            rows.setdefault(row[REFERENCE_ID], []).append(row)
-        for name, made in rows.items():
-            self._give_back(*held[name], made)
+        self._index.staging.flush()
+        restore_all(self._index, self._reconciler, self.references, pairs, standing, names)
 
     def oldest_readings(self) -> dict[int, float]:
         """Return the event time, s UTC, of the oldest reading that is held of each series."""
         found: dict[int, float] = {}
-        for lane in self.lanes.values():
-            if lane.times:
-                time = lane.reading(0).time
-                found[lane.series] = min(time, found.get(lane.series, time))
+        for readings in self.reading_buffers.values():
+            if readings.times:
+                time = readings.reading(0).time
+                found[readings.series] = min(time, found.get(readings.series, time))
         return found
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival below which ``share`` of all that is held arrived."""
-        return oldest_arrival(self._arrivals + Counter(self.references.arrivals()), share)
+        return self._held.oldest(share, self.references.arrivals())
 
-    # -- what is known ----------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------
 
     def rules_of_series(self, series: int) -> Rules:
         """Return the rules by which a series that has sent a reading is paired."""
-        return self._matching.rules[series]
+        return self._index.rules[series]
 
-    def take_touched(self) -> set[int]:
+    def drain_changed_series(self) -> set[int]:
         """Return the series whose references are others than at the last call."""
-        return self._matching.take_touched()
+        return self._index.drain_changed_series()
 
     def availability(self, series: int, first: float) -> float:
         """Return the share of the references held that came with a usable reading of a series.
 
         Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
         """
-        return self._matching.availability(series, first)
+        return self._index.availability(series, first)
 
-    def made_in(self, series: int) -> Iterator[tuple[Reference, Row]]:
+    def pairs_of_series(self, series: int) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of a series whose references are held, each with its reference."""
-        for lane in self._matching.lanes_of(series):
-            for identity, slot in lane.slots.items():
+        for readings in self._index.buffers_of(series):
+            for identity, match in readings.matches.items():
                 held = self.references.get(identity)
                 if held is not None:
-                    yield from ((held.reference, row) for row in slot.rows)
+                    yield from ((held.reference, row) for row in match.rows)
 
-    def made_of(self, name: str) -> Iterator[tuple[Reference, Row]]:
+    def pairs_of_reference(self, name: str) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of the references held whose key or identity is ``name``."""
         for identity, held in self.references:
             if name in (held.reference.key, held.reference.identity):
-                for lane in held.bucket.lanes:
-                    slot = lane.slots.get(identity)
-                    if slot is not None:
-                        yield from ((held.reference, row) for row in slot.rows)
-
-    # -- inside -----------------------------------------------------------------------------
-
-    def _stand(self, identity: Identity, held: Held, made: Sequence[Row] = ()) -> None:
-        """Let a reference stand with the pairs it made before; pair it if it is not void."""
-        self.references.keep(identity, held)
-        if not held.reference.void:
-            self._matching.touch(held.bucket)
-            at = held.bucket.insert(held.reference, identity)
-            if made:
-                self._give_back(identity, held, made)
-            self._settling.around_reference(held.bucket, at)
-
-    def _revise_let_go(
-        self, came: Reference, stands: Reference, identity: Identity
-    ) -> list[Row] | None:
-        """Revise the pairs of a reference that was let go of, and return those that stand.
-
-        Returns None if what came was outdone before.
-        """
-        if not came.identity and not came.revision:
-            return []
-        if self.references.revision_let_go(identity) >= came.revision:
-            return None
-        rows = [revised(row, stands) for row in self.references.pairs_let_go(identity).tolist()]
-        self.corrections += bool(rows)
-        self._settling.say(rows)
-        return [] if stands.void else rows
-
-    def _give_back(self, identity: Identity, held: Held, rows: Iterable[Row]) -> None:
-        """Let a reference have the pairs that it made before, each in the lane it is of."""
-        lanes: list[Lane] = []
-        for row in rows:
-            name = (*self._matching.names[row[0]], held.reference.key if self._by_key else "")
-            lane = self._matching.lanes.get(name) or self._matching.open_lane(name, row[0])
-            if any(link.bucket is held.bucket for link in lane.links):
-                lane.slots.setdefault(identity, Slot([])).rows.append(row)
-                apart = abs(row[2] - lane.lag_seconds - held.reference.time)
-                lane.apart_seconds = max(lane.apart_seconds, apart)
-                lanes.append(lane)
-        for lane in lanes:
-            rules, slot = self._matching.rules[lane.series], lane.slots[identity]
-            slot.frozen = is_frozen(lane, identity, slot, rules, self._settling.makes_the_same)
+                for readings in held.references.reading_buffers:
+                    match = readings.matches.get(identity)
+                    if match is not None:
+                        yield from ((held.reference, row) for row in match.rows)

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from monitor.core.model import PAIR, Records, Reference
-from monitor.core.pairing.buffers import digest
+from monitor.core.pairing.identities import digest
 
 
 class History(Protocol):

@@ -1,4 +1,4 @@
-"""Numbers of names that many rows refer to by their places: each name is asked about once."""
+"""Interning: a number for each name, looked up once however many rows refer to the name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from monitor.core.model import Int
 
 T = TypeVar("T")
-UNKNOWN: Final = -1  # for a name that has no number yet: it is asked about again
-NONE: Final = -2  # for one that has none
+UNKNOWN: Final = -1  # the name has no number yet: it is looked up again
+NONE: Final = -2  # the name will never have one
 
 
-class Lookup(Generic[T]):
-    """``number_of`` a name (0 or more, UNKNOWN, NONE), remembered for one list of names.
+class Interner(Generic[T]):
+    """Caches ``number_of`` a name (0 or more, UNKNOWN, NONE) for one list of names.
 
-    The list may only grow; for another list all are asked about anew.
+    The list may only grow; another list starts an empty cache.
     """
 
     def __init__(self, number_of: Callable[[T], int]) -> None:
@@ -26,7 +26,7 @@ class Lookup(Generic[T]):
         self._numbers: Int = np.zeros(0, dtype=np.int64)
 
     def numbers(self, names: Sequence[T], which: Int) -> Int:
-        """Return the number of each name: of those at the places ``which`` among ``names``."""
+        """Return the numbers of the names at the places ``which`` among ``names``."""
         if names is not self._names:
             self._names, self._numbers = names, np.zeros(0, dtype=np.int64)
         if self._numbers.size < len(names):
@@ -41,5 +41,5 @@ class Lookup(Generic[T]):
         return found
 
     def forget(self, which: Int | slice = slice(None)) -> None:
-        """Ask again about the names at some places; about all of them without."""
+        """Drop the cached numbers at some places, by default all."""
         self._numbers[which] = UNKNOWN

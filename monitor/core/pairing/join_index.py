@@ -1,28 +1,32 @@
-"""Who may pair with whom: the lanes of readings, the buckets of references, and their links.
+"""Who may pair with whom: the buffers of readings and of references, and the joins between them.
 
-Rules of this file: a lane is linked to the bucket of its sensor and to those of the subjects that
-concern it; what is linked is a function of the settings, never of what arrived in which order.
+Rules of this file: a reading buffer is joined to the references about its sensor and to those of
+the subjects that concern it. Joins are a function of the settings, never of the order of arrival.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from monitor.core.model import NAN, Reading, Reference
 from monitor.core.pairing.buffers import (
-    Bucket,
-    Fronts,
-    Lane,
-    LaneName,
-    Link,
+    BufferKey,
+    Join,
+    ReadingBuffer,
+    ReferenceBuffer,
     Scope,
-    covered,
-    digest,
 )
-from monitor.core.pairing.pairing_rules import MODES, Mode, Rules
-from monitor.core.pairing.staging import Fresh
+from monitor.core.pairing.identities import digest
+from monitor.core.pairing.pairing_rule import PairingRule
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import Rules
+from monitor.core.pairing.staging import Staging
+from monitor.core.pairing.watermarks import Watermarks
 
 MatchKey = tuple[str, str, str]
 
@@ -36,8 +40,8 @@ class Concern(NamedTuple):
     distance_km: float = 0.0
 
 
-class Matching:
-    """State: lanes by name, buckets by what their references agree in, the rules of each series.
+class JoinIndex:
+    """State: the buffers of both sides by their keys, and the rules of each series.
 
     ``rules_of(sensor, quantity)`` gives the rules of a series; ``match_on`` names what must agree
     besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
@@ -54,111 +58,145 @@ class Matching:
         self._concerns_of: Final = concerns_of
         self._by_subject: Final = "subject" in match_on
         self.by_key: Final = "key" in match_on
-        self.lanes: Final[dict[LaneName, Lane]] = {}
-        self.fronts: Final = Fronts()
-        self.fresh: Final = Fresh(self.fronts)
-        self.buckets: Final[dict[MatchKey, Bucket]] = {}
+        self.reading_buffers: Final[dict[BufferKey, ReadingBuffer]] = {}
+        self.watermarks: Final = Watermarks()
+        self.staging: Final = Staging(self.watermarks)
+        self.reference_buffers: Final[dict[MatchKey, ReferenceBuffer]] = {}
         self.rules: Final[dict[int, Rules]] = {}
-        self.modes: Final[dict[int, Mode]] = {}
+        self.pairing_rules: Final[dict[int, PairingRule]] = {}
         self.names: Final[dict[int, tuple[str, str]]] = {}
         self._scopes: dict[tuple[str, str], Scope] = {}
-        self._touched: set[Scope] = set()
-        self._lanes_of: Final[dict[int, dict[Lane, None]]] = {}
+        self._changed: set[Scope] = set()
+        self._buffers_of: Final[dict[int, dict[ReadingBuffer, None]]] = {}
 
-    # -- lanes ------------------------------------------------------------------------------
+    # -- readings ---------------------------------------------------------------------------
 
-    def lane_of(self, reading: Reading) -> Lane | None:
-        """Return the lane of a reading, None if it is the first of its series (and key)."""
-        key = reading.key if self.by_key else ""
-        return self.lanes.get((reading.sensor, reading.quantity, key))
+    def buffer_of(self, reading: Reading) -> ReadingBuffer | None:
+        """Return the buffer of a reading, None if it is the first of its series (and key)."""
+        return self.reading_buffers.get(self.key_of(reading))
 
-    def lanes_of(self, series: int) -> Iterable[Lane]:
-        """Return the lanes of a series, one a key."""
-        return self._lanes_of.get(series, ())
+    def key_of(self, reading: Reading) -> BufferKey:
+        """Return what the readings of one buffer have in common."""
+        return (reading.sensor, reading.quantity, reading.key if self.by_key else "")
 
-    def open_lane(self, name: LaneName, series: int) -> Lane:
-        """Return a new lane."""
+    def buffers_of(self, series: int) -> Iterable[ReadingBuffer]:
+        """Return the buffers of a series, one a key."""
+        return self._buffers_of.get(series, ())
+
+    def open_buffer(self, name: BufferKey, series: int) -> ReadingBuffer:
+        """Return a new buffer, joined to all references that concern it."""
         sensor, quantity, key = name
         self.names[series] = (sensor, quantity)
         rules = self._rules_of(sensor, quantity)
-        reach = 0.0 if MODES[rules.mode].is_local else inf
-        lane = self.lanes[name] = Lane(series, name, rules.lag_seconds, reach, self.fronts)
-        if lane.is_plain:
-            self.fresh.open(lane)
-        self._lanes_of.setdefault(series, {})[lane] = None
-        self.rules[series], self.modes[series] = rules, MODES[rules.mode]
+        reach = 0.0 if PAIRING_RULES[rules.mode].is_local else inf
+        readings = self.reading_buffers[name] = ReadingBuffer(
+            series, name, rules.lag_seconds, reach, self.watermarks
+        )
+        if readings.is_plain:
+            self.staging.open(readings)
+        self._buffers_of.setdefault(series, {})[readings] = None
+        self.rules[series], self.pairing_rules[series] = rules, PAIRING_RULES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
-            self.link(lane, self.bucket(concern.subject, quantity, key), concern)
-        return lane
+            self.join(readings, self.reference_buffer(concern.subject, quantity, key), concern)
+        return readings
 
-    def link(self, lane: Lane, bucket: Bucket, concern: Concern) -> None:
-        """Let the references of a bucket concern a lane."""
-        link = Link(bucket, *concern[1:])
-        if link not in lane.links:
-            lane.links.append(link)
-        if lane not in bucket.lanes:
-            bucket.lanes.append(lane)
-            bucket.taken = NAN
-            if bucket.times:
-                lane.meet(bucket.times[-1])
-            bucket.scope.series.add(lane.series)
-            self.touch(bucket)
+    def join(self, readings: ReadingBuffer, references: ReferenceBuffer, concern: Concern) -> None:
+        """Join a buffer of references to a reading buffer."""
+        join = Join(references, *concern[1:])
+        if join not in readings.joins:
+            readings.joins.append(join)
+        if readings not in references.reading_buffers:
+            references.reading_buffers.append(readings)
+            references.last_match_time = NAN
+            if references.times:
+                readings.record_reference(references.times[-1])
+            references.scope.series.add(readings.series)
+            self.mark_changed(references)
 
-    def close_lane(self, name: LaneName, lane: Lane) -> None:
-        """Forget a lane in which nothing is left."""
-        for link in lane.links:
-            if lane in link.bucket.lanes:
-                link.bucket.lanes.remove(lane)
-                link.bucket.taken = NAN
-        del self.lanes[name]
-        if lane.is_plain:
-            self.fresh.close(lane)
-        self.fronts.close(lane.front)
-        del self._lanes_of[lane.series][lane]
+    def flush_staged(self, buffers: Iterable[ReadingBuffer]) -> None:
+        """Flush what waits in staging for some buffers, so that they hold all their readings."""
+        staged = self.watermarks.staged
+        behind = [readings.watermark for readings in buffers if staged[readings.watermark]]
+        if behind:
+            self.staging.flush(np.array(behind))
 
-    # -- buckets ----------------------------------------------------------------------------
+    def close_buffer(self, name: BufferKey, readings: ReadingBuffer) -> None:
+        """Drop a buffer that is empty."""
+        for join in readings.joins:
+            if readings in join.references.reading_buffers:
+                join.references.reading_buffers.remove(readings)
+                join.references.last_match_time = NAN
+        del self.reading_buffers[name]
+        if readings.is_plain:
+            self.staging.close(readings)
+        self.watermarks.close(readings.watermark)
+        del self._buffers_of[readings.series][readings]
 
-    def bucket_of(self, reference: Reference) -> Bucket:
-        """Return the bucket that a reference belongs in."""
-        return self.bucket(reference.subject, reference.quantity, reference.key)
+    # -- references -------------------------------------------------------------------------
 
-    def bucket(self, subject: str, quantity: str, key: str) -> Bucket:
-        """Return the bucket of the references that agree in this, a new one if there is none."""
+    def references_of(self, reference: Reference) -> ReferenceBuffer:
+        """Return the buffer that a reference belongs in."""
+        return self.reference_buffer(reference.subject, reference.quantity, reference.key)
+
+    def reference_buffer(self, subject: str, quantity: str, key: str) -> ReferenceBuffer:
+        """Return the buffer of the references that agree in this, a new one if there is none."""
         match = (quantity, subject if self._by_subject else "", key if self.by_key else "")
-        bucket = self.buckets.get(match)
-        if bucket is None:
+        references = self.reference_buffers.get(match)
+        if references is None:
             scope = self._scopes.setdefault(match[:2], Scope())
-            bucket = self.buckets[match] = Bucket(digest(*match), scope)
-        return bucket
+            references = self.reference_buffers[match] = ReferenceBuffer(digest(*match), scope)
+        return references
 
-    def drop_empty_buckets(self) -> None:
-        """Forget the buckets that hold nothing and serve nobody."""
-        for key, bucket in list(self.buckets.items()):
-            if not bucket.times and not bucket.lanes:
-                del self.buckets[key]
-        used = {key[:2] for key in self.buckets}
+    def drop_empty_buffers(self) -> None:
+        """Drop the buffers that are empty and joined to no reading buffer."""
+        for key, references in list(self.reference_buffers.items()):
+            if not references.times and not references.reading_buffers:
+                del self.reference_buffers[key]
+        used = {key[:2] for key in self.reference_buffers}
         self._scopes = {key: scope for key, scope in self._scopes.items() if key in used}
 
-    # -- what is known ----------------------------------------------------------------------
+    # -- what changed -----------------------------------------------------------------------
 
-    def touch(self, bucket: Bucket) -> None:
-        """Note that a bucket, or those it serves, are others now."""
-        self._touched.add(bucket.scope)
+    def mark_changed(self, references: ReferenceBuffer) -> None:
+        """Mark the series that a buffer concerns: its references, or its joins, changed."""
+        self._changed.add(references.scope)
 
-    def take_touched(self) -> set[int]:
-        """Return the series whose references are others than at the last call."""
-        touched, self._touched = self._touched, set()
-        return set().union(*(scope.series for scope in touched))
+    def drain_changed_series(self) -> set[int]:
+        """Return the series whose references changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return set().union(*(scope.series for scope in changed))
 
     def availability(self, series: int, first: float) -> float:
         """Return the share of the references held that came with a usable reading of a series.
 
         Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
         """
-        lanes = self._lanes_of.get(series)
-        if not lanes:
+        reading_buffers = self._buffers_of.get(series)
+        if not reading_buffers:
             return NAN
-        paired = sum([len(lane.slots) for lane in lanes])
-        one = next(iter(lanes))
-        due = covered(one.links, first - one.lag_seconds)
+        paired = sum([len(readings.matches) for readings in reading_buffers])
+        one = next(iter(reading_buffers))
+        due = _count_covered(one.joins, first - one.lag_seconds)
         return paired / max(due, paired) if due or paired else NAN
+
+
+def _count_covered(joins: Sequence[Join], first: float) -> int:
+    """Count the references since ``first`` within any of the joins, each once, of any key."""
+    if len(joins) == 1:
+        return _count_in_scope(joins, first)
+    spans: dict[int, list[Join]] = {}
+    for join in joins:
+        spans.setdefault(id(join.references.scope), []).append(join)
+    return sum(
+        _count_in_scope(sorted(each, key=lambda join: join.start), first) for each in spans.values()
+    )
+
+
+def _count_in_scope(joins: Sequence[Join], first: float) -> int:
+    """Count those of joins that share one scope and are sorted by their starts."""
+    times, count, place = joins[0].references.scope.times, 0, 0
+    for join in joins:
+        begin = max(place, bisect_left(times, max(join.start, first)))
+        place = max(begin, len(times) if join.end == inf else bisect_right(times, join.end))
+        count += place - begin
+    return count

@@ -1,7 +1,7 @@
-"""What the references of a lane pair with, settled anew where something came or went.
+"""The pairs of every reference, made again wherever an arrival or a revision may change them.
 
-Rules of this file: what changes is said as rows (``PAIR``), a removed pair by its ``removed`` flag;
-of one arrival the removed ones come first, so that a pair that moved between references stays.
+Rules of this file: changes are rows (``PAIR``), a removed pair with its ``removed`` flag set. Of
+one arrival the removed pairs come first, so that a pair that moves between references stays.
 """
 
 from __future__ import annotations
@@ -9,187 +9,178 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from monitor.core.model import (
-    NAN,
-    Records,
-    Reference,
-    pair_records,
-)
-from monitor.core.pairing.buffers import (
-    CRPS,
-    REMOVED,
-    Bucket,
-    Identity,
-    Lane,
-    Near,
-    Row,
-    Slot,
-)
-from monitor.core.pairing.join_index import Matching
-from monitor.core.pairing.pairing_rules import Place, neighbours
-from monitor.core.pairing.reference_revisions import Held, References
+from monitor.core.model import NAN, Records, pair_records
+from monitor.core.pairing.affected import neighbours
+from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
+from monitor.core.pairing.identities import Identity
+from monitor.core.pairing.join_index import JoinIndex
+from monitor.core.pairing.pair_rows import CRPS, REMOVED, Match, Row, revised, same_row
+from monitor.core.pairing.probes import Probe
+from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
 
 
-class Settling:
-    """Keeps the pairs of every reference what they should be; its changes wait to be taken."""
+class Reconciler:
+    """State: the changes of pairs that nobody has drained yet."""
 
-    def __init__(self, matching: Matching, references: References) -> None:
-        self._matching: Final = matching
+    def __init__(self, index: JoinIndex, references: ReferenceStore) -> None:
+        self._index: Final = index
         self._references: Final = references
         self._changes: list[Row] = []
         self._removed: Final[list[Row]] = []
         self._added: Final[list[Row]] = []
 
-    def take_changes(self) -> Records:
-        """Return what changed since the last call, later rows over earlier ones of the same id."""
+    def drain_changes(self) -> Records:
+        """Return the changes since the last call; of rows with one id the last one counts."""
         rows, self._changes = self._changes, []
         return pair_records(rows)
 
-    def say(self, rows: Iterable[Row]) -> None:
-        """Let rows be among the changes."""
+    def emit(self, rows: Iterable[Row]) -> None:
+        """Add rows to the changes."""
         self._changes += rows
 
-    def around_reading(self, lane: Lane, at: int) -> None:
-        """Settle the references that the reading at a place of a lane may touch."""
-        mode, rules = self._matching.modes[lane.series], self._matching.rules[lane.series]
-        for link in lane.links:
-            if link.bucket.times:
-                self._settle(
-                    lane, link.bucket, mode.touched_by_reading(lane, link.bucket, at, rules)
+    def reading_added(self, readings: ReadingBuffer, at: int) -> None:
+        """Pair the references again that a new reading may affect."""
+        rule, rules = self._index.pairing_rules[readings.series], self._index.rules[readings.series]
+        for join in readings.joins:
+            if join.references.times:
+                self._reconcile(
+                    readings,
+                    join.references,
+                    rule.affected_by_reading(readings, join.references, at, rules),
                 )
-                self._note()
+                self._commit()
 
-    def around_reference(self, bucket: Bucket, at: int) -> None:
-        """Settle the reference at a place and those it competes with, in every lane."""
-        for lane in bucket.lanes:
-            mode = self._matching.modes[lane.series]
-            self._settle(lane, bucket, mode.touched_by_reference(lane, bucket, at))
-        self._note()
+    def reference_added(self, references: ReferenceBuffer, at: int) -> None:
+        """Pair a new reference, and those it competes with, with every joined reading buffer."""
+        for readings in references.reading_buffers:
+            rule = self._index.pairing_rules[readings.series]
+            self._reconcile(
+                readings, references, rule.affected_by_reference(readings, references, at)
+            )
+        self._commit()
 
-    def begin(self, lane: Lane, bucket: Bucket, near: Near | None) -> None:
-        """Pair the last reference of a bucket, which is new and touches no other, in its only lane.
+    def pair_newest(
+        self, readings: ReadingBuffer, references: ReferenceBuffer, near: NearestReading | None
+    ) -> None:
+        """Pair the last reference of a buffer, which affects no other, with its one reading buffer.
 
-        ``near`` is the reading nearest to it; None if it is to be looked for.
+        ``near`` is the reading nearest to it; None if it must be looked for.
         """
-        at = len(bucket.times) - 1
-        time, mode = bucket.times[at], self._matching.modes[lane.series]
-        link = lane.link(bucket, time)
+        at = len(references.times) - 1
+        time, rule = references.times[at], self._index.pairing_rules[readings.series]
+        join = readings.nearest_join(references, time)
         rows = None
-        if link is not None and mode.newest is not None:
-            rows = mode.newest(lane, link, at, time, self._matching.rules[lane.series], near)
+        if join is not None and rule.pair_newest is not None:
+            rows = rule.pair_newest(
+                readings, join, at, time, self._index.rules[readings.series], near
+            )
             if rows:
-                bucket.taken = rows[0][2] - lane.lag_seconds
+                references.last_match_time = rows[0][2] - readings.lag_seconds
         if rows is None:
-            rows = self._made(lane, bucket, at)
+            rows = self._pairs(readings, references, at)
         if rows:
-            lane.slots[bucket.identities[at]] = Slot(rows)
+            readings.matches[references.identities[at]] = Match(rows)
             self._changes += rows
 
-    def all_of(self, lane: Lane, bucket: Bucket) -> None:
-        """Settle every reference of a bucket in one lane."""
-        self._settle(lane, bucket, range(len(bucket.times)))
-        self._note()
+    def reconcile_all(self, readings: ReadingBuffer, references: ReferenceBuffer) -> None:
+        """Pair every reference of a buffer with one reading buffer again."""
+        self._reconcile(readings, references, range(len(references.times)))
+        self._commit()
 
-    def revise(self, held: Held, identity: Identity) -> None:
-        """Give a reference that stays in its place its new value, in every pair it made."""
-        at = held.bucket.find(held.reference, identity)
-        held.bucket.references[at] = held.reference
-        held.bucket.taken = NAN
-        for lane in held.bucket.lanes:
-            slot = lane.slots.get(identity)
-            if slot is not None:
-                rows = [revised(row, held.reference) for row in slot.rows]
-                if any(row[CRPS] == row[CRPS] for row in slot.rows):
-                    rows = self._rescored(lane, held.bucket, at, rows)
-                self._replace(lane, identity, rows)
-        self._note()
+    def revise(self, held: HeldReference, identity: Identity) -> None:
+        """Put the new value of a reference that keeps its place into every pair it made."""
+        at = held.references.find(held.reference, identity)
+        held.references.entries[at] = held.reference
+        held.references.last_match_time = NAN
+        for readings in held.references.reading_buffers:
+            match = readings.matches.get(identity)
+            if match is not None:
+                rows = [revised(row, held.reference) for row in match.rows]
+                if any(row[CRPS] == row[CRPS] for row in match.rows):
+                    rows = self._rescored(readings, held.references, at, rows)
+                self._replace(readings, identity, rows)
+        self._commit()
 
-    def withdraw(self, held: Held, identity: Identity) -> None:
-        """Take a reference out of its bucket, with its pairs, and let its neighbours settle."""
-        bucket = held.bucket
-        at = bucket.find(held.reference, identity)
-        bucket.remove(at)
-        for lane in bucket.lanes:
-            self._replace(lane, identity, [])
-        self._note()
+    def withdraw(self, held: HeldReference, identity: Identity) -> None:
+        """Remove a reference and its pairs, and pair its neighbours again."""
+        references = held.references
+        at = references.find(held.reference, identity)
+        references.remove(at)
+        for readings in references.reading_buffers:
+            self._replace(readings, identity, [])
+        self._commit()
         for near in (at - 1, at):
-            if 0 <= near < len(bucket.times):
-                for lane in bucket.lanes:
-                    self._settle(lane, bucket, neighbours(bucket, near))
-        self._note()
+            if 0 <= near < len(references.times):
+                for readings in references.reading_buffers:
+                    self._reconcile(readings, references, neighbours(references, near))
+        self._commit()
 
-    def makes_the_same(self, lane: Lane, identity: Identity) -> bool:
-        """Return whether what is held makes the pairs that a reference has in a lane."""
+    def reproduces(self, readings: ReadingBuffer, identity: Identity) -> bool:
+        """Return whether the readings held still make the pairs that a reference has with them."""
         held = self._references.get(identity)
         if held is None:
             return False
-        rows = self._made(lane, held.bucket, held.bucket.find(held.reference, identity))
-        return repr(rows) == repr(lane.slots[identity].rows)
+        rows = self._pairs(
+            readings, held.references, held.references.find(held.reference, identity)
+        )
+        return repr(rows) == repr(readings.matches[identity].rows)
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _settle(self, lane: Lane, bucket: Bucket, places: Iterable[int]) -> None:
-        """Make the pairs of some references in one lane what they should be."""
-        bucket.taken = NAN
+    def _reconcile(
+        self, readings: ReadingBuffer, references: ReferenceBuffer, places: Iterable[int]
+    ) -> None:
+        """Pair some references with one reading buffer again; frozen pairs stay."""
+        references.last_match_time = NAN
         for at in places:
-            identity = bucket.identities[at]
-            slot = lane.slots.get(identity)
-            if slot is not None and slot.frozen:
+            identity = references.identities[at]
+            match = readings.matches.get(identity)
+            if match is not None and match.frozen:
                 continue
-            rows = self._made(lane, bucket, at)
-            if rows or slot is not None:
-                self._replace(lane, identity, rows)
+            rows = self._pairs(readings, references, at)
+            if rows or match is not None:
+                self._replace(readings, identity, rows)
 
-    def _made(self, lane: Lane, bucket: Bucket, at: int) -> list[Row]:
-        """Return the pairs that the reference at a place makes with what a lane holds."""
-        time, series = bucket.times[at], lane.series
-        link = lane.link(bucket, time)
-        if link is None:
+    def _pairs(self, readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> list[Row]:
+        """Return the pairs of a reference with what a reading buffer holds."""
+        time, series = references.times[at], readings.series
+        join = readings.nearest_join(references, time)
+        if join is None:
             return []
-        return self._matching.modes[series].pairs(
-            Place(lane, link, at, time, self._matching.rules[series])
+        return self._index.pairing_rules[series].pairs(
+            Probe(readings, join, at, time, self._index.rules[series])
         )
 
-    def _replace(self, lane: Lane, identity: Identity, rows: list[Row]) -> None:
-        slot = lane.slots.get(identity)
-        if slot is None:
+    def _replace(self, readings: ReadingBuffer, identity: Identity, rows: list[Row]) -> None:
+        match = readings.matches.get(identity)
+        if match is None:
             if rows:
-                lane.slots[identity] = Slot(rows)
+                readings.matches[identity] = Match(rows)
                 self._added.extend(rows)
             return
-        before = {row[1]: row for row in slot.rows}
+        before = {row[1]: row for row in match.rows}
         for row in rows:
             old = before.pop(row[1], None)
             if old is not None and old[2] != row[2]:
                 self._removed.append((*old[:REMOVED], True))
-            if not _same(old, row):
+            if not same_row(old, row):
                 self._added.append(row)
         self._removed.extend((*row[:REMOVED], True) for row in before.values())
         if rows:
-            slot.rows = rows
+            match.rows = rows
         else:
-            del lane.slots[identity]
+            del readings.matches[identity]
 
-    def _note(self) -> None:
-        """Note the changes of one arrival: a pair that moved between references stays."""
+    def _commit(self) -> None:
+        """Emit the changes of one arrival, removed pairs first."""
         self._changes += self._removed
         self._changes += self._added
         self._removed.clear()
         self._added.clear()
 
-    def _rescored(self, lane: Lane, bucket: Bucket, at: int, rows: list[Row]) -> list[Row]:
-        """Return pairs with the CRPS of their readings' distributions, where these are held."""
-        known = {repr(row[:CRPS]): row for row in self._made(lane, bucket, at)}
+    def _rescored(
+        self, readings: ReadingBuffer, references: ReferenceBuffer, at: int, rows: list[Row]
+    ) -> list[Row]:
+        """Return pairs with the CRPS of their readings' distributions where those are held."""
+        known = {repr(row[:CRPS]): row for row in self._pairs(readings, references, at)}
         return [known.get(repr(row[:CRPS]), row) for row in rows]
-
-
-def revised(row: Row, reference: Reference) -> Row:
-    """Return a pair with the value that a revision of its reference gives it, without a CRPS."""
-    if reference.void:
-        return (*row[:REMOVED], True)
-    return (*row[:8], reference.value, reference.u, *row[10:CRPS], NAN, False)
-
-
-def _same(one: Row | None, other: Row) -> bool:
-    """Return whether two rows are equal, NaN being equal to NaN."""
-    return one is not None and (one == other or repr(one) == repr(other))

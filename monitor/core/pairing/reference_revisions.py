@@ -1,8 +1,8 @@
-"""The references that are known: their revisions, and what was taken back by name alone.
+"""The references held, their revisions, and voids that name a sample only.
 
-Rules of this file: the highest revision of a reference stands, in any order of arrival; a void that
-names a sample and nobody in particular takes back every reference of that name, those that come
-later too unless their revision is higher. What is no longer held is asked of the history.
+Rules of this file: the highest revision of a reference counts, in any order of arrival. A void that
+names a sample and no subject voids every reference with that identity, later ones too unless their
+revision is higher. What was evicted is looked up in the history.
 """
 
 from __future__ import annotations
@@ -13,70 +13,66 @@ from typing import Final
 import msgspec
 
 from monitor.core.model import NAN, Records, Reference
-from monitor.core.pairing.buffers import (
-    Bucket,
-    Identity,
-    digest,
-    same_content,
-)
+from monitor.core.pairing.buffers import ReferenceBuffer
 from monitor.core.pairing.history import History, name_alone
+from monitor.core.pairing.identities import Identity, digest, same_content
 
 
-class Held(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A reference that is known, its bucket, when it came, and its outdone revisions."""
+class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A reference, its buffer, when it came, and the revisions it superseded."""
 
     reference: Reference
-    bucket: Bucket
+    references: ReferenceBuffer
     received: float
-    outdone: tuple[Reference, ...] = ()
+    superseded: tuple[Reference, ...] = ()
 
-    def knows(self, reference: Reference) -> bool:
-        """Return whether this very message came before."""
-        return any(same_content(reference, each) for each in (self.reference, *self.outdone))
+    def has_seen(self, reference: Reference) -> bool:
+        """Return whether the same message came before."""
+        return any(same_content(reference, each) for each in (self.reference, *self.superseded))
 
 
-class References:
-    """State: the references held by their identity, and the voids that name a sample only."""
+class ReferenceStore:
+    """State: the references held, by identity, and the voids that name a sample only."""
 
     def __init__(self, history: History) -> None:
         self._history: Final = history
-        self._held: dict[Identity, Held] = {}
+        self._held: dict[Identity, HeldReference] = {}
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
 
     def __len__(self) -> int:
         return len(self._held) + len(self._voids)
 
-    def get(self, identity: Identity) -> Held | None:
-        """Return what is held of a reference."""
+    def get(self, identity: Identity) -> HeldReference | None:
+        """Return a reference that is held, else None."""
         return self._held.get(identity)
 
-    def keep(self, identity: Identity, held: Held) -> None:
-        """Hold a reference, or what now stands of it."""
+    def put(self, identity: Identity, held: HeldReference) -> None:
+        """Hold a reference, or its latest revision."""
         if identity not in self._held and held.reference.identity:
             self._named.setdefault(held.reference.identity, set()).add(identity)
         self._held[identity] = held
 
-    def begin(self, identity: Identity, held: Held) -> bool:
-        """Hold a reference without a name of its own; return whether it is new."""
+    def put_if_new(self, identity: Identity, held: HeldReference) -> bool:
+        """Hold a reference that states no identity; return whether it is new."""
         return self._held.setdefault(identity, held) is held
 
-    def __iter__(self) -> Iterator[tuple[Identity, Held]]:
+    def __iter__(self) -> Iterator[tuple[Identity, HeldReference]]:
         return iter(list(self._held.items()))
 
-    def arrived_before(self, time: float) -> dict[Identity, Held]:
-        """Return what arrived before a time."""
+    def arrived_before(self, time: float) -> dict[Identity, HeldReference]:
+        """Return the references that arrived before a time."""
         return {name: held for name, held in self._held.items() if held.received < time}
 
     def expire(self, gone: Iterable[Identity], received_before: float) -> None:
-        """Let go of the references ``gone``, and of voids by name that arrived before a time."""
+        """Evict the references ``gone``, and voids by name that arrived before a time."""
         for identity in gone:
-            self.let_go(identity)
+            self.evict(identity)
         for name, (_, received) in list(self._voids.items()):
             if received < received_before:
                 del self._voids[name]
 
-    def let_go(self, identity: Identity) -> None:
+    def evict(self, identity: Identity) -> None:
         """Hold a reference no longer."""
         held = self._held.pop(identity)
         named = self._named.get(held.reference.identity)
@@ -86,7 +82,7 @@ class References:
                 del self._named[held.reference.identity]
 
     def arrivals(self) -> list[float]:
-        """Return when each of them came."""
+        """Return when each reference and void arrived."""
         return [held.received for held in self._held.values()] + [
             received for _, received in self._voids.values()
         ]
@@ -94,9 +90,9 @@ class References:
     def void_by_name(
         self, void: Reference, received: float, *, recalled: bool
     ) -> list[Reference] | None:
-        """Take back all of one name: return what that means for each, None if it was known.
+        """Void all references of one identity: return a void for each, None for a duplicate.
 
-        ``recalled`` says that it is not new: what is no longer held has been taken back before.
+        ``recalled`` marks one that a journal gives back: evicted references were voided before.
         """
         known = self._voids.get(void.identity)
         if known is not None and known[0].revision >= void.revision:
@@ -107,8 +103,8 @@ class References:
             concerned.update(self._history.named(void.identity))
         return [_void_of(void, *each) for each in sorted(concerned)]
 
-    def as_it_stands(self, reference: Reference) -> Reference:
-        """Return ``reference``, voided if its name was taken back at its revision or above."""
+    def effective(self, reference: Reference) -> Reference:
+        """Return ``reference``, voided if its name was voided at its revision or above."""
         if not reference.identity:
             return reference
         known = self._voids.get(reference.identity)
@@ -119,19 +115,19 @@ class References:
             return reference
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
-    def revision_let_go(self, identity: Identity) -> int:
-        """Return the highest revision that came of a reference that is no longer held, else -1."""
+    def evicted_revision(self, identity: Identity) -> int:
+        """Return the highest revision of a reference that was evicted, else -1."""
         return self._history.revision(digest(*identity))
 
-    def is_outdated(self, identity: Identity, held: Held) -> bool:
-        """Return whether a reference was revised by a message that is no longer held."""
+    def is_outdated(self, identity: Identity, held: HeldReference) -> bool:
+        """Return whether a revision that was evicted superseded a reference."""
         reference = held.reference
         if not reference.identity and not reference.revision:
             return False
-        return self.revision_let_go(identity) > reference.revision
+        return self.evicted_revision(identity) > reference.revision
 
-    def pairs_let_go(self, identity: Identity) -> Records:
-        """Return the pairs of a reference that is no longer held."""
+    def evicted_pairs(self, identity: Identity) -> Records:
+        """Return the pairs of a reference that was evicted."""
         return self._history.made_by(digest(*identity))
 
 
@@ -150,9 +146,11 @@ def is_in_place(old: Reference, new: Reference) -> bool:
     return not (old.void or new.void) and places[0] == places[1]
 
 
-def by_bucket(leaving: Mapping[Identity, Held]) -> dict[Bucket, dict[Identity, Reference]]:
-    """Return references by the bucket they are of."""
-    found: dict[Bucket, dict[Identity, Reference]] = {}
+def by_buffer(
+    leaving: Mapping[Identity, HeldReference],
+) -> dict[ReferenceBuffer, dict[Identity, Reference]]:
+    """Return references by the buffer they belong to."""
+    found: dict[ReferenceBuffer, dict[Identity, Reference]] = {}
     for identity, held in leaving.items():
-        found.setdefault(held.bucket, {})[identity] = held.reference
+        found.setdefault(held.references, {})[identity] = held.reference
     return found

@@ -1,10 +1,54 @@
-"""The settings that the core needs to know, as plain values."""
+"""The settings of one series as the core reads them: plain values, times in seconds."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import math
+from typing import Annotated, Literal, NamedTuple
 
-from monitor.core.pairing.pairing_rules import Rules
+from annotated_types import Ge, Le, doc
+
+PerDistance = Annotated[float, Ge(0), Le(1e15)]
+
+
+class PairUncertainty(NamedTuple):
+    """Standard uncertainty of a pairing, in the unit of the series; its parts add in squares."""
+
+    per_sqrt_hour: Annotated[
+        PerDistance, doc("For each square root of an hour between reading and reference.")
+    ] = 0.0
+    per_hour: Annotated[PerDistance, doc("For each hour between reading and reference.")] = 0.0
+    per_km: Annotated[PerDistance, doc("For each kilometre between sensor and reference.")] = 0.0
+
+    def of(self, seconds: float, distance_km: float) -> float:
+        """Return u_pair for a distance in time and in space: random walk, trend, gradient.
+
+        u_pair^2 = per_sqrt_hour^2 h + (per_hour h)^2 + (per_km d)^2.
+        """
+        if not (self.per_sqrt_hour or self.per_hour or self.per_km):
+            return 0.0
+        hours = abs(seconds) / 3600.0
+        walk = self.per_sqrt_hour * self.per_sqrt_hour * hours
+        trend = self.per_hour * hours
+        gradient = self.per_km * distance_km
+        return math.sqrt(walk + trend * trend + gradient * gradient)
+
+
+class Rules(NamedTuple):
+    """How one series is paired; ``mode`` names an entry of ``PAIRING_RULES``.
+
+    ``lag_seconds`` is how much later than the reference the readings see the same thing,
+    ``reading_seconds`` how long a reading stands for, ``completeness`` the share of a reference's
+    interval that readings must cover, and ``correlation`` that between the errors of the readings
+    that one pair is made of.
+    """
+
+    mode: str = "nearest"
+    tolerance_seconds: float = 60.0
+    lag_seconds: float = 0.0
+    reading_seconds: float = 0.0
+    completeness: float = 0.75
+    correlation: float = 1.0
+    uncertainty: PairUncertainty = PairUncertainty()
 
 
 class SeriesRules(NamedTuple):

@@ -1,8 +1,8 @@
-"""Readings that nobody has looked at since they came: columns over all lanes.
+"""Staging: plain readings that wait, as columns over all buffers, to be appended to their buffers.
 
-Rules of this file: what is here is newer than all else in its lane, in the order of its times, and
-touches no reference; whoever looks into a lane has it brought there first. To bring many readings
-to a lane at once costs a fraction of going there with each.
+Rules of this file: a staged reading is newer than all others of its buffer and affects no pair, and
+those of one buffer are in event order. Whoever looks into a buffer flushes it first. Appending many
+readings to a buffer at once costs a fraction of appending each.
 """
 
 from __future__ import annotations
@@ -12,88 +12,86 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import (
-    Bool,
-    Float,
-    Int,
-    by_number,
-)
-from monitor.core.pairing.buffers import Fronts, Lane, Near
-from monitor.core.pairing.interning import UNKNOWN, Lookup
+from monitor.core.model import Bool, Float, Int, by_number
+from monitor.core.pairing.buffers import NearestReading, ReadingBuffer
+from monitor.core.pairing.interning import UNKNOWN, Interner
 from monitor.core.pairing.observations import Name, PlainReadings
+from monitor.core.pairing.watermarks import Watermarks
 
-HELD_MAX: Final = 65_536
-LANES_MAX: Final = 8192  # to go to each takes some microseconds, in which nothing else is done
-FEW: Final = 128  # so few readings cost less one by one
+STAGED_MAX: Final = 65_536
+BUFFERS_MAX: Final = 8192  # a flush takes some microseconds a buffer and blocks everything else
+SCALAR_MAX: Final = 128  # up to so many readings a loop costs less than columns
 
 
-class _Block(NamedTuple):
-    """Readings in the order of their times in each lane; ``lanes`` are numbers of fronts."""
+class _StagedBlock(NamedTuple):
+    """Readings in event order within each buffer; ``buffers`` are numbers of watermarks."""
 
-    lanes: Int
+    buffers: Int
     times: Float
     values: Float
     us: Float
     received: Float
 
 
-_NOTHING: Final = _Block(np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
+_NOTHING: Final = _StagedBlock(np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
 
 
-class Fresh:
-    """State: the readings, and which names' readings may come here."""
+class Staging:
+    """State: the readings that wait, and the buffers that may have some."""
 
-    def __init__(self, fronts: Fronts) -> None:
-        self._fronts: Final = fronts
-        self._lanes: Final[dict[int, Lane]] = {}
+    def __init__(self, watermarks: Watermarks) -> None:
+        self._watermarks: Final = watermarks
+        self._buffers: Final[dict[int, ReadingBuffer]] = {}
         self._numbers: Final[dict[Name, int]] = {}
-        self._blocks: list[_Block] = []
-        self._latest = _NOTHING  # the last one, in the order of its lanes
-        self._held = 0
-        self._waiting = 0  # lanes that these are of
-        self._lookup: Final[Lookup[Name]] = Lookup(lambda name: self._numbers.get(name, UNKNOWN))
+        self._blocks: list[_StagedBlock] = []
+        self._latest = _NOTHING  # the last block, ordered by buffer
+        self._staged_readings = 0
+        self._staged_buffers = 0
+        self._interner: Final[Interner[Name]] = Interner(
+            lambda name: self._numbers.get(name, UNKNOWN)
+        )
 
-    def open(self, lane: Lane) -> None:
-        """Let the plain readings of a lane come here."""
-        self._numbers[lane.name] = lane.front
-        self._lanes[lane.front] = lane
+    def open(self, readings: ReadingBuffer) -> None:
+        """Accept plain readings of a buffer from now on."""
+        self._numbers[readings.name] = readings.watermark
+        self._buffers[readings.watermark] = readings
 
-    def close(self, lane: Lane) -> None:
-        """Forget a lane in which nothing is left."""
-        del self._numbers[lane.name], self._lanes[lane.front]
-        self._lookup.forget()
+    def close(self, readings: ReadingBuffer) -> None:
+        """Accept none of a buffer any more; it must have no staged readings."""
+        del self._numbers[readings.name], self._buffers[readings.watermark]
+        self._interner.forget()
 
-    def take(self, plain: PlainReadings, received: float) -> Int:
-        """Take the readings that are newer than all in their lanes and touch no reference.
+    def ingest(self, plain: PlainReadings, received: float) -> Int:
+        """Stage the readings that are newer than all others of their buffers and affect no pair.
 
-        Returns the row of the series of each, -1 for those that are left to go to their lanes.
+        Returns the row of the series of each, -1 for those that must go to their buffers.
         """
         rows = np.full(len(plain), -1)
-        if len(plain) <= FEW:
-            self._take_few(plain, received, rows)
+        if len(plain) <= SCALAR_MAX:
+            self._ingest_few(plain, received, rows)
             return rows
-        numbers = self._lookup.numbers(plain.names, plain.which)
+        numbers = self._interner.numbers(plain.names, plain.which)
         known = np.flatnonzero(numbers >= 0)
         order = known[by_number(numbers[known])]
-        lanes, times = numbers[order], plain.times[order]
-        is_good = self._are_newest(lanes, times)
+        buffers, times = numbers[order], plain.times[order]
+        is_good = self._are_newest(buffers, times)
         if not is_good.all():
-            order, lanes, times = order[is_good], lanes[is_good], times[is_good]
-        if lanes.size:
-            self._keep(lanes, times, plain.values[order], plain.us[order], received)
-            rows[order] = self._fronts.series[lanes]
+            order, buffers, times = order[is_good], buffers[is_good], times[is_good]
+        if buffers.size:
+            self._stage(buffers, times, plain.values[order], plain.us[order], received)
+            rows[order] = self._watermarks.series[buffers]
         return rows
 
-    def nearest(self, lanes: Int, times: Float) -> list[Near | None]:
-        """Return the readings nearest to some times, each in a lane; the earlier ones on a tie.
+    def nearest(self, buffers: Int, times: Float) -> list[NearestReading | None]:
+        """Return the reading nearest to each of some times in a buffer; the earlier on a tie.
 
-        None where it may not be among those that came last.
+        None where it may not be among the readings that came last.
         """
         block = self._latest
-        if not block.lanes.size:
-            return [None] * lanes.size
-        first, stop = (np.searchsorted(block.lanes, lanes, side) for side in ("left", "right"))
-        after, last = _bisected(block.times, times, first, stop), block.lanes.size - 1
+        if not block.buffers.size:
+            return [None] * buffers.size
+        first, stop = (np.searchsorted(block.buffers, buffers, side) for side in ("left", "right"))
+        after, last = _bisected(block.times, times, first, stop), block.buffers.size - 1
         at, before = np.minimum(after, last), np.maximum(after - 1, 0)
         later = np.where(after < stop, block.times[at], np.inf)
         at = np.where((after > first) & (times - block.times[before] <= later - times), before, at)
@@ -104,81 +102,83 @@ class Fresh:
             near if known else None for near, known in zip(found, is_known.tolist(), strict=True)
         ]
 
-    def bring(self, wanted: Int | None = None) -> None:
-        """Bring the readings of the lanes ``wanted``, None for all, to where they can be seen."""
-        if not self._held or (wanted is not None and not self._fronts.fresh[wanted].any()):
+    def flush(self, wanted: Int | None = None) -> None:
+        """Append what waits for the buffers ``wanted``, None for all, to them."""
+        if not self._staged_readings or (
+            wanted is not None and not self._watermarks.staged[wanted].any()
+        ):
             return
-        whole = _Block(*map(np.concatenate, zip(*self._blocks, strict=True)))
+        whole = _StagedBlock(*map(np.concatenate, zip(*self._blocks, strict=True)))
         if wanted is None:
             self._blocks, self._latest = [], _NOTHING
         else:
-            is_wanted = np.zeros(self._fronts.size, dtype=np.bool_)
+            is_wanted = np.zeros(self._watermarks.size, dtype=np.bool_)
             is_wanted[wanted] = True
-            is_in = is_wanted[whole.lanes]
+            is_in = is_wanted[whole.buffers]
             self._blocks, whole = [_part(whole, ~is_in)], _part(whole, is_in)
-            self._latest = _part(self._latest, ~is_wanted[self._latest.lanes])
-        self._held -= whole.lanes.size
-        self._hand_over(whole)
+            self._latest = _part(self._latest, ~is_wanted[self._latest.buffers])
+        self._staged_readings -= whole.buffers.size
+        self._append_block(whole)
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _take_few(self, plain: PlainReadings, received: float, rows: Int) -> None:
-        """Take them to their lanes at once: columns would cost more."""
-        self.bring()
+    def _ingest_few(self, plain: PlainReadings, received: float, rows: Int) -> None:
+        """Append them to their buffers at once: columns would cost more."""
+        self.flush()
         columns = (plain.which.tolist(), plain.times.tolist(), plain.values.tolist())
         for at, (which, time, value, u) in enumerate(zip(*columns, plain.us.tolist(), strict=True)):
             number = self._numbers.get(plain.names[which])
             if number is not None:
-                lane = self._lanes[number]
-                before = lane.times[-1] if lane.times else -math.inf
-                if time > before and not before < lane.until:
-                    lane.append(time, value, u, received)
-                    rows[at] = lane.series
+                readings = self._buffers[number]
+                before = readings.times[-1] if readings.times else -math.inf
+                if time > before and not before < readings.until:
+                    readings.append(time, value, u, received)
+                    rows[at] = readings.series
 
-    def _are_newest(self, lanes: Int, times: Float) -> Bool:
-        """Return which readings, by lane, may stay here: all of a lane or none."""
-        fronts = self._fronts
+    def _are_newest(self, buffers: Int, times: Float) -> Bool:
+        """Return which readings, ordered by buffer, may be staged: all of a buffer or none."""
+        watermarks = self._watermarks
         before = np.empty_like(times)
         before[1:] = times[:-1]
-        is_first = _firsts(lanes)
-        before[is_first] = fronts.newest[lanes[is_first]]
-        is_good: Bool = (times > before) & ~(before < fronts.until[lanes])
+        is_first = _firsts(buffers)
+        before[is_first] = watermarks.newest[buffers[is_first]]
+        is_good: Bool = (times > before) & ~(before < watermarks.until[buffers])
         if not is_good.all():
-            is_spoilt = np.zeros(fronts.size, dtype=np.bool_)
-            is_spoilt[lanes[~is_good]] = True
-            is_good = ~is_spoilt[lanes]
+            is_spoilt = np.zeros(watermarks.size, dtype=np.bool_)
+            is_spoilt[buffers[~is_good]] = True
+            is_good = ~is_spoilt[buffers]
         return is_good
 
-    def _keep(self, lanes: Int, times: Float, values: Float, us: Float, received: float) -> None:
-        first = np.flatnonzero(_firsts(lanes))
-        stop = np.append(first[1:], lanes.size)
-        own = lanes[first]
-        self._waiting += int(np.count_nonzero(self._fronts.fresh[own] == 0))
-        self._fronts.newest[own] = times[stop - 1]
-        self._fronts.fresh[own] += stop - first
-        self._latest = _Block(lanes, times, values, us, np.full(lanes.size, received))
+    def _stage(self, buffers: Int, times: Float, values: Float, us: Float, received: float) -> None:
+        first = np.flatnonzero(_firsts(buffers))
+        stop = np.append(first[1:], buffers.size)
+        own = buffers[first]
+        self._staged_buffers += int(np.count_nonzero(self._watermarks.staged[own] == 0))
+        self._watermarks.newest[own] = times[stop - 1]
+        self._watermarks.staged[own] += stop - first
+        self._latest = _StagedBlock(buffers, times, values, us, np.full(buffers.size, received))
         self._blocks.append(self._latest)
-        self._held += lanes.size
-        if self._held > HELD_MAX or self._waiting > LANES_MAX:
-            self.bring()
+        self._staged_readings += buffers.size
+        if self._staged_readings > STAGED_MAX or self._staged_buffers > BUFFERS_MAX:
+            self.flush()
 
-    def _hand_over(self, block: _Block) -> None:
-        order = by_number(block.lanes)
-        lanes = block.lanes[order]
-        first = np.flatnonzero(_firsts(lanes))
-        own = lanes[first]
-        self._waiting -= own.size
-        self._fronts.fresh[own] = 0
+    def _append_block(self, block: _StagedBlock) -> None:
+        order = by_number(block.buffers)
+        buffers = block.buffers[order]
+        first = np.flatnonzero(_firsts(buffers))
+        own = buffers[first]
+        self._staged_buffers -= own.size
+        self._watermarks.staged[own] = 0
         times, values, us, received = (column[order].tobytes() for column in block[1:])
-        ends = (8 * np.append(first, lanes.size)).tolist()
+        ends = (8 * np.append(first, buffers.size)).tolist()
         for number, start, stop in zip(own.tolist(), ends, ends[1:], strict=False):
             part = slice(start, stop)
-            self._lanes[number].extend(times[part], values[part], us[part], received[part])
+            self._buffers[number].extend(times[part], values[part], us[part], received[part])
 
 
-def _part(block: _Block, which: Bool) -> _Block:
-    lanes, times, values, us, received = block
-    return _Block(lanes[which], times[which], values[which], us[which], received[which])
+def _part(block: _StagedBlock, which: Bool) -> _StagedBlock:
+    buffers, times, values, us, received = block
+    return _StagedBlock(buffers[which], times[which], values[which], us[which], received[which])
 
 
 def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
@@ -190,8 +190,8 @@ def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
     return low
 
 
-def _firsts(lanes: Int) -> Bool:
-    """Return which of sorted ``lanes`` is the first of its kind."""
-    is_first = np.ones(lanes.size, dtype=np.bool_)
-    is_first[1:] = lanes[1:] != lanes[:-1]
+def _firsts(buffers: Int) -> Bool:
+    """Return which of sorted ``buffers`` is the first of its kind."""
+    is_first = np.ones(buffers.size, dtype=np.bool_)
+    is_first[1:] = buffers[1:] != buffers[:-1]
     return is_first

@@ -1,7 +1,7 @@
 """Why readings and references do not pair: counts, examples of both sides, the nearest misses.
 
-Rules of this file: it looks at what pairing holds and changes nothing; it looks at a bounded part
-of it, so that it may be asked while messages come; causes are a closed list.
+Rules of this file: it reads what pairing holds and changes nothing. It reads a bounded part of it,
+so that it may run while messages come. Causes are a closed list.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from monitor.core.model import NAN
-from monitor.core.pairing.buffers import Bucket, Lane
+from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.pairing_rules import Rules
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import Rules
 
 CAUSES: Final[Mapping[str, str]] = {
     "paired": "pairs are made",
@@ -30,7 +31,7 @@ CAUSES: Final[Mapping[str, str]] = {
     "side": "the readings are on the wrong side of the references in time",
     "several": "several readings fit each reference, and the candidates' policy is to reject",
 }
-_LANES_MAX: Final = 2000
+_BUFFERS_MAX: Final = 2000
 _NAMES_MAX: Final = 300
 _EXAMPLES: Final = 3
 _HALF_HOUR: Final = 1800.0
@@ -59,66 +60,80 @@ class Unpaired(NamedTuple):
     partly: bool = False
 
 
-class _Held(NamedTuple):
-    """What pairing holds of one quantity; lanes by (sensor, key), buckets by (subject, key)."""
+class _QuantityBuffers(NamedTuple):
+    """The buffers of one quantity: readings by (sensor, key), references by (subject, key)."""
 
     quantity: str
-    lanes: dict[tuple[str, str], Lane]
-    buckets: dict[tuple[str, str], Bucket]
+    reading_buffers: dict[tuple[str, str], ReadingBuffer]
+    reference_buffers: dict[tuple[str, str], ReferenceBuffer]
 
 
 def examine(pairing: Pairing) -> list[Unpaired]:
     """Return for each quantity that is held what became of it, those without pairs first."""
-    names = {quantity for _, quantity, _ in pairing.lanes}
-    names |= {match[0] for match, bucket in pairing.buckets.items() if bucket.times}
+    names = {quantity for _, quantity, _ in pairing.reading_buffers}
+    names |= {
+        match[0] for match, references in pairing.reference_buffers.items() if references.times
+    }
     found = [_examine(pairing, quantity) for quantity in sorted(names)]
     return sorted(found, key=lambda each: each.cause == "paired")
 
 
 def _examine(pairing: Pairing, quantity: str) -> Unpaired:
-    lanes = (
-        ((sensor, key), lane) for (sensor, of, key), lane in pairing.lanes.items() if of == quantity
+    reading_buffers = (
+        ((sensor, key), readings)
+        for (sensor, of, key), readings in pairing.reading_buffers.items()
+        if of == quantity
     )
-    buckets = (
-        ((subject, key), bucket)
-        for (of, subject, key), bucket in pairing.buckets.items()
-        if of == quantity and bucket.times
+    reference_buffers = (
+        ((subject, key), references)
+        for (of, subject, key), references in pairing.reference_buffers.items()
+        if of == quantity and references.times
     )
-    held = _Held(quantity, dict(islice(lanes, _LANES_MAX)), dict(islice(buckets, _LANES_MAX)))
+    held = _QuantityBuffers(
+        quantity,
+        dict(islice(reading_buffers, _BUFFERS_MAX)),
+        dict(islice(reference_buffers, _BUFFERS_MAX)),
+    )
     known = Unpaired(
         quantity,
         "paired",
-        readings=sum(len(lane.times) for lane in held.lanes.values()),
-        references=sum(len(bucket.times) for bucket in held.buckets.values()),
-        paired=sum(len(lane.slots) for lane in held.lanes.values()),
-        partly=_LANES_MAX in (len(held.lanes), len(held.buckets)),
+        readings=sum(len(readings.times) for readings in held.reading_buffers.values()),
+        references=sum(len(references.times) for references in held.reference_buffers.values()),
+        paired=sum(len(readings.matches) for readings in held.reading_buffers.values()),
+        partly=_BUFFERS_MAX in (len(held.reading_buffers), len(held.reference_buffers)),
     )
     if known.paired:
         return known
     if not known.readings or not known.references:
         cause = "no_references" if known.readings else "no_readings"
-        others = {match[0] for match, bucket in pairing.buckets.items() if bucket.times}
+        others = {
+            match[0] for match, references in pairing.reference_buffers.items() if references.times
+        }
         if cause == "no_readings":
-            others = {of for _, of, _ in pairing.lanes}
+            others = {of for _, of, _ in pairing.reading_buffers}
         return known._replace(cause=cause, nearest=_nearest((quantity,), others - {quantity}))
     return _names(held, known) or _times(pairing, held, known)
 
 
-def _names(held: _Held, known: Unpaired) -> Unpaired | None:
+def _names(held: _QuantityBuffers, known: Unpaired) -> Unpaired | None:
     """Compare whom the references are about, then the keys; None if some agree in both."""
-    met = {id(link.bucket) for lane in held.lanes.values() for link in lane.links}
-    if any(id(bucket) in met for bucket in held.buckets.values()):
+    met = {
+        id(join.references) for readings in held.reading_buffers.values() for join in readings.joins
+    }
+    if any(id(references) in met for references in held.reference_buffers.values()):
         return None
-    sensors = {sensor for sensor, _ in held.lanes}
-    subjects = {subject for subject, _ in held.buckets}
-    scopes = {id(bucket.scope) for bucket in held.buckets.values()}
+    sensors = {sensor for sensor, _ in held.reading_buffers}
+    subjects = {subject for subject, _ in held.reference_buffers}
+    scopes = {id(references.scope) for references in held.reference_buffers.values()}
     concerned = any(
-        id(link.bucket.scope) in scopes for lane in held.lanes.values() for link in lane.links
+        id(join.references.scope) in scopes
+        for readings in held.reading_buffers.values()
+        for join in readings.joins
     )
     if not concerned:
         return _compared(known._replace(cause="subject"), sensors, subjects)
-    keys = {key for _, key in held.lanes}
-    return _compared(known._replace(cause="key"), keys, {key for _, key in held.buckets})
+    keys = {key for _, key in held.reading_buffers}
+    return _compared(known._replace(cause="key"), keys, {key for _, key in held.reference_buffers})
 
 
 def _compared(known: Unpaired, ours: set[str], theirs: set[str]) -> Unpaired:
@@ -148,26 +163,23 @@ def _bare(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
-def _times(pairing: Pairing, held: _Held, known: Unpaired) -> Unpaired:
-    """Compare times where names agree, then say what the mode missed."""
+def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaired:
+    """Compare times where names agree, then ask the pairing rule what it lacks."""
     gaps: list[float] = []
     rules = Rules()
-    for lane in held.lanes.values():
-        rules = pairing.rules_of_series(lane.series)
-        for link in lane.links:
-            if link.bucket.times and lane.times and len(gaps) < _LANES_MAX:
-                gaps.append(_gap(lane.times, link.bucket.times))
+    for readings in held.reading_buffers.values():
+        rules = pairing.rules_of_series(readings.series)
+        for join in readings.joins:
+            if join.references.times and readings.times and len(gaps) < _BUFFERS_MAX:
+                gaps.append(_gap(readings.times, join.references.times))
     gap = median(gaps)
     known = known._replace(
         gap_seconds=gap, tolerance_seconds=rules.tolerance_seconds, mode=rules.mode
     )
-    if rules.mode == "mean_over_reference_interval":
-        return known._replace(cause="interval")
-    if min(map(abs, gaps)) > rules.tolerance_seconds:
+    rule = PAIRING_RULES[rules.mode]
+    if rule.uses_tolerance and min(map(abs, gaps)) > rules.tolerance_seconds:
         return known._replace(cause="tolerance")
-    if rules.mode in ("asof", "interpolate"):
-        return known._replace(cause="side")
-    return known._replace(cause="several" if rules.mode == "reject" else "tolerance")
+    return known._replace(cause=rule.unmet_cause)
 
 
 def _gap(readings: Sequence[float], references: Sequence[float]) -> float:

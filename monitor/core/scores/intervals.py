@@ -4,8 +4,8 @@ Rules of this file: deterministic, vectorised over series, closed in sums over t
 ``MIN_PAIRS`` pairs there is no interval (NaN). They approximate the BCa bootstrap for independent
 pairs: where pairs are autocorrelated use ``monitor.core.analysis.resampling.block_zms``.
 
-Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Davison and Hinkley,
-Biometrika 75 (1988) (saddlepoint of a resampled mean); Pernot (arXiv 2402.10043v2) eq. 13-15.
+Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Pernot
+(arXiv 2402.10043v2) eq. 13-15.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from monitor.core.columns import Columns, ratio
-from monitor.core.model import Float, Int
+from monitor.core.model import Float
 from monitor.core.scores.calibration import (
     mean_square_error,
     mean_variance,
@@ -25,6 +25,7 @@ from monitor.core.scores.calibration import (
     z_square,
     zms,
 )
+from monitor.core.scores.saddlepoint import Rows, saddlepoint_ends
 
 LEVEL: Final = 0.95
 # Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
@@ -32,16 +33,6 @@ MIN_PAIRS: Final = 20
 APPROXIMATE: Final = 500
 # |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
 UNDECIDED: Final = 0.05
-# The saddlepoint's root search: a point suffices where it is NEAR in units of normal quantiles (the
-# line, and the cubic through two, is then right to 1e-4 of the interval's width); else at most
-# STEPS with a bracket until FOUND.
-NEAR: Final = 0.05
-FOUND: Final = 1e-3
-STEPS: Final = 24
-LARGEST_TILT: Final = 16.0
-TINY: Final = 1e-300
-# Least share of the normal's cumulant function that the first four cumulants may leave.
-LEAST_SHARE: Final = 0.05
 
 
 class Interval(NamedTuple):
@@ -172,156 +163,6 @@ def abc_rce(c: Columns) -> Interval:
     return _interval(c, "abc", c.once(rce), (ends[0], ends[1]), 0.0)
 
 
-class _Rows(NamedTuple):
-    """One number a pair of some series, laid end to end."""
-
-    rows: Float
-    starts: Int
-    counts: Int
-
-    def of(self, which: Int) -> _Rows:
-        """Return the rows of the series numbered ``which``."""
-        counts = self.counts[which]
-        starts = np.cumsum(counts) - counts
-        places = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
-        return _Rows(self.rows[places], starts, counts)
-
-
-class _Point(NamedTuple):
-    """A point of the resampled mean's quantile function, for both ends (2 x series).
-
-    ``place`` is the normal quantile, ``mean`` the mean there, ``slope`` that of the mean along
-    ``place``, ``variance`` that of the tilted rows.
-    """
-
-    place: Float
-    mean: Float
-    slope: Float
-    variance: Float
-
-
-def _tilted(scaled: _Rows, tilt: Float) -> _Point:
-    """Return the points that exponential tilts of the rows reach (2 x series).
-
-    ``scaled`` has mean 0 and sum of squares 1, so that no exponent exceeds |tilt|. With K the
-    cumulant function, r^2/2 = n (t K' - K) and v = t sqrt(n K''), r* = r + ln(v/r)/r is the normal
-    quantile of the probability below the mean (Lugannani, Rice; Barndorff-Nielsen).
-    """
-    rows, starts, n = scaled
-    sums = np.empty((3, *tilt.shape))
-    for end, one in enumerate(tilt):
-        weights = np.repeat(one, n)
-        weights *= rows
-        np.exp(weights, out=weights)
-        for power in range(3):
-            np.add.reduceat(weights, starts, out=sums[power, end])
-            if power < 2:
-                weights *= rows
-    total, mean, square = sums[0] / n, sums[1] / sums[0], sums[2] / sums[0]
-    variance = np.maximum(square - mean * mean, TINY)
-    r = np.sign(tilt) * np.sqrt(2.0 * n * np.maximum(tilt * mean - np.log(total), TINY))
-    place = r + np.log(tilt * np.sqrt(n * variance) / r) / r
-    return _Point(place, mean, r / (n * tilt), variance)
-
-
-def _first_tilt(a: Float, fourth: Float, target: Float) -> Float:
-    """Return about the tilts at ``target``, from the cumulants up to the ``fourth`` (6 a: third).
-
-    Two steps of Newton's method on r* of those cumulants alone, from the tilt of the ABC end.
-    """
-    off = target - a
-    start = off * (1.0 + a * off)
-    tilt = 2.0 * start / (1.0 + np.sqrt(np.maximum(1.0 + 12.0 * a * start, 0.0)))
-    for _ in range(2):
-        bend = fourth * tilt * tilt
-        share = np.maximum(1.0 + 4.0 * a * tilt + 0.25 * bend, LEAST_SHARE)
-        spread = np.maximum(1.0 + 6.0 * a * tilt + 0.5 * bend, LEAST_SHARE)
-        r = tilt * np.sqrt(share)
-        place = r + 0.5 * np.log(spread / share) / r
-        tilt = np.clip(tilt + (target - place) * r / (tilt * spread), *_bracket(target))
-    return tilt
-
-
-def _saddlepoint_ends(scaled: _Rows, a: Float, fourth: Float) -> Float:
-    """Return the means of the rows (2 x series) whose normal quantiles are BCa's.
-
-    The line through the point at a good first tilt, where that is near; else the cubic through it
-    and the next of Newton's method; series where that is not near either (a few pairs rule their
-    mean) are searched with a bracket. Each series goes its own way, whatever the others do.
-    """
-    w = a + scipy.special.ndtri(np.array(_tails()))[:, None]
-    target = a + w / (1.0 - a * w)
-    tilt = _first_tilt(a, fourth, target)
-    one = _tilted(scaled, tilt)
-    off = target - one.place
-    ends = one.mean + off * one.slope
-    far = _far(off)
-    if far.size:
-        rest = scaled.of(far)
-        one, target = _Point(*(axis[:, far] for axis in one)), target[:, far]
-        tilt = np.clip(_newton(tilt[:, far], one, target), *_bracket(target))
-        two = _tilted(rest, tilt)
-        ends[:, far] = _hermite(one, two, target)
-        again = _far(target - two.place)
-        if again.size:
-            two, target = _Point(*(axis[:, again] for axis in two)), target[:, again]
-            tilt = _newton(tilt[:, again], two, target)
-            ends[:, far[again]] = _searched_ends(rest.of(again), target, tilt)
-    return ends
-
-
-def _far(off: Float) -> Int:
-    """Return the series one of whose ends is not near."""
-    return np.flatnonzero((np.abs(off) > NEAR).any(axis=0))
-
-
-def _newton(tilt: Float, at: _Point, target: Float) -> Float:
-    """Return the next tilt of Newton's method."""
-    return tilt + (target - at.place) * at.slope / at.variance
-
-
-def _bracket(target: Float) -> tuple[Float, Float]:
-    """Return bounds of the tilt; its sign is that of the target."""
-    up = target > 0.0
-    return np.where(up, 1e-3, -LARGEST_TILT), np.where(up, LARGEST_TILT, -1e-3)
-
-
-def _searched_ends(scaled: _Rows, target: Float, tilt: Float) -> Float:
-    """Return the same ends by Newton's method within a bracket that narrows at every step.
-
-    An end that is found stays as it is, so that no series' number hangs on its neighbours.
-    """
-    below, above = _bracket(target)
-    tilt = np.clip(tilt, below, above)
-    ends, found = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
-    for _ in range(STEPS):
-        at = _tilted(scaled, tilt)
-        off = target - at.place
-        ends = np.where(found, ends, at.mean + off * at.slope)
-        found |= np.abs(off) < FOUND
-        if found.all():
-            break
-        below, above = np.where(off > 0.0, tilt, below), np.where(off > 0.0, above, tilt)
-        newton = _newton(tilt, at, target)
-        inside = (newton > below) & (newton < above)
-        tilt = np.where(inside, newton, 0.5 * (below + above))
-    # Where one pair rules the mean the equation may have no root: then the mean at the bracket.
-    return np.where(found, ends, at.mean)
-
-
-def _hermite(one: _Point, two: _Point, at: Float) -> Float:
-    """Return the cubic through two points at the places ``at``; the line where they meet."""
-    gap = two.place - one.place
-    line = two.mean + (at - two.place) * two.slope
-    apart = np.abs(gap) > 1e-7
-    h = np.where(apart, gap, 1.0)
-    t = (at - one.place) / h
-    chord = (two.mean - one.mean) / h
-    bend = (1.0 - t) * (one.slope - chord) + t * (chord - two.slope)
-    cubic = (1.0 - t) * one.mean + t * two.mean + t * (1.0 - t) * h * bend
-    return np.where(apart, cubic, line)
-
-
 def saddlepoint_zms(c: Columns) -> Interval:
     """Return the saddlepoint form of the BCa interval of ZMS.
 
@@ -335,12 +176,12 @@ def saddlepoint_zms(c: Columns) -> Interval:
     scaled = c.times(off, np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, size)))
     square = scaled * scaled
     fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
-    rows = _Rows(scaled, c.starts, c.counts)
+    rows = Rows(scaled, c.starts, c.counts)
     ends = np.full((2, flat.size), np.nan)
     which = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
     if which.size:  # the others have no interval to search for
         some = rows if which.size == flat.size else rows.of(which)
-        ends[:, which] = _saddlepoint_ends(some, a[which], fourth[which])
+        ends[:, which] = saddlepoint_ends(some, a[which], fourth[which], _tails())
     lower, upper = c.once(zms) + size * ends
     return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
 

@@ -1,10 +1,8 @@
-"""From windows and evidence to a snapshot: statistics, judgements, references, sentences.
+"""One round: from windows and evidence to a snapshot.
 
-Rules of this file: derived numbers only, recomputed for the series that changed since the last
-time; it owns none of the rules it applies. It works in steps between which pairs may come: all
-numbers of a series are as of one moment between the first step and the last (or since before, if it
-had not changed by then); what comes after its moment is in the next snapshot. Its words may be of a
-later moment.
+It refreshes the series that changed and owns none of the rules it applies. It works in steps
+between which pairs may come: all numbers of a series are as of one moment between the first step
+and the last, or from before if it had not changed by then.
 """
 
 from __future__ import annotations
@@ -17,16 +15,16 @@ import numpy as np
 
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.thresholds import Threshold, Thresholds
-from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import Arrivals
+from monitor.core.fleet.liveness import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
+    ReferenceStations,
+    SeriesFacts,
     Station,
-    Stations,
-    Told,
     gathered,
     shared,
 )
@@ -35,9 +33,9 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
-from monitor.core.snapshot.series_stats import Facts, Sources
+from monitor.core.snapshot.series_stats import SeriesStats, StatsSources
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.states import Known, Overview
+from monitor.core.snapshot.states import SeriesStates, StatesInput
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.windows import History, Windows
 
@@ -48,7 +46,7 @@ _OF_REPLAY: Final = 1 << 12  # and one whose evidence is to be made anew from it
 _REFERENCES_AT_ONCE: Final = 1024
 
 
-class Ground(NamedTuple):
+class SnapshotSources(NamedTuple):
     """What a snapshot is derived from, and the settings of it."""
 
     windows: Windows
@@ -56,71 +54,71 @@ class Ground(NamedTuple):
     pairing: Pairing
     rules: Sequence[SeriesRules]
     keys: Sequence[SeriesKey]
-    frames: Frames
+    columns_of: SeriesColumns
     history: History
     fleet: FleetRules
     thresholds: Sequence[Threshold]
-    arrivals: Arrivals
+    arrivals: HeardTimes
     disturbed: Collection[int]  # series whose evidence is that of a past which changed since
     settle: Callable[[Int], None]  # makes it that of their windows
 
 
-class Derived:
+class SnapshotBuilder:
     """State: what was derived of each series, and what of it is out of date."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground: Final = ground
+    def __init__(self, sources: SnapshotSources) -> None:
+        self._sources: Final = sources
         # A threshold may be put on a statistic that is computed only because of it.
-        asked = {each.statistic for each in ground.thresholds} & set(STATISTICS)
-        self._facts: Final = Facts(
-            Sources(
-                ground.windows,
-                ground.detector,
-                ground.frames,
-                ground.arrivals,
-                ground.pairing.availability,
+        asked = {each.statistic for each in sources.thresholds} & set(STATISTICS)
+        self._stats: Final = SeriesStats(
+            StatsSources(
+                sources.windows,
+                sources.detector,
+                sources.columns_of,
+                sources.arrivals,
+                sources.pairing.availability,
             ),
             sorted(asked),
         )
-        self._judgements: Final = FaultReports()
-        self._overview: Final = Overview(ground.fleet, ground.thresholds)
-        self._stations: Final = Stations()
+        self._reports: Final = FaultReports()
+        self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
+        self._stations: Final = ReferenceStations()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
-        self._facts.mark(series)
+        self._stats.mark(series)
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Note that from an event time on the past of a series is another now."""
-        self._overview.thresholds.forget(row, since)
+        self._states.thresholds.forget(row, since)
 
     def shared_references(
         self, concerned: Int, is_shared: IsShared
     ) -> list[tuple[Station, Gathered | None]]:
         """Return the references that are shared; gathered where one of ``concerned`` meets them."""
-        ground = self._ground
+        sources = self._sources
         return [
             (
                 station,
-                gathered(station, ground.frames.last, ground.frames.columns, self._told)
+                gathered(station, sources.columns_of.last, sources.columns_of.columns, self._told)
                 if np.isin(station.rows, concerned).any()
                 else None,
             )
-            for station in shared(ground.pairing.buckets, is_shared)
+            for station in shared(sources.pairing.reference_buffers, is_shared)
         ]
 
-    def _told(self, row: int) -> Told:
-        rules, key = self._ground.rules[row], self._ground.keys[row]
-        return Told((key.sensor, key.quantity), rules.unit, rules.patience)
+    def _told(self, row: int) -> SeriesFacts:
+        rules, key = self._sources.rules[row], self._sources.keys[row]
+        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience)
 
     @property
     def thresholds(self) -> Thresholds:
         """Return who is beyond which threshold."""
-        return self._overview.thresholds
+        return self._states.thresholds
 
-    def judgement(self, row: int) -> FaultReport | None:
+    def fault_report(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""
-        return self._judgements.get(row)
+        return self._reports.get(row)
 
     def steps(
         self, now: float, names: tuple[SeriesName, ...], rejected: Float, judged_most: int | None
@@ -130,53 +128,53 @@ class Derived:
         ``rejected`` is the share of messages of each series' sensor that could not be used. At most
         ``judged_most`` series that are not calm are judged anew, None for all.
         """
-        ground, facts = self._ground, self._facts
-        changed = facts.take_changed(len(names))
-        touched = ground.pairing.take_touched().difference(changed.tolist())
+        sources, stats = self._sources, self._stats
+        changed = stats.drain_changed(len(names))
+        touched = sources.pairing.drain_changed_series().difference(changed.tolist())
         yield
         present = [np.zeros(0, np.int64)]
         for part in weighed(changed, self._weights(changed), _PAIRS_AT_ONCE):
-            present.append(self._look(part))
+            present.append(self._refresh(part))
             yield
         for rows in portions(sorted(touched), _REFERENCES_AT_ONCE):
             others = np.array(rows)
-            since = facts.take_changed_of(others)
-            present.append(self._look(since))
-            facts.look_at_arrivals(np.setdiff1d(others, since))
+            since = stats.drain_changed_of(others)
+            present.append(self._refresh(since))
+            stats.refresh_arrivals(np.setdiff1d(others, since))
             changed = np.union1d(changed, since)
             yield
-        judged = yield from self._judgements.steps(
-            ground.frames, ground.detector, lambda row: ground.rules[row].unit, judged_most
+        judged = yield from self._reports.steps(
+            sources.columns_of, sources.detector, lambda row: sources.rules[row].unit, judged_most
         )
         yield from self._stations.steps(
             np.concatenate(present),
-            ground.pairing.buckets,
-            ground.frames.last,
-            ground.frames.columns,
+            sources.pairing.reference_buffers,
+            sources.columns_of.last,
+            sources.columns_of.columns,
             self._told,
         )
-        shown = yield from facts.shown(len(names))
-        suspects, judgement = self._stations.suspects(), self._judgements.get
-        known = Known(
-            now, names, ground.rules, shown, judgement, rejected, suspects, self._baseline
+        shown = yield from stats.shown(len(names))
+        suspects, fault_report = self._stations.suspects(), self._reports.get
+        known = StatesInput(
+            now, names, sources.rules, shown, fault_report, rejected, suspects, self._baseline
         )
-        return (yield from self._overview.steps(known, np.union1d(changed, judged)))
+        return (yield from self._states.steps(known, np.union1d(changed, judged)))
 
     # -- inside -----------------------------------------------------------------------------
 
     def _weights(self, series: Int) -> Int:
-        disturbed = np.isin(series, np.array([*self._ground.disturbed], dtype=np.int64))
-        weights: Int = self._ground.windows.counts(series) + _OF_SERIES + _OF_REPLAY * disturbed
+        disturbed = np.isin(series, np.array([*self._sources.disturbed], dtype=np.int64))
+        weights: Int = self._sources.windows.counts(series) + _OF_SERIES + _OF_REPLAY * disturbed
         return weights
 
-    def _look(self, series: Int) -> Int:
+    def _refresh(self, series: Int) -> Int:
         """Take all there is of ``series`` anew; return those that have pairs."""
-        self._ground.settle(series)
-        present = self._facts.look(series)
+        self._sources.settle(series)
+        present = self._stats.refresh(series)
         if present.size < series.size:
             for row in np.setdiff1d(series, present, assume_unique=True).tolist():
-                self._judgements.leave(row)
-        self._judgements.mark(present, self._ground.detector)
+                self._reports.leave(row)
+        self._reports.mark(present, self._sources.detector)
         return present
 
     def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:
@@ -184,13 +182,13 @@ class Derived:
 
         NaN if there are fewer.
         """
-        ground = self._ground
-        history = ground.history(row)
-        since = np.searchsorted(history["time"], ground.windows.epoch(row))
-        first = ground.windows.as_kept(history[since : since + pairs])
+        sources = self._sources
+        history = sources.history(row)
+        since = np.searchsorted(history["time"], sources.windows.epoch(row))
+        first = sources.windows.as_kept(history[since : since + pairs])
         if first.size < pairs:
             return math.nan, math.nan
         one = np.array([row])
-        statistic = live_statistics(ground.frames.densities(one)[0])[metric]
-        known = ground.frames.columns(one, np.zeros(1, np.int64), first)
+        statistic = live_statistics(sources.columns_of.densities(one)[0])[metric]
+        known = sources.columns_of.columns(one, np.zeros(1, np.int64), first)
         return float(compute(known, [statistic])[statistic][0]), float(first["time"][-1])

@@ -1,11 +1,6 @@
-"""One series in full, and one occasion in full: for who wants more than a line of the snapshot.
+"""More than a line of the snapshot, made on request: a series, a contest or an occasion in full.
 
-Rules of this file: immutable values, made on request only; at most ``PAIRS_MAX`` pairs each, the
-last ones.
-
-What is shown to somebody who looks closely: one series in full, a contest, an occasion.
-
-Rules of this file: it reads the parts of a network and changes none of them.
+Immutable values of at most ``PAIRS_MAX`` pairs each, the last ones. Reading them changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from monitor.core.analysis.ranking import Profile
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
-from monitor.core.diagnosis.columns_of import Frames
+from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import (
     Event,
@@ -30,8 +25,8 @@ from monitor.core.model import (
     Reference,
     pair_records,
 )
-from monitor.core.pairing.buffers import Row
 from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.pair_rows import Row
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density
@@ -70,7 +65,7 @@ class Detail:
     origins: tuple[Origin, ...]
     total: int
     events: tuple[Event, ...]
-    judgement: FaultReport | None
+    fault_report: FaultReport | None
     density: Density
     level: float
     patience: float
@@ -167,7 +162,7 @@ def recent_z(windows: Columns) -> Float:
     return np.where(known, windows.z[np.maximum(rows, 0)], np.nan)
 
 
-class Seen(NamedTuple):
+class DetailSources(NamedTuple):
     """The parts of a network that are looked into."""
 
     registry: Registry
@@ -176,15 +171,15 @@ class Seen(NamedTuple):
     epochs: Epochs
     pairing: Pairing
     windows: Windows
-    frames: Frames
+    columns_of: SeriesColumns
     detector: Detector
-    judgement: Callable[[int], FaultReport | None]
+    fault_report: Callable[[int], FaultReport | None]
 
 
-class Views:
+class DetailReader:
     """Looks into a network on request."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: DetailSources) -> None:
         self._seen: Final = seen
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
@@ -196,10 +191,10 @@ class Views:
         pairs, total = None, 0
         found: tuple[Origin, ...] = ()
         if self._seen.windows.counts(one)[0]:
-            starts, rows = self._seen.frames.window_rows(one)
+            starts, rows = self._seen.columns_of.window_rows(one)
             total, rows = rows.size, last(rows)
-            pairs = self._seen.frames.columns(one, starts, rows)
-            found = origins(rows["id"], self._seen.pairing.made_in(row))
+            pairs = self._seen.columns_of.columns(one, starts, rows)
+            found = origins(rows["id"], self._seen.pairing.pairs_of_series(row))
         return Detail(
             time=now,
             name=self._seen.names()[row],
@@ -207,8 +202,8 @@ class Views:
             origins=found,
             total=total,
             events=tuple(self._seen.epochs.of(key)),
-            judgement=self._seen.judgement(row),
-            density=self._seen.frames.densities(one)[0],
+            fault_report=self._seen.fault_report(row),
+            density=self._seen.columns_of.densities(one)[0],
             level=rules.level,
             patience=rules.patience,
         )
@@ -221,9 +216,9 @@ class Views:
         most = every[np.argsort(-self._seen.windows.counts(every), kind="stable")][:CONTENDERS_MAX]
         series, pairs, event = np.sort(most), None, np.zeros(0, dtype=np.int64)
         if series.size:
-            starts, rows = self._seen.frames.window_rows(series)
+            starts, rows = self._seen.columns_of.window_rows(series)
             pairs, event = (
-                self._seen.frames.columns(series, starts, rows),
+                self._seen.columns_of.columns(series, starts, rows),
                 rows["reference_id"].view(np.int64),
             )
         bare = self._seen.detector.path[series] == COVERAGE
@@ -241,14 +236,16 @@ class Views:
     def occasion(self, name: str, now: float) -> Occasion:
         """Return the pairs of all series whose references have a key or an identity in common."""
         made = [
-            (reference, row) for reference, row in self._seen.pairing.made_of(name) if not row[-1]
+            (reference, row)
+            for reference, row in self._seen.pairing.pairs_of_reference(name)
+            if not row[-1]
         ]
         made.sort(key=lambda each: (self._seen.registry.keys[each[1][0]], each[1][2]))
         del made[PAIRS_MAX:]
         rows = pair_records([row for _, row in made])
         pairs = None
         if rows.size:
-            pairs = self._seen.frames.columns(
+            pairs = self._seen.columns_of.columns(
                 rows["series"], np.arange(rows.size), self._seen.windows.as_kept(rows)
             )
         return Occasion(
@@ -257,5 +254,5 @@ class Views:
             names=tuple(self._seen.names()[row[0]] for _, row in made),
             origins=tuple(origin(reference) for reference, _ in made),
             pairs=pairs,
-            densities=tuple(self._seen.frames.densities(rows["series"])),
+            densities=tuple(self._seen.columns_of.densities(rows["series"])),
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.formatting import duration
 from monitor.core.model import Float
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
@@ -31,13 +32,13 @@ NOTHING: Final = Circumstances()
 
 def sentence(
     state: str,
-    judgement: FaultReport | None,
+    fault_report: FaultReport | None,
     pairs: int,
     numbers: Mapping[str, float],
     about: Circumstances = NOTHING,
 ) -> str:
     """Return what is known of one series; ``numbers`` are its published statistics."""
-    told = _of_series(state, judgement, pairs, numbers, about)
+    told = _of_series(state, fault_report, pairs, numbers, about)
     if about.rejected:
         told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
     if about.beyond:
@@ -47,47 +48,38 @@ def sentence(
 
 def _of_series(
     state: str,
-    judgement: FaultReport | None,
+    fault_report: FaultReport | None,
     pairs: int,
     numbers: Mapping[str, float],
     about: Circumstances,
 ) -> str:
     if about.uncompared_seconds:
-        told = (
-            f"no reference for {duration(about.uncompared_seconds)}: not known whether it is right"
-        )
-        return told if judgement is None else f"{told}; before, it {judgement.sentence}"
+        since = duration(about.uncompared_seconds, parts=1)
+        told = f"no reference for {since}: not known whether it is right"
+        return told if fault_report is None else f"{told}; before, it {fault_report.sentence}"
     if state == "stale":
         return "no readings any more"
-    told = _told(state, judgement, pairs)
+    told = _told(state, fault_report, pairs)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
     return told
 
 
-def duration(seconds: float) -> str:
-    """Return a time span in the largest unit of which it has two, such as "3 days"."""
-    for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
-
-
-def _told(state: str, judgement: FaultReport | None, pairs: int) -> str:
-    if state == "unknown" or (judgement is None and state != "ok"):
+def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
+    if state == "unknown" or (fault_report is None and state != "ok"):
         return f"not clear yet ({pairs} pairs)"
-    if state == "firing" and judgement is not None:
-        return judgement.sentence
-    if state == "pending" and judgement is not None:
-        return _pending(judgement, pairs)
+    if state == "firing" and fault_report is not None:
+        return fault_report.sentence
+    if state == "pending" and fault_report is not None:
+        return _pending(fault_report, pairs)
     return "as right as it says"
 
 
-def _pending(judgement: FaultReport, pairs: int) -> str:
-    if not judgement.clear:
+def _pending(fault_report: FaultReport, pairs: int) -> str:
+    if not fault_report.clear:
         return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
-    return f"something may be wrong, not sure yet: {judgement.sentence}"
+    return f"something may be wrong, not sure yet: {fault_report.sentence}"
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:

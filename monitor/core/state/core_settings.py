@@ -1,4 +1,4 @@
-"""The settings of a network, as the core wants them."""
+"""The settings of a network as plain values and functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from monitor.core.fleet.call_out import FleetRules
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.windows.windows import Precision
+from monitor.core.windows.rings import Precision
 
 
-class Plan(NamedTuple):
-    """The settings of a network: rules for each series, and the limits.
+class CoreSettings(NamedTuple):
+    """Rules for each series, and limits.
 
     ``concerns_of(sensor)`` names the references that concern a sensor besides its own. A journal
-    may know more series (``known_series``) than the limits now let in. A replay of the evidence
-    looks back on ``replay_pairs``, those in the windows where they hold so many and
-    ``replay_in_windows``. ``rows_spare`` more series may come while others are let go of.
+    may have more series (``known_series``) than the limits admit now. A replay of evidence looks
+    back on ``replay_pairs``, taken from the windows if they hold so many and
+    ``replay_in_windows``. ``rows_spare`` more series may be admitted while others are evicted.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -40,5 +40,5 @@ class Plan(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """How many rows there may be."""
+        """How many rows there may be at most."""
         return max(self.limits.maximum, self.known_series) + self.rows_spare

@@ -1,7 +1,7 @@
-"""What a batch of observations comes to: taken by the column where it may be, else one by one.
+"""Ingest of one batch: readings by the column where possible, everything else one by one.
 
-Rules of this file: by the column or one by one, the outcome is the same; references are taken after
-all readings of their batch, so that what they pair with is made once.
+Rules of this file: by the column or one by one, the outcome is the same. References are ingested
+after all readings of their batch, so that their pairs are made once.
 """
 
 from __future__ import annotations
@@ -11,141 +11,140 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import (
-    Float,
-    Int,
-    Observation,
-    Reading,
-)
+from monitor.core.model import Float, Int, Observation, Reading
 from monitor.core.pairing import staging
-from monitor.core.pairing.buffers import Lane
+from monitor.core.pairing.buffers import ReadingBuffer
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import Observed, PlainReadings, in_order
 
 
-class Taken(NamedTuple):
-    """The series of each plain reading, -1 if it was not accepted; places of what was not."""
+class IngestResult(NamedTuple):
+    """The series of each plain reading, -1 if refused, and the places of what was not accepted."""
 
     rows: Int
     duplicates: list[int]
     refused: list[tuple[int, str]]
 
 
-class _Heard(NamedTuple):
-    """The series and times of readings that came one by one."""
+class _Recorded(NamedTuple):
+    """The series and times of readings ingested one by one."""
 
     rows: list[int]
     times: list[float]
 
 
-class House(NamedTuple):
-    """What the taking of readings needs of the house.
+class Callbacks(NamedTuple):
+    """What ingest asks of the network.
 
-    ``admit(sensor, quantity, received)`` returns the row of a series or why it may not come in,
-    ``hear(rows, times)`` is told of readings that were taken, and ``add(other)`` takes what is no
-    reading and returns what becomes of it: accepted, duplicate, or why refused.
+    ``admit(sensor, quantity, received)`` returns the row of a series or why it is refused,
+    ``record(rows, times)`` is called with the accepted readings, and ``add(other)`` ingests what is
+    no reading and returns ``accepted``, ``duplicate`` or the reason of a refusal.
     """
 
     admit: Callable[[str, str, float], int | str]
-    hear: Callable[[Int, Float], None]
+    record: Callable[[Int, Float], None]
     add: Callable[[Observation], str]
 
 
-class Taking:
-    """Takes one batch that arrived at ``received``, s since 1970 UTC."""
+class Ingest:
+    """Ingests one batch that arrived at ``received``, s since 1970 UTC."""
 
-    def __init__(self, pairing: Pairing, house: House, received: float) -> None:
+    def __init__(self, pairing: Pairing, callbacks: Callbacks, received: float) -> None:
         self._pairing: Final = pairing
-        self._house: Final = house
+        self._callbacks: Final = callbacks
         self._received: Final = received
-        self._heard: Final = _Heard([], [])
+        self._recorded: Final = _Recorded([], [])
 
-    def take(self, batch: Observed) -> Taken:
-        """Take plain readings by the column, and then what else there is one by one."""
-        plain, heard = batch.plain, self._heard
-        taken = Taken(self._pairing.take_plain(plain, self._received), [], [])
-        left = np.flatnonzero(taken.rows < 0)
-        if left.size > staging.FEW:
-            left = self._take_left(plain, left, taken)
-        self._hear(taken.rows, plain.times)
+    def ingest(self, batch: Observed) -> IngestResult:
+        """Ingest plain readings by the column, then everything else one by one."""
+        plain, recorded = batch.plain, self._recorded
+        result = IngestResult(self._pairing.ingest_plain(plain, self._received), [], [])
+        left = np.flatnonzero(result.rows < 0)
+        if left.size > staging.SCALAR_MAX:
+            left = self._ingest_left(plain, left, result)
+        self._record(result.rows, plain.times)
         for at, observation in self._one_by_one(batch, left):
-            verdict = self._take_one(observation)
+            verdict = self._ingest_one(observation)
             if verdict == "duplicate":
-                taken.duplicates.append(at)
+                result.duplicates.append(at)
             elif verdict != "accepted":
-                taken.refused.append((at, verdict))
+                result.refused.append((at, verdict))
             elif at < len(plain):
-                taken.rows[at] = heard.rows[-1]
-        self._hear(np.array(heard.rows, dtype=np.int64), np.array(heard.times))
-        return taken
+                result.rows[at] = recorded.rows[-1]
+        self._record(np.array(recorded.rows, dtype=np.int64), np.array(recorded.times))
+        return result
 
-    def _hear(self, rows: Int, times: Float) -> None:
-        """Tell of readings of the series ``rows``, -1 for those that were not taken."""
+    def _record(self, rows: Int, times: Float) -> None:
+        """Report the accepted readings; ``rows`` holds -1 for the others."""
         if rows.size and rows.min() < 0:
             rows, times = rows[rows >= 0], times[rows >= 0]
         if rows.size:
-            self._house.hear(rows, times)
+            self._callbacks.record(rows, times)
 
     def _one_by_one(self, batch: Observed, left: Int) -> Iterator[tuple[int, Observation]]:
-        """Yield the plain readings at places ``left`` and all others, but the newest references.
+        """Yield the plain readings at places ``left``, the other readings, and then references.
 
-        Those are taken at once, after all readings.
+        References on the in-order path are ingested at once, after all readings, and not yielded.
         """
         plain, others = batch.plain, batch.others
         yield from ((at, plain.reading(at)) for at in left.tolist())
         for at, each in enumerate(others, len(plain)):
             if isinstance(each, Reading):
                 yield at, each
-        for at in self._pairing.take_newest(others, self._received):
+        for at in self._pairing.ingest_in_order(others, self._received):
             if not isinstance(others[at], Reading):
                 yield len(plain) + at, others[at]
 
-    def _take_left(self, plain: PlainReadings, left: Int, taken: Taken) -> Int:
-        """Take the readings at places ``left`` by the column: of new series, or not in order.
+    def _ingest_left(self, plain: PlainReadings, left: Int, result: IngestResult) -> Int:
+        """Ingest the readings at places ``left`` by the column: of new series, or out of order.
 
-        Returns the places of those that are to be taken one by one.
+        Returns the places of those that must be ingested one by one.
         """
-        let_in = self._let_in(plain, left)
-        refused = {name: why for name, why in let_in.items() if isinstance(why, str)}
+        admitted = self._admit(plain, left)
+        refused = {name: why for name, why in admitted.items() if isinstance(why, str)}
         if refused:
             is_out = np.isin(plain.which[left], list(refused))
             reasons = [refused[name] for name in plain.which[left[is_out]].tolist()]
-            taken.refused.extend(zip(left[is_out].tolist(), reasons, strict=True))
+            result.refused.extend(zip(left[is_out].tolist(), reasons, strict=True))
             left = left[~is_out]
         left, repeats = in_order(plain, left)
-        taken.duplicates.extend(repeats.tolist())
-        rows = {name: lane.series for name, lane in let_in.items() if isinstance(lane, Lane)}
-        self._heard.rows.extend(map(rows.__getitem__, plain.which[repeats].tolist()))
-        self._heard.times.extend(plain.times[repeats].tolist())
-        taken.rows[left] = self._pairing.take_plain(plain.part(left), self._received)
-        return left[taken.rows[left] < 0]
+        result.duplicates.extend(repeats.tolist())
+        rows = {
+            name: readings.series
+            for name, readings in admitted.items()
+            if isinstance(readings, ReadingBuffer)
+        }
+        self._recorded.rows.extend(map(rows.__getitem__, plain.which[repeats].tolist()))
+        self._recorded.times.extend(plain.times[repeats].tolist())
+        result.rows[left] = self._pairing.ingest_plain(plain.part(left), self._received)
+        return left[result.rows[left] < 0]
 
-    def _let_in(self, plain: PlainReadings, places: Int) -> dict[int, Lane | str]:
-        """Return by name the lanes of the readings at some places, or why they may not come in.
+    def _admit(self, plain: PlainReadings, places: Int) -> dict[int, ReadingBuffer | str]:
+        """Return by name the buffers of the readings at some places, or why they are refused.
 
-        Who comes first in the batch is let in first.
+        Series are admitted in the order in which they appear in the batch.
         """
         _, firsts = np.unique(plain.which[places], return_index=True)
         found = {}
         for at in places[np.sort(firsts)].tolist():
-            found[int(plain.which[at])] = self._lane_of(plain.reading(at))
+            found[int(plain.which[at])] = self._buffer_of(plain.reading(at))
         return found
 
-    def _take_one(self, observation: Observation) -> str:
-        """Take any observation; return what becomes of it: accepted, duplicate, or why refused."""
+    def _ingest_one(self, observation: Observation) -> str:
+        """Ingest any observation; return ``accepted``, ``duplicate`` or why it is refused."""
         if not isinstance(observation, Reading):
-            return self._house.add(observation)
-        lane = self._lane_of(observation)
-        if isinstance(lane, str):
-            return lane
-        self._heard.rows.append(lane.series)
-        self._heard.times.append(observation.time)
-        return self._pairing.take_reading(lane, observation, self._received)
+            return self._callbacks.add(observation)
+        readings = self._buffer_of(observation)
+        if isinstance(readings, str):
+            return readings
+        self._recorded.rows.append(readings.series)
+        self._recorded.times.append(observation.time)
+        return self._pairing.ingest_reading(readings, observation, self._received)
 
-    def _lane_of(self, reading: Reading) -> Lane | str:
-        """Return the lane of a reading, a new one if need be, or why its series may not come in."""
-        lane = self._pairing.lane_of(reading)
-        if lane is not None:
-            return lane
-        row = self._house.admit(reading.sensor, reading.quantity, self._received)
-        return row if isinstance(row, str) else self._pairing.open_lane(reading, row)
+    def _buffer_of(self, reading: Reading) -> ReadingBuffer | str:
+        """Return the buffer of a reading, a new one if need be, or why its series is refused."""
+        readings = self._pairing.buffer_of(reading)
+        if readings is not None:
+            return readings
+        row = self._callbacks.admit(reading.sensor, reading.quantity, self._received)
+        return row if isinstance(row, str) else self._pairing.open_buffer(reading, row)

@@ -1,7 +1,7 @@
-"""All that is known in memory: series, pairing, windows, evidence; batches in, a snapshot out.
+"""The core as one object: batches of observations in, changes of pairs and a snapshot out.
 
-Rules of this file: it wires the core's parts and owns none of their rules; pairs are applied
-only after the shell has made them durable; no clock, the time of arrival is handed in.
+Rules of this file: it wires the rooms of the core and owns none of their rules. Pairs are applied
+only after the shell has made them durable. There is no clock: times are handed in.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.replay import Change, Watch
+from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.eviction import Silence
-from monitor.core.fleet.liveness import Hearing
+from monitor.core.fleet.eviction import Eviction
+from monitor.core.fleet.liveness import Liveness
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
 from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import (
@@ -30,9 +30,9 @@ from monitor.core.model import (
     Reference,
     event_order,
 )
-from monitor.core.pairing.buffers import digest
 from monitor.core.pairing.engine import Concern, Pairing
 from monitor.core.pairing.history import History
+from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
     Observed,
@@ -43,16 +43,11 @@ from monitor.core.pairing.observations import (
 )
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
-from monitor.core.snapshot.details import (
-    Contenders,
-    Contest,
-    Detail,
-    Occasion,
-)
+from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
-from monitor.core.state.ingest import House, Taken, Taking
-from monitor.core.state.pipeline import Consequences, Known
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.ingest import Callbacks, Ingest, IngestResult
+from monitor.core.state.pipeline import Context, Pipeline
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
@@ -71,10 +66,10 @@ class KnownSeries(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a batch of observations came to; places refer to the batch, most are accepted.
+    """The outcome of a batch: what was not accepted, by place, and what a journal must write.
 
-    ``packed`` are the plain readings that are to be kept. ``series`` are those that are new, or
-    whose first reading is earlier than was known.
+    ``packed`` are the plain readings. ``series`` are new ones, and those whose first reading turned
+    out earlier.
     """
 
     duplicates: list[int]
@@ -92,61 +87,63 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
 
-    def __init__(self, plan: Plan, history: History) -> None:
-        self.plan: Final = plan
+    def __init__(self, settings: CoreSettings, history: History) -> None:
+        self.settings: Final = settings
         self.epochs: Final = Epochs()
-        capacity = plan.capacity
-        self.silence: Final = Silence(capacity)
-        self.registry: Final = Registry(plan.limits, self._on_new, capacity, self.silence.gone)
+        capacity = settings.capacity
+        self.eviction: Final = Eviction(capacity)
+        self.registry: Final = Registry(
+            settings.limits, self._on_new, capacity, self.eviction.evicted
+        )
         self._collocations: dict[str, list[Concern]] = {}
         self._shared_rules: dict[SeriesRules, SeriesRules] = {}
         self.pairing: Final = Pairing(
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
-            plan.match_on,
-            lambda sensor: (*plan.concerns_of(sensor), *self._collocations.get(sensor, ())),
+            settings.match_on,
+            lambda sensor: (*settings.concerns_of(sensor), *self._collocations.get(sensor, ())),
             history,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
         self._unnamed: list[SeriesName] = []
-        self.hearing: Final = Hearing(capacity)
+        self.liveness: Final = Liveness(capacity)
         self.refusals: Final = Refusals(capacity)
-        self._of_pairs: Final = Consequences(
-            plan,
+        self._pipeline: Final = Pipeline(
+            settings,
             history,
             self.pairing,
-            Known(
+            Context(
                 self.registry,
                 self.rules,
                 self.names,
                 self.epochs,
-                self.hearing.arrivals,
-                self.silence,
+                self.liveness.arrivals,
+                self.eviction,
             ),
         )
 
     # -- what comes in ----------------------------------------------------------------------
 
     def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
-        """Take a batch that arrived at ``received`` (s since 1970 UTC); say what it came to."""
-        self._make_room()
+        """Ingest a batch that arrived at ``received`` (s since 1970 UTC); return its outcome."""
+        self._evict_excess()
         batch = observed(observations)
-        taken = self._take(batch, received, recalled=False)
-        packed = pack(taken.rows, batch.plain)
-        changes = self.pairing.take_changes()
-        return Outcome(taken.duplicates, taken.refused, packed, changes, self._take_told())
+        result = self._ingest(batch, received, recalled=False)
+        packed = pack(result.rows, batch.plain)
+        changes = self.pairing.drain_changes()
+        return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
-    def _take(self, batch: Observed, received: float, *, recalled: bool) -> Taken:
-        house = House(
+    def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
+        callbacks = Callbacks(
             self.registry.admit,
-            lambda rows, times: self._hear(rows, times, received, recalled=recalled),
+            lambda rows, times: self._record(rows, times, received, recalled=recalled),
             lambda other: self._add(other, received, recalled=recalled),
         )
-        return Taking(self.pairing, house, received).take(batch)
+        return Ingest(self.pairing, callbacks, received).ingest(batch)
 
-    def _hear(self, rows: Int, times: Float, received: float, *, recalled: bool) -> None:
-        self._of_pairs.bring_back(rows, recalled=recalled)
-        self.hearing.hear(rows, times, received)
+    def _record(self, rows: Int, times: Float, received: float, *, recalled: bool) -> None:
+        self._pipeline.readmit(rows, recalled=recalled)
+        self.liveness.record(rows, times, received)
         self.refusals.took(rows)
 
     def _add(self, observation: Observation, received: float, *, recalled: bool) -> str:
@@ -159,105 +156,105 @@ class Network:
         raise TypeError(observation)
 
     def apply(self, pairs: Records) -> None:
-        """Take changes of pairs that are durable now; they count for whatever is asked next."""
-        self._of_pairs.apply(pairs)
+        """Apply changes of pairs that are durable now."""
+        self._pipeline.apply(pairs)
 
     @property
     def windows(self) -> Windows:
         """The last pairs of every series."""
-        return self._of_pairs.made.windows
+        return self._pipeline.stages.windows
 
     @property
     def detector(self) -> Detector:
         """The evidence of every series."""
-        return self._of_pairs.made.detector
+        return self._pipeline.stages.detector
 
     @property
-    def watch(self) -> Watch:
-        """What feeds the detector."""
-        return self._of_pairs.made.watch
+    def replayer(self) -> Replayer:
+        """What feeds the detector in event order."""
+        return self._pipeline.stages.replayer
 
     def restore_series(self, series: Iterable[KnownSeries]) -> None:
-        """Give series the rows that a journal knows them by, in the order of their rows."""
+        """Register series under the rows a journal has them under, in the order of the rows."""
         for each in series:
             row = self.registry.add(each.sensor, each.quantity)
-            self.hearing.first_reading[row] = each.since
-        self.hearing.take_told()
+            self.liveness.first_reading[row] = each.since
+        self.liveness.drain_new()
 
     def restore(self, received: float, kept: Sequence[Durable]) -> None:
-        """Hold again what a journal kept; its pairs are in the journal and come by recall."""
-        self._make_room()
-        self._take(unpack(kept, self.registry.keys), received, recalled=True)
-        self.pairing.take_changes()
+        """Hold observations again that a journal kept; their pairs come by :meth:`recall`."""
+        self._evict_excess()
+        self._ingest(unpack(kept, self.registry.keys), received, recalled=True)
+        self.pairing.drain_changes()
 
     def recall(self, pairs: Records) -> None:
-        """Take the pairs that a journal kept: all changes in the order they were made."""
+        """Load the pairs that a journal kept: all changes in the order they were made."""
         standing = event_order(pairs)
         self.pairing.recall(pairs, standing, self.registry.keys)
-        self._of_pairs.recall(pairs, standing)
+        self._pipeline.recall(pairs, standing)
 
     def expire(self, now: float) -> None:
-        """Let go of what has waited too long, or is too much."""
-        self.pairing.expire(now - self.plan.max_wait_seconds)
-        self._make_room()
+        """Evict observations that have waited too long, or are too many."""
+        self.pairing.expire(now - self.settings.max_wait_seconds)
+        self._evict_excess()
 
-    def let_go(self, now: float, after_days: float) -> int:
-        """Let go of the series that were silent for so long; return how many these are.
+    def evict(self, now: float, after_days: float) -> int:
+        """Evict the series that were silent for so long; return how many.
 
-        What is durable of them stays, under their rows: when one is heard again, its window and its
-        evidence are made of that.
+        What is durable of them stays under their rows: when one is heard again, its window and its
+        evidence are loaded from that.
         """
-        rows = self.silence.silent(self.hearing.heard[: len(self.registry.keys)], now, after_days)
-        self._of_pairs.forget(rows)
-        self.hearing.heard[rows] = -math.inf
-        self.silence.let_go(rows)
+        rows = self.eviction.due(self.liveness.heard[: len(self.registry.keys)], now, after_days)
+        self._pipeline.forget(rows)
+        self.liveness.heard[rows] = -math.inf
+        self.eviction.evict(rows)
         return len(rows)
 
     # -- what comes out ---------------------------------------------------------------------
 
     def evaluate(self, now: float, judged_most: int | None = None) -> Snapshot:
-        """Recompute what changed and return all that is known at ``now``.
+        """Recompute what changed and return the snapshot as of ``now``.
 
-        At most ``judged_most`` series that are not calm are judged anew, the others later: None
+        At most ``judged_most`` series that are not calm are judged again, the others later; None
         for all of them, which takes a tenth of a millisecond each.
         """
         return finish(self.steps(now, judged_most))
 
     def steps(self, now: float, judged_most: int | None = None) -> Steps[Snapshot]:
-        """Do the same in steps of a few milliseconds, between which messages may be taken.
+        """Do the same in steps of a few milliseconds, between which messages may be ingested.
 
-        The numbers of a series are then as of one moment between the first step and the last.
+        All numbers of one series are then as of one moment between the first step and the last.
         """
         rejected = self.refusals.shares(self.registry.keys)
-        return (yield from self._of_pairs.steps(now, rejected, judged_most))
+        return (yield from self._pipeline.steps(now, rejected, judged_most))
 
-    def take_transitions(self) -> list[Change]:
+    def drain_transitions(self) -> list[AlertChange]:
         """Return the changes of alerts that the last snapshot shows, in the order they were found.
 
-        What was found of a series after it was looked at is left for the next one.
+        Changes found after a series was evaluated are left for the next snapshot.
         """
-        return self._of_pairs.take_transitions()
+        return self._pipeline.drain_transitions()
 
     @property
     def thresholds(self) -> Thresholds:
-        """Return who is beyond which threshold."""
-        return self._of_pairs.made.derived.thresholds
+        """Return the thresholds and which series are beyond them."""
+        return self._pipeline.stages.derived.thresholds
 
     def shared_references(
         self, concerned: Int, is_shared: IsShared
     ) -> list[tuple[Station, Gathered | None]]:
-        """Return the references of which ``is_shared(subject, series)`` and what is known of them.
+        """Return the references for which ``is_shared(subject, series)``, with their last pairs.
 
-        It is gathered where one of the ``concerned`` series meets them, else None.
+        Pairs are gathered where one of the ``concerned`` series meets the reference, else None.
         """
-        return self._of_pairs.made.derived.shared_references(concerned, is_shared)
+        return self._pipeline.stages.derived.shared_references(concerned, is_shared)
 
-    def judgement(self, row: int) -> FaultReport | None:
-        """Return what is known of a series that is not calm, as of the last evaluation."""
-        return self._of_pairs.made.derived.judgement(row)
+    def fault_report(self, row: int) -> FaultReport | None:
+        """Return the fault report of a series that is not calm, as of the last evaluation."""
+        return self._pipeline.stages.derived.fault_report(row)
 
     def names(self) -> tuple[SeriesName, ...]:
-        """Return who each row is; the same object until there is a new series."""
+        """Return the name of each row; the same object until there is a new series."""
         if self._unnamed:
             self._names += tuple(self._unnamed)
             self._unnamed.clear()
@@ -265,22 +262,22 @@ class Network:
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full as it is at ``now``, None if there is no such series."""
-        return self._of_pairs.made.views.detail(key, now)
+        return self._pipeline.stages.views.detail(key, now)
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
         """Return the windows of the series that a contest invites, if they have any pair."""
-        return self._of_pairs.made.views.contenders(contest, now)
+        return self._pipeline.stages.views.contenders(contest, now)
 
     def occasion(self, name: str, now: float) -> Occasion:
         """Return the pairs of all series whose references have a key or an identity in common."""
-        return self._of_pairs.made.views.occasion(name, now)
+        return self._pipeline.stages.views.occasion(name, now)
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _make_room(self) -> None:
-        """Let go of the quarter that came first, if more is held than may be: it is rarely done."""
+    def _evict_excess(self) -> None:
+        """Evict the quarter that arrived first if more is held than allowed, which is rare."""
         pairing = self.pairing
-        if pairing.readings + len(pairing.references) > self.plan.max_pending:
+        if pairing.readings + len(pairing.references) > self.settings.max_pending:
             pairing.expire(math.nextafter(pairing.oldest(0.25), math.inf))
 
     def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
@@ -288,26 +285,26 @@ class Network:
         row = self.registry.get(sensor, quantity)
         if row is not None and row < len(self.rules):
             return self.rules[row]
-        rules = self.plan.rules_of(sensor, quantity)
+        rules = self.settings.rules_of(sensor, quantity)
         return self._shared_rules.setdefault(rules, rules)
 
     def _on_new(self, row: int, key: SeriesKey) -> None:
         rules = self._rules_of(*key)
         self.rules.append(rules)
         self._unnamed.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
-        self.hearing.tell(row)
-        self._of_pairs.open(row, digest(key.sensor), rules.patience)
+        self.liveness.mark_new(row)
+        self._pipeline.open(row, digest(key.sensor), rules.patience)
 
-    def _take_told(self) -> list[KnownSeries]:
-        """Return the series of which something is to be kept, and forget that it is."""
-        since = self.hearing.first_reading
+    def _drain_new_series(self) -> list[KnownSeries]:
+        """Return the series a journal must write, once: new ones, or with an earlier start."""
+        since = self.liveness.first_reading
         return [
             KnownSeries(row, *self.registry.keys[row], self.rules[row].unit, float(since[row]))
-            for row in self.hearing.take_told()
+            for row in self.liveness.drain_new()
         ]
 
     def _collocate(self, collocation: Collocation) -> str:
-        """Let the references of a subject concern a sensor for a while."""
+        """Join the references of a subject to a sensor for a while."""
         sensor, *concern = msgspec.structs.astuple(collocation)
         known = self._collocations.setdefault(sensor, [])
         if Concern(*concern) in known:
@@ -319,10 +316,10 @@ class Network:
         return "accepted"
 
     def _begin_epoch(self, event: Event) -> str:
-        """Cut the windows of a sensor's series; the latest epoch counts."""
+        """Begin a new epoch of a sensor's series; the latest one counts."""
         if not self.epochs.add(event):
             return "duplicate"
         for row, key in enumerate(self.registry.keys):
             if key.sensor == event.sensor:
-                self._of_pairs.begin_epoch(row)
+                self._pipeline.begin_epoch(row)
         return "accepted"

@@ -1,8 +1,8 @@
-"""What is made of the pairs: windows, evidence, and what is shown of both.
+"""The pipeline behind the pairs: windows, evidence, and the snapshot derived from both.
 
-Rules of this file: pairs that are durable wait until somebody reaches what is made of them, which
-is a function of the set of pairs: to take a few hundred costs hardly more than to take one. There
-is one way to what is made, and it takes first what waits.
+Rules of this file: durable pairs wait until somebody reads a stage, because applying a few hundred
+costs hardly more than applying one. ``Pipeline.stages`` is the only way to a stage, and it applies
+what waits first. Stages are functions of the set of pairs, so the waiting cannot be observed.
 """
 
 from __future__ import annotations
@@ -15,126 +15,122 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.detector.detector import Detector, Replays
-from monitor.core.detector.replay import Change, Watch
-from monitor.core.diagnosis.columns_of import Frames
-from monitor.core.fleet.eviction import Silence
-from monitor.core.fleet.liveness import Arrivals
-from monitor.core.model import (
-    Float,
-    Int,
-    Records,
-    in_portions,
-    some_rows,
-)
+from monitor.core.detector.replay import AlertChange, Replayer
+from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.fleet.eviction import Eviction
+from monitor.core.fleet.liveness import HeardTimes
+from monitor.core.model import Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.history import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesName
-from monitor.core.snapshot.build import Derived, Ground
-from monitor.core.snapshot.details import Seen, Views
+from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
+from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.core_settings import Plan
+from monitor.core.state.core_settings import CoreSettings
 from monitor.core.steps import Steps, with_each
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
 
-# So many pairs wait no longer: with more at once a pair costs no less, and the data would wait.
+# More at once would cost no less a pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512
 
 
-class Known(NamedTuple):
-    """What is known of the series besides their pairs; it goes on changing."""
+class Context(NamedTuple):
+    """What the pipeline reads of the series besides their pairs; it goes on changing."""
 
     registry: Registry
     rules: Sequence[SeriesRules]
     names: Callable[[], tuple[SeriesName, ...]]
     epochs: Epochs
-    arrivals: Arrivals
-    silence: Silence
+    arrivals: HeardTimes
+    eviction: Eviction
 
 
-class Made(NamedTuple):
-    """What is made of the pairs that were applied."""
+class Stages(NamedTuple):
+    """The stages, in the order in which pairs pass them."""
 
     windows: Windows
     detector: Detector
-    watch: Watch
-    derived: Derived
-    views: Views
+    replayer: Replayer
+    derived: SnapshotBuilder
+    views: DetailReader
 
 
-class Consequences:
-    """State: what is made of the pairs, the pairs that wait, changes of alerts not told yet."""
+class Pipeline:
+    """State: the stages, the pairs that wait, and changes of alerts that nobody drained yet."""
 
-    def __init__(self, plan: Plan, history: History, pairing: Pairing, known: Known) -> None:
-        self._known: Final = known
-        self._made: Final = self._build(plan, history, pairing)
+    def __init__(
+        self, settings: CoreSettings, history: History, pairing: Pairing, context: Context
+    ) -> None:
+        self._context: Final = context
+        self._stages: Final = self._build(settings, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
-        self._transitions: list[Change] = []
-        # How many of them had been found when each series was last looked at.
-        self._looked_at: Int = np.zeros(plan.capacity, dtype=np.int64)
+        self._transitions: list[AlertChange] = []
+        # How many transitions had been found when each series was last evaluated.
+        self._looked_at: Int = np.zeros(settings.capacity, dtype=np.int64)
 
     @property
-    def made(self) -> Made:
-        """What is made of all pairs that were applied: the only way to it."""
+    def stages(self) -> Stages:
+        """The stages, with all pairs that wait applied."""
         if self._waiting:
-            self._take_waiting()
-        return self._made
+            self._apply_waiting()
+        return self._stages
 
     # -- pairs ------------------------------------------------------------------------------
 
     def apply(self, pairs: Records) -> None:
-        """Take changes of pairs that are durable now; they count for whatever is asked next."""
+        """Apply changes of pairs that are durable now; the next read of a stage sees them."""
         if pairs.size:
             self._waiting.append(pairs)
             self._waiting_pairs += pairs.size
             if self._waiting_pairs >= WAITING_MAX:
-                self._take_waiting()
+                self._apply_waiting()
 
     def recall(self, pairs: Records, standing: Int) -> None:
-        """Take the pairs at the places ``standing`` (in event order) of those a journal kept."""
-        gone = self._known.silence.gone
+        """Apply the pairs at the places ``standing`` (in event order) of those a journal kept."""
+        gone = self._context.eviction.evicted
         if gone:
             standing = standing[~np.isin(pairs["series"][standing], list(gone))]
         self._step(in_portions(pairs, standing))
         for portion in in_portions(pairs, standing):
-            self._follow(self.made.windows.recall(portion))
+            self._follow(self.stages.windows.recall(portion))
 
     # -- series -----------------------------------------------------------------------------
 
     def begin_epoch(self, row: int) -> None:
-        """Cut the window of a series that is there at its latest epoch."""
-        self.made.windows.begin_epoch(row, self._start_of(row))
-        self.made.watch.disturb(row, -np.inf)
+        """Restrict an existing series to its latest epoch."""
+        self.stages.windows.begin_epoch(row, self._start_of(row))
+        self.stages.replayer.disturb(row, -np.inf)
         self._mark_anew(row)
 
     def open(self, row: int, name: int, patience: float) -> None:
-        """Let a series be that is new; ``name`` is the number of its sensor."""
-        windows, detector = self.made.windows, self.made.detector
+        """Open a new series; ``name`` is the digest of its sensor."""
+        windows, detector = self.stages.windows, self.stages.detector
         detector.patience[row] = patience
         windows.names[row] = name
         windows.begin_epoch(row, self._start_of(row))
 
     def forget(self, rows: Iterable[int]) -> None:
-        """Let go of series; what is durable of them stays."""
+        """Drop series from memory; what is durable of them stays."""
         for row in rows:
-            self.made.windows.forget(row)
-            self.made.watch.forget(row)
+            self.stages.windows.forget(row)
+            self.stages.replayer.forget(row)
             self._mark_anew(row)
 
-    def bring_back(self, rows: Int, *, recalled: bool = False) -> None:
-        """Know series again that memory let go of; where all is recalled, their pairs will come."""
-        silence = self._known.silence
-        if not silence.gone:
+    def readmit(self, rows: Int, *, recalled: bool = False) -> None:
+        """Load evicted series again; during a recall their pairs come anyway."""
+        eviction = self._context.eviction
+        if not eviction.evicted:
             return
-        windows = self.made.windows  # pairs that waited may bring some of them back
-        for row in sorted(silence.gone.intersection(rows.tolist())):
-            silence.came_back(row)
+        windows = self.stages.windows  # pairs that waited may bring some of them back
+        for row in sorted(eviction.evicted.intersection(rows.tolist())):
+            eviction.readmit(row)
             if not recalled:
                 windows.reload(row)
-                self._made.watch.disturb(row, -np.inf)
-                self._made.derived.mark(np.array([row]))
+                self._stages.replayer.disturb(row, -np.inf)
+                self._stages.derived.mark(np.array([row]))
 
     # -- what comes out ---------------------------------------------------------------------
 
@@ -143,18 +139,18 @@ class Consequences:
 
         ``rejected`` is the share of messages of each series' sensor that could not be used.
         """
-        self.made.watch.taken_back = set()
-        work = self._made.derived.steps(now, self._known.names(), rejected, judged_most)
-        found = yield from with_each(work, lambda: self.made)
-        return replace(found, gone=frozenset(self._known.silence.gone))
+        self.stages.replayer.taken_back = set()
+        work = self._stages.derived.steps(now, self._context.names(), rejected, judged_most)
+        found = yield from with_each(work, lambda: self.stages)
+        return replace(found, gone=frozenset(self._context.eviction.evicted))
 
-    def take_transitions(self) -> list[Change]:
+    def drain_transitions(self) -> list[AlertChange]:
         """Return the changes of alerts that the last snapshot shows, in the order they were found.
 
-        What was found of a series after it was looked at is left for the next one.
+        Changes found after a series was evaluated are left for the next snapshot.
         """
         found, self._transitions = self._transitions, []
-        shown: list[Change] = []
+        shown: list[AlertChange] = []
         for at, change in enumerate(found):
             is_shown = at < self._looked_at[change.series]
             (shown if is_shown else self._transitions).append(change)
@@ -163,99 +159,103 @@ class Consequences:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _build(self, plan: Plan, history: History, pairing: Pairing) -> Made:
-        known, capacity = self._known, plan.capacity
-        windows = Windows(capacity, plan.window_pairs_max, history.pairs_of, plan.window_precision)
+    def _build(self, settings: CoreSettings, history: History, pairing: Pairing) -> Stages:
+        context, capacity = self._context, settings.capacity
+        windows = Windows(
+            capacity, settings.window_pairs_max, history.pairs_of, settings.window_precision
+        )
         # Where the windows hold all that a replay may look back on, nothing else keeps it.
-        in_windows = plan.replay_in_windows and plan.replay_pairs <= windows.length
+        in_windows = settings.replay_in_windows and settings.replay_pairs <= windows.length
         replays = Replays(
-            plan.replay_pairs,
-            plan.window_precision == "single",
+            settings.replay_pairs,
+            settings.window_precision == "single",
             self._earlier if in_windows else None,
         )
-        detector = Detector(np.full(capacity, 1000.0), horizon=plan.fleet.horizon, replays=replays)
-        frames = Frames(windows, detector, known.rules)
-        watch = Watch(
+        detector = Detector(
+            np.full(capacity, 1000.0), horizon=settings.fleet.horizon, replays=replays
+        )
+        frames = SeriesColumns(windows, detector, context.rules)
+        replayer = Replayer(
             detector,
             windows,
             history.pairs_of,
             frames.columns,
-            lambda row: known.epochs.of(known.registry.keys[row]),
+            lambda row: context.epochs.of(context.registry.keys[row]),
         )
-        derived = Derived(
-            Ground(
+        derived = SnapshotBuilder(
+            SnapshotSources(
                 windows,
                 detector,
                 pairing,
-                known.rules,
-                known.registry.keys,
+                context.rules,
+                context.registry.keys,
                 frames,
                 history.pairs_of,
-                plan.fleet,
-                plan.thresholds,
-                known.arrivals,
-                watch.disturbed,
-                self._settle,
+                settings.fleet,
+                settings.thresholds,
+                context.arrivals,
+                replayer.disturbed,
+                self._replay_disturbed,
             )
         )
-        views = Views(
-            Seen(
-                known.registry,
-                known.rules,
-                known.names,
-                known.epochs,
+        views = DetailReader(
+            DetailSources(
+                context.registry,
+                context.rules,
+                context.names,
+                context.epochs,
                 pairing,
                 windows,
                 frames,
                 detector,
-                derived.judgement,
+                derived.fault_report,
             )
         )
-        return Made(windows, detector, watch, derived, views)
+        return Stages(windows, detector, replayer, derived, views)
 
-    def _take_waiting(self) -> None:
+    def _apply_waiting(self) -> None:
         waiting, self._waiting, self._waiting_pairs = self._waiting, [], 0
         pairs = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-        self.bring_back(pairs["series"])
-        self._follow(self._made.windows.apply(pairs, lambda newer: self._step([newer])))
+        self.readmit(pairs["series"])
+        self._follow(self._stages.windows.apply(pairs, lambda newer: self._step([newer])))
 
     def _step(self, portions: Iterable[Records]) -> None:
-        """Let the evidence of series that only grow have their new pairs, before the windows do."""
-        self._transitions += self.made.watch.step(map(self._undisturbed, portions))
+        """Advance the evidence of series that only grow, before the windows have the new pairs."""
+        self._transitions += self.stages.replayer.step(map(self._undisturbed, portions))
 
     def _undisturbed(self, pairs: Records) -> Records:
-        disturbed = self.made.watch.disturbed
+        disturbed = self.stages.replayer.disturbed
         if not disturbed:
             return pairs
         return some_rows(pairs, np.flatnonzero(~np.isin(pairs["series"], list(disturbed))))
 
     def _earlier(self, row: int, count: int) -> Float:
-        """Return the last z of a series before the pairs that its evidence is given now."""
-        return self.made.watch.earlier(row, count)
+        """Return the last z of a series before the pairs that its evidence takes now."""
+        return self.stages.replayer.earlier(row, count)
 
     def _follow(self, applied: Applied) -> None:
-        """Note what the windows took."""
+        """Mark what changes of windows disturb: evidence, and derived statistics."""
         series, since, _ = applied
-        watch, derived = self.made.watch, self.made.derived
+        replayer, derived = self.stages.replayer, self.stages.derived
         disturbed = since < np.inf
-        if watch.disturbed:
-            disturbed |= np.isin(series, list(watch.disturbed))
+        if replayer.disturbed:
+            disturbed |= np.isin(series, list(replayer.disturbed))
         for row, time in zip(series[disturbed].tolist(), since[disturbed].tolist(), strict=True):
-            watch.disturb(row, time)
-            root = watch.root(row)
+            replayer.disturb(row, time)
+            root = replayer.root(row)
             began = -math.inf if root is None else math.nextafter(root.time, math.inf)
             derived.forget(row, max(time, began))
         derived.mark(series)
 
-    def _settle(self, rows: Int) -> None:
-        """Make the evidence of ``rows`` that of their windows; what was found may be told."""
-        self._transitions += self.made.watch.settle(rows.tolist())
+    def _replay_disturbed(self, rows: Int) -> None:
+        """Replay disturbed evidence of ``rows``, which are then up to date."""
+        self._transitions += self.stages.replayer.replay_disturbed(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
 
     def _start_of(self, row: int) -> float:
-        return self._known.epochs.start_of(self._known.registry.keys[row])
+        return self._context.epochs.start_of(self._context.registry.keys[row])
 
     def _mark_anew(self, row: int) -> None:
-        """Note that all that is shown of a series is another now."""
-        self.made.derived.forget(row)
-        self.made.derived.mark(np.array([row]))
+        """Mark everything derived from a series as outdated."""
+        self.stages.derived.forget(row)
+        self.stages.derived.mark(np.array([row]))

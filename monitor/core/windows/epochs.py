@@ -1,6 +1,6 @@
-"""When sensors were adjusted, moved or replaced: each event begins a new epoch.
+"""Epochs: each time a sensor is adjusted, moved or replaced, a new one begins.
 
-Rules of this file: the epochs of a sensor are a set, in time order whatever way they came.
+Rules of this file: the epochs of a sensor are a set in time order, whatever the order of arrival.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Epochs:
         self._events: dict[str, list[tuple[float, str, str]]] = {}
 
     def add(self, event: Event) -> bool:
-        """Take an event; return False if it is known already."""
+        """Add an event; return False for a duplicate."""
         known = self._events.setdefault(event.sensor, [])
         entry = (event.time, event.event, event.note)
         if entry in known:
@@ -31,6 +31,6 @@ class Epochs:
         return [Event(key.sensor, *entry) for entry in self._events.get(key.sensor, ())]
 
     def start_of(self, key: SeriesKey) -> float:
-        """Return when the present epoch of a series began, -inf if nothing ever happened."""
+        """Return when the present epoch of a series began, -inf if there was no event."""
         known = self._events.get(key.sensor)
         return known[-1][0] if known else -float("inf")

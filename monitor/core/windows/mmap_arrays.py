@@ -1,7 +1,7 @@
-"""Memory for as many series as there may be, which only those that are there use.
+"""Arrays for as many series as there may be, of which only those in use take memory.
 
-Rules of this file: what grows is never copied: its addresses are reserved once, and the system
-gives memory where it is first touched.
+Rules of this file: nothing is copied when series are added. Address space is reserved once, and the
+kernel provides a page when it is first touched.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-# Of Linux on x86 and ARM; Python knows its name from 3.13 on.
+# MAP_NORESERVE of Linux on x86 and ARM; Python names it from 3.13 on.
 _NO_RESERVE: Final = 0x4000 if hasattr(mmap, "MAP_POPULATE") else 0
 
 
-def reserved(count: int, of: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return zeros of which the system gives memory page by page, where one is first touched.
+def zeros_on_demand(count: int, of: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return zeros that take memory page by page, when first touched.
 
-    It may be more than the machine has; numpy's own zeros are refused then.
+    They may be larger than the machine's memory, where numpy's own zeros would be refused.
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.zeros(count, of)

@@ -1,11 +1,11 @@
-"""How a window keeps its pairs: a ring of rows a series, as exact as the settings want it.
+"""How a window stores its pairs: a ring of rows a series, as exact as the settings ask.
 
-Rules of this file: what is read is what :meth:`Rings.as_kept` says of what was written, and keeping
-it again changes nothing. What hardly anybody states (interval, distribution) takes memory only once
-somebody does: it is kept as the bits in which it differs from NaN, so that untouched memory is NaN.
-A pair's identity follows, in most modes of pairing, from its sensor and its reference: it is kept
-as the bits in which it differs from that. Memory is reserved for all and taken by the system where
-it is touched: more series copy nothing.
+Rules of this file: reading returns what :meth:`Rings.as_kept` makes of what was written, and
+writing that again changes nothing. What hardly any sensor states (interval, distribution) takes
+memory only once one does: it is stored XORed with NaN, so that untouched memory reads as NaN. Under
+most pairing rules the identity of a pair follows from its sensor and its reference: it is stored
+XORed with that. Address space is reserved for all series at once and filled page by page, so that
+a new series copies nothing.
 
 In single precision a row keeps the error instead of the reference and the distances of the
 interval's ends from the value, each rounded to 24 bits: the error is exact to 6e-8 of itself, not
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import Float, Int, Records
-from monitor.core.windows.mmap_arrays import reserved
+from monitor.core.windows.mmap_arrays import zeros_on_demand
 
 Precision = Literal["double", "single"]
 
@@ -51,7 +51,7 @@ Names = npt.NDArray[np.uint64]
 
 
 def combined(names: Names, references: Names) -> Names:
-    """Return :func:`.buffers.combine` of digests of sensors and of references."""
+    """Return :func:`.identities.combine` of digests of sensors and of references."""
     mixed = names * _SPREAD + references
     mixed ^= mixed >> np.uint64(30)
     mixed *= _MIX
@@ -72,7 +72,7 @@ class Rings:
     """Memory for ``length`` pairs in each of ``capacity`` slots.
 
     Each call names the slots it is about and, as ``names``, the digests of their sensors
-    (:func:`monitor.core.pairing.buffers.digest`; any number will do, at the price of memory).
+    (:func:`monitor.core.pairing.identities.digest`; any number will do, at the price of memory).
     """
 
     def __init__(self, capacity: int, length: int, precision: Precision) -> None:
@@ -94,7 +94,7 @@ class Rings:
         self._whole: Final = np.dtype((np.void, self._row.itemsize))
         self._length: Final = length
         self._pairs: Final = capacity * length
-        self._rows = reserved(self._pairs, self._row)
+        self._rows = zeros_on_demand(self._pairs, self._row)
         # The same memory without field names: rows copied whole are many times quicker.
         self._bare = self._rows.view(self._whole)
         self._rare: npt.NDArray[Any] | None = None
@@ -118,13 +118,13 @@ class Rings:
         row, rare = self._packed(rows, u_ref)
         self._bare[at] = row.view(self._whole)
         if self._rare is None and rare.any():
-            cells = reserved(self._pairs * len(_RARE), np.dtype(self._bits))
+            cells = zeros_on_demand(self._pairs * len(_RARE), np.dtype(self._bits))
             self._rare = cells.reshape(self._pairs, len(_RARE))
         if self._rare is not None:
             self._rare[at] = rare
         differs = rows["id"] ^ combined(names, rows["reference_id"])
         if self._ids is None and differs.any():
-            self._ids = reserved(self._pairs, np.dtype(np.uint64))
+            self._ids = zeros_on_demand(self._pairs, np.dtype(np.uint64))
         if self._ids is not None:
             self._ids[at] = differs
 

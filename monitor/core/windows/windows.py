@@ -1,7 +1,7 @@
-"""The last pairs of every series: the ground from which all that is shown is recomputed.
+"""The last pairs of every series, from which every statistic is recomputed.
 
 Rules of this file: a window is a function of the set of a series' pairs, in the order (time, id);
-no running sums; a series has a ring from its first pair on, the first that nobody has.
+there are no running sums; a series gets a ring with its first pair.
 """
 
 from __future__ import annotations
@@ -11,34 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import (
-    PAIR,
-    Bool,
-    Float,
-    Int,
-    Records,
-    by_series,
-    in_event_order,
-    some_rows,
-)
-from monitor.core.windows.rings import (
-    WINDOW,
-    Precision,
-    Rings,
-    window_rows,
-)
-
-__all__ = [
-    "WINDOW",
-    "History",
-    "Precision",
-    "Windows",
-    "grouped",
-    "in_event_order",
-    "no_history",
-    "spare_of",
-    "window_rows",
-]
+from monitor.core.model import PAIR, Bool, Float, Int, Records, by_series, in_event_order, some_rows
+from monitor.core.windows.rings import Precision, Rings, window_rows
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
 # fortieth of it, sixteen at most.
@@ -48,7 +22,7 @@ History = Callable[[int], Records]
 
 
 class Applied(NamedTuple):
-    """What changes came to: the series that changed, and the pairs of those that only grew.
+    """The effect of changes: the series that changed, and the pairs of those that only grew.
 
     ``since`` is for each series the earliest event time whose past is no longer what it was: inf if
     only newer pairs were added. ``newer`` are the pairs (``PAIR``) of such series, ordered (series,
@@ -60,8 +34,8 @@ class Applied(NamedTuple):
     newer: Records
 
 
-class Changes(NamedTuple):
-    """Changes of pairs by (series, time, id): each series once, its first row, the rows."""
+class GroupedChanges(NamedTuple):
+    """Changes of pairs in the order (series, time, id): the series, their first rows, the rows."""
 
     series: Int
     starts: Int
@@ -82,7 +56,7 @@ class Windows:
 
     ``history(series)`` returns all standing pairs of one series in event order; it is asked only
     when a removed pair uncovers one that has left the ring. ``precision`` is that of the rings.
-    ``names`` are the digests of the series' sensors, 0 where nobody said.
+    ``names`` are the digests of the series' sensors, 0 where unknown.
     """
 
     def __init__(
@@ -103,33 +77,33 @@ class Windows:
         self._history = history
 
     def apply(self, pairs: Records, before: Callable[[Records], None] = _nothing) -> Applied:
-        """Take changes of pairs (``PAIR``, in the order they were made).
+        """Apply changes of pairs (``PAIR``, in the order they were made).
 
         ``before`` is given the pairs of the series that only grow, before their windows have them.
         """
         changes = _sorted(pairs)
-        return self._take(pairs, changes, self._only_newer(changes), before)
+        return self._apply(pairs, changes, self._only_newer(changes), before)
 
     def recall(self, pairs: Records) -> Applied:
-        """Take all pairs that stand (``PAIR``) of series without any, in event order."""
+        """Load all standing pairs (``PAIR``, in event order) of series whose windows are empty."""
         changes = grouped(pairs)
         first = pairs["time"][changes.starts]
-        return self._take(pairs, changes, first >= self._epoch[changes.series], _nothing)
+        return self._apply(pairs, changes, first >= self._epoch[changes.series], _nothing)
 
-    def _take(
+    def _apply(
         self,
         pairs: Records,
-        changes: Changes,
+        changes: GroupedChanges,
         only_newer: Bool,
         before: Callable[[Records], None],
     ) -> Applied:
-        """Take the changes of some series by appending pairs, of the others by merging them."""
+        """Append the pairs of series that only grow; merge the changes of the others."""
         series, starts, ordered = changes
         if not only_newer.all():
             fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
             changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
         before(changes.rows)
-        self._take_slots(series)
+        self._assign_slots(series)
         self._append(changes)
         since = np.full(series.size, np.inf)
         for at in np.flatnonzero(~only_newer):
@@ -141,7 +115,7 @@ class Windows:
         return self._rings.as_kept(window_rows(pairs))
 
     def forget(self, series: int) -> None:
-        """Let go of one series: its ring is another's from now on."""
+        """Free the ring of one series for another."""
         if self._slot[series] >= 0:
             self._free.append(int(self._slot[series]))
         self._slot[series] = -1
@@ -149,11 +123,11 @@ class Windows:
         self._truncated[series] = False
 
     def reload(self, series: int) -> None:
-        """Fill the window of one series from its history."""
+        """Load the window of one series from its history."""
         history = self._history(series)
         history = history[history["time"] >= self._epoch[series]]
         if history.size:
-            self._take_slots(np.array([series]))
+            self._assign_slots(np.array([series]))
             self._write(series, window_rows(history))
 
     def begin_epoch(self, series: int, time: float) -> None:
@@ -214,7 +188,7 @@ class Windows:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _only_newer(self, changes: Changes) -> Bool:
+    def _only_newer(self, changes: GroupedChanges) -> Bool:
         """Whether all changes of each series are new pairs after the newest one it holds."""
         series, starts, ordered = changes
         if not series.size:
@@ -229,8 +203,8 @@ class Windows:
             disturbing |= np.isin(ordered["id"], twice)
         return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
 
-    def _take_slots(self, series: Int) -> None:
-        """Give those of ``series`` that have no ring yet one: one let go of, or the next."""
+    def _assign_slots(self, series: Int) -> None:
+        """Assign rings to those of ``series`` that have none: free ones first."""
         fresh = series[self._slot[series] < 0]
         if not fresh.size:
             return
@@ -240,7 +214,7 @@ class Windows:
         self._slots_used += more
         self._slot[fresh] = np.concatenate([np.array(again, dtype=np.int64), new])
 
-    def _append(self, changes: Changes) -> None:
+    def _append(self, changes: GroupedChanges) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, pairs = changes
         counts = np.append(starts[1:], pairs.size) - starts
@@ -292,7 +266,7 @@ class Windows:
         self._next[series] = rows.size % self.length
 
 
-def _sorted(pairs: Records) -> Changes:
+def _sorted(pairs: Records) -> GroupedChanges:
     """Order changes by (series, time, id): by their series alone where their times ascend."""
     order, twisted = by_series(pairs)
     if twisted.size:
@@ -300,13 +274,13 @@ def _sorted(pairs: Records) -> Changes:
     return grouped(some_rows(pairs, order))
 
 
-def grouped(ordered: Records) -> Changes:
+def grouped(ordered: Records) -> GroupedChanges:
     """Return rows that are in the order (series, time, id) with the first of each series."""
     names = ordered["series"]
     first = np.ones(names.size, dtype=np.bool_)
     np.not_equal(names[1:], names[:-1], out=first[1:])
     starts = np.flatnonzero(first)
-    return Changes(names[starts], starts, ordered)
+    return GroupedChanges(names[starts], starts, ordered)
 
 
 def no_history(series: int) -> Records:

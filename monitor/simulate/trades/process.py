@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from monitor.decode.sparkplug_payload import Payload
+from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.simulate.trades.sent import (
     Recording,
     Sent,

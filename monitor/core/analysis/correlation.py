@@ -1,0 +1,51 @@
+"""Correlation of two scores over the same sensors, with the regression line.
+
+Source: Martin, Molteno, Parry (arXiv 1411.4354) Fig. 4, cited as A.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.analysis.ranking import ranks
+from monitor.core.model import Float
+
+# The p-value of a rank correlation is Student's, which does not hold for fewer sensors.
+P_VALUE_SENSORS: Final = 10
+
+
+class Correlation(NamedTuple):
+    """How two scores of the same sensors go together: the line y = intercept + slope x beside it.
+
+    ``p`` is two-sided, of the rank correlation; NaN for fewer than three sensors or no spread.
+    """
+
+    pearson: float
+    spearman: float
+    p: float
+    slope: float
+    intercept: float
+
+
+def correlation(x: Float, y: Float) -> Correlation:
+    """Return how two scores of the same sensors go together (A-21, Fig. 4)."""
+    if x.size < 3 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+        return Correlation(*(float("nan"),) * 5)
+    pearson, spearman = _pearson(x, y), _pearson(ranks(x), ranks(y))
+    t = spearman * np.sqrt((x.size - 2) / max(1.0 - spearman**2, 1e-300))
+    slope = pearson * float(y.std() / x.std())
+    return Correlation(
+        pearson,
+        spearman,
+        float(2.0 * scipy.special.stdtr(x.size - 2, -abs(t))),
+        slope,
+        float(y.mean()) - slope * float(x.mean()),
+    )
+
+
+def _pearson(x: Float, y: Float) -> float:
+    a, b = x - x.mean(), y - y.mean()
+    return float((a @ b) / np.sqrt((a @ a) * (b @ b)))

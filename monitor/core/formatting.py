@@ -1,0 +1,72 @@
+"""Times, lengths of time and numbers as text: the same in every sentence, document and page.
+
+Everything is in UTC. A time or number that is none, or that no calendar has, never raises here:
+these functions are called with what sensors send.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+Precision = Literal["auto", "seconds", "milliseconds", "microseconds", "shortest"]
+TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
+_UNITS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+_DAYS_FROM: Final = 4 * 86_400  # below that, waits and tolerances are thought of in hours
+_WHOLE_BELOW: Final = 1e15  # from here on a number is written with an exponent
+
+
+def instant(time: float, precision: Precision = "auto") -> str:
+    """Return a time (s since 1970 UTC) in RFC 3339, such as "2026-03-01T06:12:00Z".
+
+    ``auto`` writes microseconds where there are any, ``shortest`` milliseconds where there are any.
+    Empty for NaN; a time outside the calendar is counted in seconds.
+    """
+    if math.isnan(time):
+        return ""
+    try:
+        found = datetime.fromtimestamp(time, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{time:.0f} s from 1970"
+    if precision == "shortest":
+        precision = "milliseconds" if found.microsecond else "seconds"
+    return found.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def date_time(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a time (s since 1970 UTC) for people, in a form of strftime; a hyphen for none."""
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime(form)
+    except (ValueError, OverflowError, OSError):
+        return "-"
+
+
+def duration(seconds: float, parts: int = 2) -> str:
+    """Return a length of time in its largest units, such as "2 h 7 min", or "2 h" with one part."""
+    size = abs(seconds)
+    if size < 60:
+        return f"{size:.3g} s"
+    whole = round(size)
+    first = 0 if whole >= _DAYS_FROM else 1
+    at = next(at for at, (_, unit) in enumerate(_UNITS) if at >= first and whole >= unit)
+    (name, unit), (lesser, part) = _UNITS[at], _UNITS[at + 1]
+    rest = whole % unit // part if parts > 1 else 0
+    return f"{whole // unit} {name}" + (f" {rest} {lesser}" if rest else "")
+
+
+def significant(number: float, digits: int = 2) -> str:
+    """Return a number with so many significant digits, and all digits before the point."""
+    if 10.0**digits <= abs(number) < _WHOLE_BELOW:
+        return f"{number:.0f}"
+    return f"{number:.{digits}g}"
+
+
+def amount(number: float, unit: str, digits: int = 2) -> str:
+    """Return a number with its unit."""
+    return f"{significant(number, digits)} {unit}".strip()
+
+
+def finite(number: float) -> float | None:
+    """Return a number for JSON, None for what is not finite."""
+    return float(number) if math.isfinite(number) else None

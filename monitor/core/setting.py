@@ -1,0 +1,81 @@
+"""How a settings type describes its fields beyond name, type and default.
+
+A settings type of the core, the decoders or a sink is a NamedTuple whose fields carry their range
+(``annotated_types``), their meaning (``annotated_types.doc``) and, where neither is enough, a
+:class:`Check`. monitor.config makes the section of the settings file from that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, NamedTuple
+
+from annotated_types import MaxLen, MinLen
+
+KeyPath = tuple[str | int, ...]
+
+_GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+class Contradiction(NamedTuple):
+    """Two settings that contradict each other; ``path`` is the one to change, from this type on.
+
+    ``needs`` names the sections whose values were compared.
+    """
+
+    path: KeyPath
+    what: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a value must be, where a type and a range cannot say it.
+
+    ``accept`` returns the value, or raises ValueError with what to write instead. ``is_whole``
+    leaves the type to it too, for values that may be of several types.
+    """
+
+    accept: Callable[[Any], Any]
+    is_whole: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], Any]
+    ) -> dict[str, Any]:
+        """Return the check as pydantic asks for it: plain values, for nothing here imports it."""
+        function = {"type": "no-info", "function": self.accept}
+        if self.is_whole:
+            inner = handler(source)
+            return {
+                "type": "function-plain",
+                "function": function,
+                "json_schema_input_schema": inner,
+            }
+        return {"type": "function-after", "function": function, "schema": handler(source)}
+
+
+def _glob(pattern: str) -> str:
+    if _GLOB.fullmatch(pattern) is None:
+        raise ValueError("is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]")
+    return pattern
+
+
+def _variable(name: str) -> str:
+    if _VARIABLE.fullmatch(name) is None:
+        raise ValueError("is not the name of an environment variable; use A-Z a-z 0-9 _")
+    return name
+
+
+def _file(path: str) -> str:
+    if not path or not path.isprintable():
+        raise ValueError("is not the path of a file")
+    return path
+
+
+Glob = Annotated[str, Check(_glob)]
+Patterns = Annotated[tuple[Glob, ...], MinLen(1), MaxLen(1000)]
+Variable = Annotated[str, Check(_variable)]
+File = Annotated[str, MaxLen(4096), Check(_file)]

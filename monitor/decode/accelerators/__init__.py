@@ -1,0 +1,136 @@
+"""Fast ways of reading the plainest messages: accelerators of the decoders, and nothing else.
+
+A source has one meaning: its specification, read by its decoder (:mod:`monitor.decode.router`). An
+accelerator takes a message only where it provably reads what the decoder would, and hands back all
+others; it refuses nothing and knows no reasons. So each can be deleted, and nothing but speed is
+lost. ``tests/test_differential.py`` holds what they read equal to what the decoder reads of the
+same messages, and ``python -m tests.fuzz`` does so at length.
+
+How a doubled member is seen without looking at members: a payload in which the struct found all its
+members has at least two quotes for each name and two for each text. If it has no more than that, it
+has no other member, no member twice and no escaped quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import (
+    Bool,
+    Float,
+    Int,
+    Observation,
+    Reference,
+)
+from monitor.core.pairing.observations import (
+    NOTHING,
+    Name,
+    Observed,
+    PlainReadings,
+)
+from monitor.decode.checks import U_MIN, Rejected
+from monitor.decode.time import are_usable
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Stream(NamedTuple):
+    """A topic: whom its messages are about, and the unit that their values are kept in."""
+
+    name: Name
+    unit: str
+
+
+class Batch(NamedTuple):
+    """Messages of one kind that arrived together at ``received``, s since 1970 UTC.
+
+    ``streams`` and ``which``, the place of its name, say of each what it is about; ``places`` are
+    those of the messages in their batch.
+    """
+
+    streams: Sequence[Stream]
+    which: Int
+    payloads: Sequence[bytes]
+    places: Int
+    received: float
+    are_references: bool
+
+
+class Rows(NamedTuple):
+    """Observations that state a time, a value and u: whom each is about, and numbers."""
+
+    which: Int
+    times: Float
+    values: Float
+    us: Float
+
+
+class Gathered:
+    """What messages said so far: plain readings in parts, all else one by one.
+
+    ``names`` are those that rows refer to.
+    """
+
+    __slots__ = ("names", "others", "parts", "places", "refused", "sources")
+
+    def __init__(self, names: Sequence[Name]) -> None:
+        self.names: Final = names
+        self.parts: list[Rows] = []
+        self.places: list[int] = []
+        self.others: list[Observation] = []
+        self.sources: list[int] = []
+        self.refused: list[tuple[int, Rejected]] = []
+
+    def add(self, place: int, observation: Observation) -> None:
+        """Add what the message at ``place`` said."""
+        self.others.append(observation)
+        self.sources.append(place)
+
+    def add_good(
+        self, rows: Rows, places: Int, are_good: Bool, *, are_references: bool
+    ) -> list[int]:
+        """Add the good rows, each from the message at its place; return the places of others."""
+        good = np.flatnonzero(are_good)
+        if good.size < places.size:
+            rows = Rows(rows.which[good], rows.times[good], rows.values[good], rows.us[good])
+            left = places[~are_good]
+            places = places[good]
+        else:
+            left = good[:0]
+        add = self._add_references if are_references else self._add_readings
+        # A zero has no sign.
+        add(Rows(rows.which, rows.times + 0.0, rows.values + 0.0, rows.us + 0.0), places)
+        return left.tolist()
+
+    def _add_readings(self, rows: Rows, places: Int) -> None:
+        self.parts.append(rows)
+        self.places += places.tolist()
+
+    def _add_references(self, rows: Rows, places: Int) -> None:
+        names = map(self.names.__getitem__, rows.which.tolist())
+        numbers = zip(rows.times.tolist(), rows.values.tolist(), rows.us.tolist(), strict=True)
+        self.others += [
+            Reference(*name, *three) for name, three in zip(names, numbers, strict=True)
+        ]
+        self.sources += places.tolist()
+
+    def observed(self) -> Observed:
+        """Return all of it."""
+        plain = NOTHING
+        if len(self.parts) == 1:
+            plain = PlainReadings(self.names, *self.parts[0])
+        elif self.parts:
+            plain = PlainReadings(self.names, *map(np.concatenate, zip(*self.parts, strict=True)))
+        return Observed(plain, self.others)
+
+
+def are_good(times: Float, us: Float, received: float, *, are_references: bool) -> Bool:
+    """Return which rows have a time and u that the checks let through; NaN is none."""
+    are_us = us >= U_MIN
+    if are_references:
+        are_us |= us == 0.0
+    return are_usable(times, received) & are_us

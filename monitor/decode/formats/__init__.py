@@ -1,0 +1,1 @@
+"""The formats of payloads, one file each; ``DECODERS`` of :mod:`monitor.decode` names them."""

@@ -1,0 +1,40 @@
+"""Lines of comma-separated values; the settings name the columns, an empty name skips one."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Final
+
+from monitor.decode.checks import Rejected
+from monitor.decode.route import Call, Decoder, mapping_of
+
+
+def parse(call: Call) -> Iterator[object]:
+    """Yield one record a line, all of texts; a Rejected for a line of another width."""
+    try:
+        text = call.payload.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = f"not UTF-8: {error}"
+        raise Rejected("bad_payload", what, byte=error.start) from error
+    spec = mapping_of(call.route).spec
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise Rejected("bad_payload", "there is no line")
+    for line in lines:
+        yield _record(line, spec.columns, spec.delimiter)
+
+
+def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
+    try:
+        (cells,) = csv.reader([line], delimiter=delimiter, strict=True)
+    except (csv.Error, ValueError) as error:
+        return Rejected("bad_payload", f"line {line[:60]!r} is not CSV: {error}")
+    if len(cells) != len(columns):
+        what = f"line {line[:60]!r} has {len(cells)} cells; map.columns names {len(columns)}"
+        return Rejected("bad_payload", what)
+    named = zip(columns, cells, strict=True)
+    return {column: cell.strip() for column, cell in named if column and cell.strip()}
+
+
+decode: Final = Decoder(parse, many=True)

@@ -1,0 +1,172 @@
+"""JSON of any shape, and a number or text alone (a scalar payload): the one parser of JSON.
+
+Rules of this file: it takes JSON in UTF-8 as RFC 8259 defines it and I-JSON (RFC 7493) narrows it.
+No object has a member twice, at any depth and however its name is escaped, because senders and
+readers disagree on which of the two counts; no text has half a surrogate pair. NaN is no JSON. A
+number beyond float64 becomes infinite, and the field it stands in refuses it. The depth is limited
+here, because Python's own limit depends on how deep the caller is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NoReturn
+
+from monitor.decode.checks import Rejected
+from monitor.decode.route import Decoder
+
+_DEPTH_MAX: Final = 100
+_DIGITS_MAX: Final = 400
+_STRING_OR_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity', re.DOTALL)
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
+class _DoubledError(Exception):
+    """An object has a member twice."""
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity stands where a value should."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _DoubledError
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise _ConstantError(name)
+
+
+def _whole(digits: str) -> float:
+    return int(digits) if len(digits) <= _DIGITS_MAX else math.copysign(math.inf, float(digits))
+
+
+_decode: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant).decode
+# For whole numbers of more digits than Python makes an int of.
+_decode_long: Final = json.JSONDecoder(
+    object_pairs_hook=_members, parse_constant=_constant, parse_int=_whole
+).decode
+
+
+def parse(payload: bytes) -> object:
+    """Return the JSON value in ``payload``; raises Rejected."""
+    try:
+        text = payload.decode()
+    except UnicodeDecodeError as error:
+        what = f"not JSON: byte {error.start} is not UTF-8"
+        raise Rejected("bad_payload", what, byte=error.start) from None
+    try:
+        found = _value(text)
+    except json.JSONDecodeError as error:
+        raise _not_json(text, error.pos, error.msg) from None
+    except _ConstantError as error:
+        raise _not_json(text, _place_of_constant(text), f"{error} is no number") from None
+    except _DoubledError:
+        raise _doubled(text) from None
+    except RecursionError:
+        raise _too_deep() from None
+    if text.count("[") + text.count("{") > _DEPTH_MAX and _is_deep(found):
+        raise _too_deep()
+    if _SURROGATE.search(text) is not None:
+        _check_texts(found)
+    return found
+
+
+def _value(text: str) -> object:
+    try:
+        return _decode(text)
+    except (json.JSONDecodeError, _ConstantError):
+        raise
+    except ValueError:  # Python makes no int of thousands of digits
+        return _decode_long(text)
+
+
+def _not_json(text: str, at: int, what: str) -> Rejected:
+    byte = len(text[:at].encode())
+    return Rejected("bad_payload", f"not JSON: {what} (byte {byte})", byte=byte)
+
+
+def _too_deep() -> Rejected:
+    return Rejected("bad_payload", f"the payload is nested too deeply, in over {_DEPTH_MAX} levels")
+
+
+def _place_of_constant(text: str) -> int:
+    found = (each for each in _STRING_OR_CONSTANT.finditer(text) if each[0][0] != '"')
+    return next((each.start() for each in found), 0)
+
+
+def _doubled(text: str) -> Rejected:
+    """Return why a text is refused in which an object has a member twice."""
+    names: dict[int, str] = {}
+    kept: list[object] = []  # so that no two have the same id
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                names.setdefault(id(found), name)
+            found[name] = value
+        kept.append(found)
+        return found
+
+    try:
+        whole = json.JSONDecoder(object_pairs_hook=members, parse_int=_whole).decode(text)
+    except json.JSONDecodeError as error:
+        return _not_json(text, error.pos, error.msg)
+    except RecursionError:
+        return _too_deep()
+    nodes = _nodes(whole)
+    path, name = next((path, names[id(each)]) for path, each in nodes if id(each) in names)
+    return Rejected("bad_payload", f"member {name[:60]!r} stands twice", _below(path, name))
+
+
+def _nodes(whole: object) -> Iterator[tuple[str, object]]:
+    """Yield everything in a value with its path."""
+    waiting: list[tuple[str, object]] = [("$", whole)]
+    while waiting:
+        path, each = waiting.pop()
+        yield path, each
+        if isinstance(each, dict):
+            waiting += [(_below(path, name), below) for name, below in each.items()]
+        elif isinstance(each, list):
+            waiting += [(f"{path}[{at}]", below) for at, below in enumerate(each)]
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}".encode(errors="replace").decode()
+
+
+def _is_deep(whole: object) -> bool:
+    level = [whole]
+    for _ in range(_DEPTH_MAX + 1):
+        level = [below for each in level for below in _parts(each)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(each: object) -> Iterable[object]:
+    """Return the objects and arrays in an object or array."""
+    parts = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return (below for below in parts if isinstance(below, dict | list))
+
+
+def _check_texts(whole: object) -> None:
+    """Raise Rejected if a text has half a surrogate pair."""
+    for path, each in _nodes(whole):
+        texts = [each] if isinstance(each, str) else [*each] if isinstance(each, dict) else []
+        for text in texts:
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                what = "not JSON: an escape is half a surrogate pair"
+                raise Rejected("bad_payload", what, path) from None
+
+
+decode: Final = Decoder(lambda call: parse(call.payload), many=False)

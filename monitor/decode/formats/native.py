@@ -1,0 +1,79 @@
+"""The native payload: JSON in the words of D-SI (value, u, U, k, lower, upper, p).
+
+Rules of this file: it is a mapping like any other, with what it states counted as stated; only that
+it is an object, and that its times are texts, is its own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from monitor.decode.checks import Rejected
+from monitor.decode.formats import mapped_json
+from monitor.decode.mapping import Mapped
+from monitor.decode.route import Call, Decoder, Route
+from monitor.decode.spec import Kind, MapSpec, SeriesSpec
+from monitor.mqtt.topic_templates import Template
+
+_MEASURED: Final = SeriesSpec(
+    value="value", unit_path="unit", u="u", U="U", k="k", p="p", stated=True
+)
+_SPECS: Final[dict[Kind, MapSpec]] = {
+    "reading": MapSpec(
+        series=(_MEASURED._replace(lower="lower", upper="upper"),),
+        key="key",
+        sequence="seq",
+        agree={"sensor": "sensor", "quantity": "quantity"},
+        defaults={"key": "", "seq": ""},
+    ),
+    "reference": MapSpec(
+        series=(_MEASURED,),
+        key="key",
+        identity="id",
+        reference_id="reference_id",
+        revision="rev",
+        status="status",
+        start="start",
+        end="end",
+        defaults={"key": "", "id": "", "rev": 0},
+    ),
+    "event": MapSpec(event="event", note="note", defaults={"note": ""}),
+    "collocation": MapSpec(
+        names={"subject": "{subject}"},
+        start="start",
+        end="end",
+        distance_m="distance_m",
+        defaults={"distance_m": 0.0},
+    ),
+}
+
+
+def specification(kind: Kind, unit: str) -> MapSpec:
+    """Return the mapping that reads native payloads of a source whose values are in ``unit``."""
+    spec = _SPECS[kind]
+    series = tuple(each._replace(unit=unit) for each in spec.series)
+    return spec._replace(series=series, number_times=False)
+
+
+@lru_cache(maxsize=1024)
+def mapping(kind: Kind, unit: str, template: str) -> Mapped:
+    """Return the same compiled, for a source whose topics fit ``template``."""
+    names = Template.parse(template).names if template else ("sensor", "subject", "quantity")
+    return Mapped(specification(kind, unit), kind, names, unit)
+
+
+def with_mapping(route: Route) -> Route:
+    """Return a native source with its mapping."""
+    return route._replace(mapped=mapping(route.kind, route.unit, route.template))
+
+
+def parse(call: Call) -> object:
+    """Return the object in a payload; raises Rejected."""
+    found = mapped_json.parse(call.payload)
+    if not isinstance(found, dict):
+        raise Rejected("bad_field", f"the payload is a {type(found).__name__}, not an object", "$")
+    return found
+
+
+decode: Final = Decoder(parse, many=False)

@@ -1,0 +1,114 @@
+"""Sparkplug B, read only: a record for each time in a message, by the names the births gave.
+
+Rules of this file: the source's template names ``{group}``, ``{message}`` and ``{edge}``, and for
+devices one more level; births teach and are read, deaths and commands say nothing. A record has
+``time`` (ms), ``seq``, ``historical``, ``values`` and ``quality`` by metric name (GOOD where none
+is stated). A metric whose alias no birth has told costs that metric, and so does a name that is not
+UTF-8, which protobuf gives as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from monitor.decode.checks import Rejected
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.route import Call, Decoder
+
+FIELDS: Final = ("group", "message", "edge")
+_BIRTHS: Final = ("NBIRTH", "DBIRTH")
+_SAYING: Final = (*_BIRTHS, "NDATA", "DDATA")
+_QUALITIES: Final = {0: "BAD", 192: "GOOD", 500: "STALE"}
+_BITS: Final = {1: 8, 2: 16, 3: 32, 4: 64}  # signed integers of the table of data types
+_VALUES: Final = (
+    "int_value",
+    "long_value",
+    "float_value",
+    "double_value",
+    "boolean_value",
+    "string_value",
+)
+
+
+def parse(call: Call) -> Iterable[object]:
+    """Return the records of a message; a Rejected for each unknown alias."""
+    fields, route = call.fields, call.route
+    births = route.births if route.births is not None else Births()
+    message = fields["message"]
+    if message not in _SAYING:
+        return ()
+    from monitor.decode.formats.sparkplug_payload import read_payload  # noqa: PLC0415 - loads protobuf
+
+    content = read_payload(call.payload)
+    node = f"{fields['group']}/{fields['edge']}"
+    device = fields.get("device", fields["sensor"]) if message[0] == "D" else ""
+    if message in _BIRTHS:
+        _learn(content, births, node, device, whole=message == "NBIRTH")
+    return _records(content, births, node, device)
+
+
+def _learn(content: Any, births: Births, node: str, device: str, *, whole: bool) -> None:  # noqa: ANN401
+    if whole:
+        births.begin(node)
+    for metric in content.metrics:
+        if metric.name and isinstance(metric.name, str):
+            alias = metric.alias if metric.HasField("alias") else None
+            births.learn(node, device, metric.name[:1000], alias, metric.datatype)
+
+
+def _records(content: Any, births: Births, node: str, device: str) -> list[object]:  # noqa: ANN401
+    by_time: dict[int, dict[str, Any]] = {}
+    refused: list[object] = []
+    for metric in content.metrics:
+        name, datatype = metric.name, metric.datatype
+        if not name:
+            known = births.named(node, metric.alias)
+            if known is None:
+                what = f"alias {metric.alias} of {node[:100]!r}: its birth was never seen"
+                refused.append(Rejected("unknown_alias", what))
+                continue
+            name, datatype = known.name, datatype or known.datatype
+        if not isinstance(name, str):
+            refused.append(Rejected("bad_name", f"a metric's name is not UTF-8: {name[:60]!r}"))
+            continue
+        datatype = datatype or births.datatype(node, device, name)
+        time = metric.timestamp or content.timestamp
+        record = by_time.get(time)
+        if record is None:
+            record = by_time[time] = {"seq": content.seq, "values": {}, "quality": {}}
+            record["historical"] = metric.is_historical
+            if time:
+                record["time"] = time
+        value = _value(metric, datatype)
+        if value is not None:
+            record["values"][name] = value
+        record["quality"][name] = _quality(metric)
+    return [*by_time.values(), *refused]
+
+
+def _value(metric: Any, datatype: int) -> object:  # noqa: ANN401
+    """Return the value of a metric, None if it is null or of a kind that is not read."""
+    if metric.is_null:
+        return None
+    for name in _VALUES:
+        if metric.HasField(name):
+            value: object = getattr(metric, name)
+            bits = _BITS.get(datatype)
+            if bits is not None and isinstance(value, int) and not isinstance(value, bool):
+                value &= (1 << bits) - 1
+                value -= (value >> (bits - 1)) << bits
+            return value
+    return None
+
+
+def _quality(metric: Any) -> str:  # noqa: ANN401
+    """Return the property Quality in words; 6.4.16 of the specification knows three codes."""
+    for key, property_ in zip(metric.properties.keys, metric.properties.values, strict=False):
+        if key in ("Quality", "quality"):
+            code = property_.int_value or property_.long_value
+            return property_.string_value or _QUALITIES.get(code, str(code))
+    return "GOOD"
+
+
+decode: Final = Decoder(parse, many=True)

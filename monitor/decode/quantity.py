@@ -1,0 +1,186 @@
+"""One quantity of a record: value and uncertainty in the unit that the quantity is kept in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from monitor.core.model import NAN
+from monitor.decode.checks import Rejected, expanded_to_standard
+from monitor.decode.paths import (
+    MISSING,
+    Fetch,
+    Fetchers,
+    Place,
+    Text,
+    shown,
+)
+from monitor.decode.spec import MapError, SeriesSpec
+from monitor.decode.uncertainty import (
+    Form,
+    Stated,
+    forms,
+    formula,
+)
+from monitor.decode.units import Units, conversion
+
+
+class Measured(NamedTuple):
+    """A value with what is stated of its uncertainty, in a unit; "" where none is known."""
+
+    stated: Stated
+    assumed: bool
+    unit: str
+
+
+class Quantity:
+    """Reads one quantity of records; raises MapError where ``spec`` cannot be used.
+
+    ``unit`` is that of its source, ``place`` where the settings say all this.
+    """
+
+    def __init__(self, spec: SeriesSpec, unit: str, fetchers: Fetchers, place: Place) -> None:
+        number = fetchers.number_if_stated if spec.stated else fetchers.number
+        self._value: Final = number(spec.value, (*place, "value")) if spec.value else None
+        stating = forms(spec, fetchers, place)
+        self._forms: Final = [_or_nothing(form) for form in stating] if spec.assumed else stating
+        if self._value is None and not (spec.samples or spec.lower or spec.quantiles):
+            raise MapError((*place, "value"), "is missing; write the path of the value")
+        self._assume: Final = formula(spec.assumed, (*place, "assumed")) if spec.assumed else None
+        self._wanted: Final = spec.to_unit or unit or spec.unit
+        self._unit: Final = _stated_unit(spec, self._wanted, fetchers, place)
+        self.present: Final = presence(spec, fetchers, place)
+        self.name: Final = shown(spec.value or spec.samples or spec.lower or "quantiles")
+        self._paths: Final = _paths(spec, place)
+        self._fetchers: Final = fetchers
+
+    def measure(self, root: object, record: object, name: str, units: Units | None) -> Measured:
+        """Return the quantity called ``name`` of a record; raises Rejected."""
+        stated = Stated(NAN if self._value is None else self._value(root, record))
+        for form in self._forms:
+            stated = form(root, record, stated)
+        if math.isnan(stated.value):
+            where = f" at `{self.name}`" if self._value else ": neither mapped nor a quantile 0.5"
+            raise Rejected("missing_field", f"value is missing{where}", self.name)
+        unit = self._unit(root, record)
+        own = kept = self._wanted or unit
+        if units is not None:
+            kept = units.settled(name, own, by_settings=bool(self._wanted))
+        if unit != own:
+            conversion(unit, own)
+        scale, offset = conversion(unit, kept)
+        if scale != 1.0 or offset != 0.0:
+            stated = _converted(stated, scale, offset)
+        if self._assume is not None and math.isnan(stated.u) and math.isnan(stated.lower):
+            u = self._assume(stated.value)
+            return Measured(stated._replace(u=u), assumed=True, unit=kept)
+        return Measured(stated, assumed=False, unit=kept)
+
+    def place_of(self, field: str, root: object, record: object) -> str:
+        """Return where a field of an observation was read from, of several paths one that is there.
+
+        "" where it was read nowhere.
+        """
+        paths = self._paths.get(field, ())
+        for path in paths:
+            if path.startswith("$") and len(paths) > 1:
+                found = self._fetchers.fetch(path, ())(root, record)
+                if found is not MISSING:
+                    return path
+        return paths[0] if paths else ""
+
+
+def _or_nothing(form: Form) -> Form:
+    """Return ``form`` where it may find nothing, for something is assumed then."""
+
+    def find(root: object, record: object, stated: Stated) -> Stated:
+        try:
+            return form(root, record, stated)
+        except Rejected as error:
+            if error.reason != "missing_field":
+                raise
+            return stated
+
+    return find
+
+
+def u_of_reference(stated: Stated) -> float:
+    """Return the standard uncertainty of a reference, also where an interval is stated."""
+    if math.isnan(stated.u) and not math.isnan(stated.lower):
+        half = (stated.upper - stated.lower) / 2.0
+        return expanded_to_standard(half, None, None if math.isnan(stated.p) else stated.p)
+    return stated.u
+
+
+def presence(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Fetch:
+    """Return what finds the first of a quantity's numbers, MISSING if the record has none."""
+    paths = [spec.value, spec.samples, spec.lower, *spec.quantiles.values()]
+    fetches = [fetchers.fetch(path, place) for path in paths if path]
+
+    def find(root: object, record: object) -> object:
+        for fetch in fetches:
+            found = fetch(root, record)
+            if found is not MISSING:
+                return found
+        return MISSING
+
+    return find
+
+
+def _paths(spec: SeriesSpec, place: Place) -> Mapping[str, Sequence[str]]:
+    """Return the paths that each field of an observation may be read from, settings last."""
+    settings = f"map.series[{place[-1]}]"
+    quantiles = [path for _, path in sorted(spec.quantiles.items(), key=lambda one: float(one[0]))]
+    given = {
+        "value": (spec.value, spec.samples, spec.lower),
+        "u": (spec.u, spec.U, spec.percent, spec.samples),
+        "lower": (spec.lower, spec.plus_minus, *quantiles[:1]),
+        "upper": (spec.upper, spec.plus_minus, *quantiles[-1:]),
+        "unit": (spec.unit_path,),
+        **{name: (getattr(spec, name),) for name in ("k", "p", "plus_minus")},
+    }
+    found = {
+        name: (*(shown(path) for path in paths if isinstance(path, str) and path), settings)
+        for name, paths in given.items()
+    }
+    whole = "$" if spec.stated else settings
+    return {**found, "uncertainty": (whole,), "assumed u": (f"{settings}.assumed",)}
+
+
+def _converted(stated: Stated, scale: float, offset: float) -> Stated:
+    """Return ``stated`` in another unit: an uncertainty only scales."""
+    limits = stated.lower * scale + offset, stated.upper * scale + offset
+    lower, upper = limits if scale > 0 else limits[::-1]
+    value = stated.value * scale + offset
+    claim = None if stated.claim is None else stated.claim.converted(scale, offset)
+    return Stated(value, stated.u * abs(scale), lower, upper, stated.p, claim)
+
+
+def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place) -> Text:
+    """Return what finds the unit that a record is in, "" where nobody says; raises MapError."""
+    try:
+        conversion(spec.unit, wanted)
+    except Rejected as error:
+        raise MapError((*place, "to_unit" if spec.to_unit else "unit"), error.detail) from error
+    unit = spec.unit or wanted
+    if not spec.unit_path:
+        return lambda _root, _record: unit
+    fetch, name = fetchers.fetch(spec.unit_path, (*place, "unit_path")), shown(spec.unit_path)
+
+    def find(root: object, record: object) -> str:
+        found = fetch(root, record)
+        if found is MISSING:
+            if spec.unit or not wanted:
+                return unit
+            what = f"unit is missing at `{name}`; the series is in {wanted!r}"
+            raise Rejected("unit", what, name)
+        if not isinstance(found, str):
+            what = f"unit at `{name}` is a {type(found).__name__}, not a text"
+            raise Rejected("bad_field", what, name)
+        if spec.unit and found != spec.unit:
+            what = f"unit at `{name}` is {found[:60]!r}, the source declares {spec.unit!r}"
+            raise Rejected("unit", what, name)
+        return found
+
+    return find

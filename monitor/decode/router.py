@@ -1,0 +1,364 @@
+"""From topic and payload to observations: the source of a topic, its decoder, its accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import Final, NamedTuple, cast
+
+import numpy as np
+
+from monitor.core.model import Int, Reading
+from monitor.core.pairing.interning import NONE, Interner
+from monitor.core.pairing.observations import (
+    Name,
+    Observed,
+    columns_of,
+    is_plain,
+)
+from monitor.decode.accelerators import (
+    Batch,
+    Gathered,
+    Rows,
+    Stream,
+    batch_native,
+    batch_records,
+)
+from monitor.decode.accelerators.batch_records import Arrays, arrays
+from monitor.decode.checks import Rejected, check_name
+from monitor.decode.formats import (
+    csv_lines,
+    lineprotocol,
+    mapped_json,
+    messagepack,
+    native,
+    senml,
+    sparkplug,
+)
+from monitor.decode.maintenance import Maintenance
+from monitor.decode.mapping import Found, Seen
+from monitor.decode.route import (
+    Call,
+    Decoder,
+    Route,
+    flat,
+)
+from monitor.decode.units import Units
+from monitor.mqtt.payload_slices import Payloads, payloads_of
+from monitor.mqtt.topic_templates import Template, Topics, topics_of
+
+DECODERS: Final[Mapping[str, Decoder]] = {
+    "native": native.decode,
+    "json": mapped_json.decode,
+    "senml": senml.decode,
+    "lineprotocol": lineprotocol.decode,
+    "csv": csv_lines.decode,
+    "msgpack": messagepack.decode,
+    "sparkplug": sparkplug.decode,
+}
+_CACHED_TOPICS_MAX: Final = 65_536
+# How the messages of a topic are read: by its decoder, or first by an accelerator.
+DECODED, _NATIVE, _NATIVE_REFERENCES, _RECORDS, _RECORD_REFERENCES = range(5)
+_UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
+
+
+class Decoded(NamedTuple):
+    """What a batch of messages said; ``sources`` says which message an observation is from."""
+
+    observations: Observed
+    sources: list[int]
+    refused: list[tuple[int, Rejected]]
+
+
+class _Known(NamedTuple):
+    """A topic that was met: its source, its fields, and what an accelerator needs to know."""
+
+    route: Route
+    fields: dict[str, str]
+    stream: Stream
+    way: int
+    which: int
+    arrays: Arrays | None
+
+
+class Router:
+    """Knows for each topic its source, its fields and its decoder; remembers the topics it met.
+
+    Messages of more than ``payload_bytes_max`` are refused; so are readings of sensors that are
+    under ``maintenance``.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        payload_bytes_max: int,
+        maintenance: Maintenance | None = None,
+    ) -> None:
+        routes = [_complete(route) for route in routes]
+        self._routes: Final = [(Template.parse(route.template), route) for route in routes]
+        self._filters: Final = {each.text: each.filter for each, _ in self._routes}
+        self._arrays: Final = {id(route): _arrays(route) for route in routes}
+        self._payload_bytes_max: Final = payload_bytes_max
+        self._maintenance: Final = maintenance
+        self._units: Final = routes[0].units if routes else None
+        self._units_changed = 0
+        self._numbers: dict[str, int] = {}
+        self._known: list[_Known] = []
+        # Of each known topic how its messages are read and whom they are about; last of others.
+        self._ways: Int = _UNKNOWN
+        self._lookup: Final = Interner(self._number_of)
+        self._names: list[Name] = []
+        self._places: dict[Name, int] = {}
+
+    def decode_all(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> Decoded:
+        """Return what messages that arrived at ``received`` (s since 1970 UTC) say."""
+        found = self._gather(topics, payloads, received)
+        self._lay_out(found)
+        return Decoded(found.observed(), found.places + found.sources, found.refused)
+
+    def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
+        """Return what one message says, its records in order, then refusals in order."""
+        found = self._gather([topic], [payload], received)
+        return [*found.observed(), *(refused for _, refused in found.refused)]
+
+    def _gather(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> Gathered:
+        self._make_room()
+        found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
+        for at in self._accelerate(found, known, bodies, received):
+            try:
+                said = flat(self._decode(known[at], bodies[at], received))
+            except Rejected as error:
+                found.refused.append((at, error))
+                continue
+            for each in said:
+                if isinstance(each, Rejected):
+                    found.refused.append((at, each))
+                else:
+                    found.add(at, each)
+        return found
+
+    def trace(
+        self, topic: str, payload: bytes, received: float
+    ) -> tuple[list[Seen], Rejected | None]:
+        """Return the records of one message with what each says, and why all of it is refused.
+
+        For a person to look at: the decoder reads, no accelerator does.
+        """
+        seen: list[Seen] = []
+        try:
+            self._decode(topic, payload, received, seen)
+        except Rejected as error:
+            return seen, error
+        flat(seen)
+        return seen, None
+
+    @property
+    def units(self) -> Units | None:
+        """The units that quantities are kept in; None if each is kept as it is stated."""
+        return self._units
+
+    def filter_of(self, topic: str) -> str:
+        """Return the topic filter of the source that reads ``topic``; it was decoded before."""
+        number = self._number_of(topic)
+        return "" if number == NONE else self._filters[self._known[number].route.template]
+
+    def route_of(self, topic: str) -> Route | None:
+        """Return the source that reads ``topic``, None if none does."""
+        number = self._number_of(topic)
+        return None if number == NONE else self._known[number].route
+
+    def sensor_of(self, topic: str) -> str:
+        """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
+        for template, route in self._routes:
+            fields = template.match(topic)
+            if fields is not None:
+                return fields.get("sensor", "") if route.kind == "reading" else ""
+        return ""
+
+    # -- a decoder reads one message --------------------------------------------------------
+
+    def _decode(
+        self, topic: str, payload: bytes, received: float, seen: list[Seen] | None = None
+    ) -> list[Seen]:
+        """Return the records of a message, also in ``seen``; raises Rejected for all of it."""
+        if len(payload) > self._payload_bytes_max:
+            raise Rejected(
+                "oversize", f"{len(payload)} bytes; at most {self._payload_bytes_max} are read"
+            )
+        number = self._number_of(topic)
+        if number == NONE:
+            self._find(topic)  # says why
+        known = self._known[number]
+        call = Call(payload, known.fields, known.route, received)
+        seen = [] if seen is None else seen
+        try:
+            for each in DECODERS[known.route.decoder].records(call):
+                if self._maintenance is not None:
+                    each.found[:] = self._maintenance.without(each.found)
+                seen.append(each)
+        except Rejected as error:
+            raise error.bare() from None
+        except RecursionError as error:
+            raise Rejected("bad_payload", "the payload is nested too deeply") from error
+        except Exception as error:  # a decoder's fault must cost one message, never the daemon
+            raise Rejected("unexpected", f"{type(error).__name__}: {error}") from error
+        return seen
+
+    # -- accelerators read many -------------------------------------------------------------
+
+    def _accelerate(
+        self, found: Gathered, topics: Topics, payloads: Payloads, received: float
+    ) -> list[int]:
+        """Add what accelerators read to ``found``; return the places of all other messages."""
+        numbers = self._lookup.numbers(topics.names, topics.which)
+        if len(self._ways) != len(self._known) + 1:
+            more = [(each.way, each.which) for each in self._known[len(self._ways) - 1 :]]
+            self._ways = np.concatenate((self._ways[:-1], more, _UNKNOWN))
+        ways = self._ways[np.maximum(numbers, -1)]
+        left = np.flatnonzero(ways[:, 0] == DECODED).tolist()
+        if len(left) == numbers.size:
+            return left
+        for way in range(_NATIVE, _RECORD_REFERENCES + 1):
+            places = np.flatnonzero(ways[:, 0] == way)
+            if places.size:
+                some = payloads.part(places)
+                if max(map(len, some)) > self._payload_bytes_max:
+                    is_short = np.array([len(each) <= self._payload_bytes_max for each in some])
+                    left += places[~is_short].tolist()
+                    places, some = places[is_short], payloads.part(places[is_short])
+                known = [self._known[number] for number in numbers[places].tolist()]
+                batch = Batch(
+                    [each.stream for each in known],
+                    ways[places, 1],
+                    some,
+                    places,
+                    received,
+                    way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
+                )
+                if way in (_NATIVE, _NATIVE_REFERENCES):
+                    left += batch_native.read(batch, found)
+                else:
+                    readers = [cast("Arrays", each.arrays) for each in known]
+                    left += batch_records.read(batch, found, readers)
+        return sorted(left)
+
+    def _lay_out(self, found: Gathered) -> None:
+        """Let the plain readings that were decoded one by one be columns too."""
+        if Reading not in set(map(type, found.others)):
+            return
+        are_plain = [
+            isinstance(each, Reading) and not each.key and is_plain(each) for each in found.others
+        ]
+        if not any(are_plain):
+            return
+        plain = cast("list[Reading]", list(compress(found.others, are_plain)))
+        which = [self._which((each.sensor, each.quantity)) for each in plain]
+        found.parts.append(Rows(np.array(which, dtype=np.int64), *columns_of(plain)))
+        found.places += compress(found.sources, are_plain)
+        are_left = [not each for each in are_plain]
+        found.others = list(compress(found.others, are_left))
+        found.sources = list(compress(found.sources, are_left))
+
+    # -- topics -----------------------------------------------------------------------------
+
+    def _make_room(self) -> None:
+        """Forget topics and names if there are too many; never amid a batch: it refers to them.
+
+        Also where a quantity's unit became known: what is in that unit can be accelerated now.
+        """
+        is_full = max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX
+        changed = 0 if self._units is None else self._units.changed
+        if is_full or changed != self._units_changed:
+            self._units_changed = changed
+            self._numbers, self._known, self._ways = {}, [], _UNKNOWN
+            self._lookup.forget()
+        if is_full:
+            self._names, self._places = [], {}
+
+    def _number_of(self, topic: str) -> int:
+        """Return the number of a topic among those that are known, NONE if no source reads it."""
+        number = self._numbers.get(topic)
+        if number is None:
+            try:
+                route, fields = self._find(topic)
+            except Rejected:
+                return NONE
+            number = self._numbers[topic] = len(self._known)
+            name = fields.get("sensor" if route.kind == "reading" else "subject", "")
+            stream = Stream((name, fields["quantity"]), self._unit_of(route, fields["quantity"]))
+            way = self._way(route, stream)
+            which = self._which(stream.name) if way else 0
+            self._known.append(_Known(route, fields, stream, way, which, self._arrays[id(route)]))
+        return number
+
+    def _way(self, route: Route, stream: Stream) -> int:
+        """Return how the messages of a topic are read."""
+        is_reference = route.kind == "reference"
+        if self._maintenance is not None or not (is_reference or route.kind == "reading"):
+            return DECODED
+        declared = _declared(route)
+        if declared and self._units is not None and stream.unit != declared:
+            return DECODED  # its values are converted, or its unit is the first of its quantity
+        if route.decoder == "native":
+            return _NATIVE_REFERENCES if is_reference else _NATIVE
+        if self._arrays[id(route)] is not None:
+            return _RECORD_REFERENCES if is_reference else _RECORDS
+        return DECODED
+
+    def _unit_of(self, route: Route, quantity: str) -> str:
+        kept = "" if self._units is None else self._units.unit_of(quantity)
+        return kept or (route.unit if self._units is None else "")
+
+    def _find(self, topic: str) -> tuple[Route, dict[str, str]]:
+        """Return the source of a topic, and its fields; raises Rejected."""
+        for template, route in self._routes:
+            fields = template.match(topic)
+            if fields is not None:
+                _check_names(fields)
+                fields.setdefault("quantity", "value")
+                fields.setdefault("subject", fields.get("sensor", ""))
+                return route, fields
+        raise Rejected("unknown_topic", f"no source of the settings reads {topic[:200]!r}")
+
+    def _which(self, name: Name) -> int:
+        """Return the place of a name; they only grow, since batches refer to them."""
+        place = self._places.setdefault(name, len(self._names))
+        if place == len(self._names):
+            self._names.append(name)
+        return place
+
+
+def _check_names(fields: dict[str, str]) -> None:
+    """Raise Rejected if what a topic names may not be named so."""
+    try:
+        for name in ("sensor", "subject", "quantity"):
+            if name in fields:
+                check_name(name, fields[name])
+    except Rejected as error:
+        raise error.at("topic") from None
+
+
+def _complete(route: Route) -> Route:
+    """Return a source with its mapping, which native ones do not name."""
+    if route.decoder == "native" and route.mapped is None:
+        return native.with_mapping(route)
+    return route
+
+
+def _arrays(route: Route) -> Arrays | None:
+    """Return what reads the records of a source as columns, None if it has more to say."""
+    if route.decoder != "json" or route.mapped is None:
+        return None
+    return arrays(route.mapped.spec, route.mapped.unit)
+
+
+def _declared(route: Route) -> str:
+    """Return the unit that the settings of a source name for what can be accelerated."""
+    if route.mapped is None or not route.mapped.spec.series:
+        return route.unit
+    series = route.mapped.spec.series[0]
+    return series.to_unit or route.unit or series.unit

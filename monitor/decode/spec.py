@@ -1,0 +1,215 @@
+"""What a mapping says: where in a payload what stands. docs/formats.md shows mappings.
+
+Each field says all there is to say of the setting it is: default, range and meaning; the section
+``map`` of a source, its schema and its documentation are made from them (monitor.config.derived).
+
+Rules of this file: a text is a path unless said otherwise; a path that is empty is not used; where
+a number may stand instead of a path it is a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from annotated_types import MaxLen, MinLen, doc
+
+from monitor.core.setting import Check
+
+Kind = Literal["reading", "reference", "event", "collocation"]
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def _path_or_number(value: object) -> object:
+    if isinstance(value, str):
+        if len(value) > 200:
+            raise ValueError("must have at most 200 characters")
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    raise ValueError("must be a path or a finite number")
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, str | int | float) and not (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        return value
+    raise ValueError("must be a text, a finite number, true or false")
+
+
+def _paths(value: object) -> object:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and 1 <= len(value) <= 4:
+        parts = tuple(value)
+        if all(isinstance(part, str) for part in parts):
+            return parts
+    raise ValueError("must be a path, or a list of up to four paths whose texts are put together")
+
+
+def _unit(unit: str) -> str:
+    if not unit.isprintable():
+        raise ValueError("is not a unit; use printable characters, such as kg")
+    return unit
+
+
+Path = Annotated[str, MaxLen(200)]
+Scalar = Annotated[str | int | float | bool, Check(_scalar, is_whole=True)]
+PathOrNumber = Annotated[float | Path, Check(_path_or_number, is_whole=True)]
+Paths = Annotated[Path | tuple[Path, ...], Check(_paths, is_whole=True)]
+Choices = Annotated[
+    Mapping[Path, Annotated[tuple[Scalar, ...], MinLen(1), MaxLen(100)]], MaxLen(20)
+]
+Composition = Annotated[str, MaxLen(200)]
+Unit = Annotated[str, MaxLen(32), Check(_unit)]
+
+
+class SeriesSpec(NamedTuple):
+    """One quantity of a record: its value and how its uncertainty is stated."""
+
+    quantity: Annotated[
+        Composition,
+        doc("Name of the quantity, may hold fields such as {quantity}; empty for the topic's."),
+    ] = ""
+    value: Annotated[
+        Path,
+        doc("Path of the value; may be left out beside samples, lower and upper, or quantiles."),
+    ] = ""
+    unit: Annotated[Unit, doc("Unit of the payload.")] = ""
+    unit_path: Annotated[Path, doc("Path of the unit, where the payload states it.")] = ""
+    to_unit: Annotated[
+        Unit, doc("Unit of the series; empty for the source's, else the payload's.")
+    ] = ""
+    u: Annotated[PathOrNumber, doc("Standard uncertainty.")] = ""
+    U: Annotated[PathOrNumber, doc("Expanded uncertainty, with k or p; of neither k is 2.")] = ""
+    percent: Annotated[PathOrNumber, doc("Expanded uncertainty in percent of the value, as U.")] = (
+        ""
+    )
+    k: Annotated[PathOrNumber, doc("Coverage factor of U or percent.")] = ""
+    p: Annotated[PathOrNumber, doc("Coverage probability of the interval, or of U or percent.")] = (
+        ""
+    )
+    lower: Annotated[Path, doc("Lower limit of the coverage interval.")] = ""
+    upper: Annotated[Path, doc("Upper limit of the coverage interval.")] = ""
+    plus_minus: Annotated[PathOrNumber, doc("Half the width of the interval around the value.")] = (
+        ""
+    )
+    quantiles: Annotated[
+        Mapping[str, Path],
+        MaxLen(100),
+        doc(
+            "Paths of quantiles by their level in quotes; the outermost are the interval, '0.5' "
+            "is the value if none is given."
+        ),
+    ] = _NOTHING
+    samples: Annotated[Path, doc("Path of an ensemble: mean and standard deviation are taken.")] = (
+        ""
+    )
+    assumed: Annotated[
+        str,
+        MaxLen(200),
+        doc(
+            "Formula of u where the payload states none, of `value` in the unit of the series, "
+            "with abs, sqrt, max and min; such readings are marked as assumed."
+        ),
+    ] = ""
+    # Whether of value, interval and u those count that a record states, u before U; native's own.
+    stated: bool = False
+
+
+class MapSpec(NamedTuple):
+    """Where in a payload what stands: paths such as pm25.v or list[0].x; docs/formats.md."""
+
+    series: Annotated[
+        tuple[SeriesSpec, ...],
+        MaxLen(200),
+        doc("The quantities of a record."),
+    ] = ()
+    each: Annotated[
+        Path, doc("Path of an array whose entries are the records; $ for the payload.")
+    ] = ""
+    columnar: Annotated[Path, doc("Path of a map of arrays whose rows are the records.")] = ""
+    time: Annotated[
+        Paths,
+        doc(
+            "Path of the time, or paths of texts to put together; arrival for the time of arrival."
+        ),
+    ] = "time"
+    time_unit: Annotated[
+        Literal["auto", "s", "ms", "us", "ns"],
+        doc("Unit of times that are numbers; auto tells by their size."),
+    ] = "auto"
+    time_zone: Annotated[
+        str,
+        MaxLen(64),
+        doc("Zone of times without one, such as Pacific/Auckland; without it they are refused."),
+    ] = ""
+    time_layout: Annotated[
+        str, MaxLen(64), doc("Layout of times that are not ISO 8601, in the words of strptime.")
+    ] = ""
+    sensor: Annotated[Composition, doc("Name of the sensor, of the topic's fields or names.")] = (
+        "{sensor}"
+    )
+    subject: Annotated[
+        Composition,
+        doc("Whom a reference is about, or is collocated with; of the topic's fields or names."),
+    ] = "{subject}"
+    names: Annotated[
+        Mapping[Path, Composition],
+        MaxLen(8),
+        doc("Texts of the payload that are split into fields: path and {subject}.{quantity}."),
+    ] = _NOTHING
+    key: Annotated[Path, doc("Path of the key.")] = ""
+    key_remove: Annotated[str, MaxLen(32), doc("Characters that are taken out of the key.")] = ""
+    key_case: Annotated[Literal["", "upper", "lower"], doc("Case of the key.")] = ""
+    sequence: Annotated[Path, doc("Path of the sequence number.")] = ""
+    identity: Annotated[Path, doc("Path of the identity of a reference.")] = ""
+    reference_id: Annotated[
+        Path,
+        doc("Path of the name of what measured it, where that is not the subject: a station, say."),
+    ] = ""
+    revision: Annotated[Path, doc("Path of its revision, a whole number.")] = ""
+    status: Annotated[Path, doc("Path of its status: prelim, final or void.")] = ""
+    start: Annotated[
+        Path, doc("Path of the start of what a reference is the mean of, or of a collocation.")
+    ] = ""
+    end: Annotated[Path, doc("Path of its end; also the reference's time, if it has no other.")] = (
+        ""
+    )
+    distance_m: Annotated[
+        PathOrNumber, doc("How far a sensor stands from the reference while collocated, in metres.")
+    ] = ""
+    event: Annotated[Path, doc("Path of the name of an event.")] = ""
+    note: Annotated[Path, doc("Path of the note of an event.")] = ""
+    select: Annotated[Choices, doc("Values by path; other records are passed over.")] = _NOTHING
+    where: Annotated[Choices, doc("Values by path; other records are refused (quality).")] = (
+        _NOTHING
+    )
+    void_where: Annotated[Choices, doc("Values by path that take a reference back.")] = _NOTHING
+    defaults: Annotated[
+        Mapping[Path, Scalar], MaxLen(100), doc("Values by path, for what is not in a record.")
+    ] = _NOTHING
+    optional: Annotated[bool, doc("Whether records without any of the values are passed over.")] = (
+        False
+    )
+    number_texts: Annotated[bool, doc("Whether texts may stand for numbers; csv: always.")] = False
+    columns: Annotated[
+        tuple[Path, ...],
+        MaxLen(1000),
+        doc("Names of the cells of a CSV line; an empty one is not read."),
+    ] = ()
+    delimiter: Annotated[Literal[",", ";", "\t", "|"], doc("What stands between CSV cells.")] = ","
+    # Native's own: paths where a record may repeat a field of its topic; whether numbers are times.
+    agree: Mapping[Path, str] = _NOTHING
+    number_times: bool = True
+
+
+class MapError(ValueError):
+    """A mapping cannot be used; ``place`` is the key that says so, the message what to write."""
+
+    def __init__(self, place: tuple[str | int, ...], what: str) -> None:
+        super().__init__(what)
+        self.place = place

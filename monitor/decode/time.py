@@ -1,0 +1,154 @@
+"""Event times as the world writes them, to seconds since 1970 UTC: the one parser of times.
+
+Rules of this file: a text is RFC 3339, which msgspec reads, else what else ISO 8601 allows; digits
+beyond microseconds are rounded in the former. A time without a zone is refused unless the settings
+name one; the unit of a number is told by its size unless the settings say it; a year is 1 to 9999.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+import numpy as np
+
+from monitor.core.model import Bool, Float
+from monitor.decode.checks import (
+    TIME_MIN,
+    Rejected,
+    check_era,
+    latest_time,
+)
+from monitor.decode.paths import to_number
+from monitor.decode.spec import MapError
+
+# A member of a struct that is read as :func:`reader` reads it: RFC 3339 with a zone.
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+_DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number as large is of this unit
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DATE_CHARACTERS: Final = len("2026-01-01")
+
+Reader = Callable[[object, str], float]
+
+
+def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
+    """Return a function from what a payload states as time, and its name, to s since 1970 UTC.
+
+    ``unit``: auto, s, ms, us or ns for numbers, none where numbers are no times; ``zone``: of texts
+    without one; ``layout``: of texts that are not ISO 8601, in the words of strptime. Raises
+    MapError for a bad setting.
+    """
+    if unit not in ("auto", "none", *_DIVISORS):
+        raise MapError(("time_unit",), f"{unit!r} is not one of auto, s, ms, us, ns")
+    _check_layout(layout)
+    local = _zone(zone)
+
+    def read(stated: object, what: str) -> float:
+        if isinstance(stated, str):
+            return _of_text(_Text(stated, what, layout), unit, local)
+        if isinstance(stated, datetime):
+            return _seconds(stated, local, what)
+        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+        if is_number and unit != "none":
+            return check_era(_of_number(to_number(what, stated, texts=False), unit), what)
+        wanted = "a text" if unit == "none" else "a text or a number"
+        raise Rejected("bad_field", f"{what} is a {type(stated).__name__}; send {wanted}")
+
+    return read
+
+
+def _zone(zone: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(zone) if zone else None
+    except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # a folder of zones too
+        what = f"{zone!r} is not a time zone such as Pacific/Auckland"
+        raise MapError(("time_zone",), what) from error
+
+
+def _check_layout(layout: str) -> None:
+    try:
+        datetime.strptime(_EPOCH.strftime(layout), layout)  # noqa: DTZ007 - only whether it can be
+    except (ValueError, re.error) as error:
+        what = "not a layout of strptime such as %d.%m.%Y %H:%M"
+        raise MapError(("time_layout",), what) from error
+
+
+def _of_number(number: float, unit: str) -> float:
+    if unit == "auto":
+        size = abs(number)
+        unit = next((unit for unit, least in _SIZES.items() if size >= least), "s")
+    return number / _DIVISORS[unit]
+
+
+def divisors(numbers: Float, unit: str) -> Float:
+    """Return what times stated as numbers are divided by to be seconds; as for each of them."""
+    if unit != "auto":
+        return np.full(numbers.shape, _DIVISORS[unit])
+    sizes = np.abs(numbers)
+    return np.select(
+        [sizes >= least for least in _SIZES.values()], [_DIVISORS[unit] for unit in _SIZES], 1.0
+    )
+
+
+def are_usable(times: Float, received: float) -> Bool:
+    """Return which times :func:`monitor.decode.checks.check_time` lets through."""
+    found: Bool = (times >= TIME_MIN) & (times <= latest_time(received))
+    return found
+
+
+def parsed(text: str, layout: str = "") -> datetime:
+    """Return a time as it is written, without a zone if none is; raises ValueError."""
+    if layout:
+        return datetime.strptime(text, layout)  # noqa: DTZ007 - the zone follows
+    text = text.strip()
+    try:
+        return msgspec.convert(text, datetime)
+    except msgspec.ValidationError:
+        return datetime.fromisoformat(text)
+
+
+def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
+    """Return seconds since 1970 UTC; raises Rejected for a time without a zone."""
+    if time.tzinfo is None:
+        if local is None:
+            detail = f"{what} {time.isoformat()} has no zone; send one"
+            raise Rejected("naive_time", f"{detail}, or set time_zone for the source")
+        time = time.replace(tzinfo=local)
+    return (time - _EPOCH) / timedelta(seconds=1)
+
+
+class _Text(NamedTuple):
+    """What stands for a time, its name, and the layout it must have."""
+
+    text: str
+    what: str
+    layout: str
+
+    def refused(self) -> Rejected:
+        """Return why it is no time."""
+        wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
+        return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}")
+
+    def number(self) -> float:
+        """Return the number that it is; raises Rejected if it is none."""
+        try:
+            return to_number(self.what, self.text, texts=True)
+        except Rejected as error:
+            raise (self.refused() if error.reason == "bad_field" else error) from None
+
+
+def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
+    try:
+        time = parsed(stated.text, stated.layout)
+    except ValueError as error:
+        if unit == "none":
+            raise stated.refused() from error
+        return check_era(_of_number(stated.number(), unit), stated.what)
+    if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:
+        raise stated.refused()  # a date: no zone of the settings makes a time of it
+    return _seconds(time, local, stated.what)

@@ -1,0 +1,185 @@
+"""The payload around the place that a refusal names, and what may help there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from monitor.decode.checks import Rejected
+from monitor.decode.mapping import Seen
+from monitor.decode.paths import steps
+from monitor.explain.document import Shown
+from monitor.explain.wording import as_json, plain
+
+_SIDE_CHARACTERS: Final = 400
+_BYTES_SHOWN: Final = 64
+
+Spans = tuple[int, int]
+
+
+class Around(NamedTuple):
+    """The payload where a refusal points, and what may help."""
+
+    shown: Shown
+    hint: str = ""
+
+
+def around(error: Rejected, payload: bytes, seen: Seen | None) -> Around:
+    """Return the payload where a refusal points; ``seen`` is the record that it is about."""
+    if error.byte >= 0:
+        return Around(_at_byte(payload, error.byte))
+    if not _is_path(error.place):
+        return Around(_whole(payload, seen))
+    if seen is None or seen.record is None:
+        return Around(_in_text(payload, error.place))
+    for base in (seen.record, seen.root):
+        text = _text_of(base, payload, seen.root)
+        if error.place in ("$", "@"):
+            return Around(_cut(text, (0, 0)))
+        span = _span(text, error.place)
+        if span is not None:
+            return Around(_cut(text, span))
+    return _missing(error.place, payload, seen)
+
+
+def _in_text(payload: bytes, place: str) -> Shown:
+    """Return a payload that was not taken apart, with a path marked if it is JSON."""
+    text = payload.decode("utf-8", "backslashreplace")
+    span = None if place in ("$", "@") else _span(text, place)
+    return _whole(payload, None) if span is None else _cut(text, span)
+
+
+def _is_path(place: str) -> bool:
+    """Return whether a place is in the payload; what a payload says may look like one."""
+    if place in ("$", "@"):
+        return True
+    try:
+        return place.startswith("$.") and bool(steps(place))
+    except ValueError:
+        return False
+
+
+def _missing(place: str, payload: bytes, seen: Seen) -> Around:
+    """Return the nearest part that is there, and the names in it."""
+    text = _text_of(seen.record, payload, seen.root)
+    walk = list(steps(place))
+    missed: str | int = ""
+    while walk:
+        missed = walk.pop()
+        span = _span_of_steps(text, tuple(walk))
+        if span is not None:
+            marked = span if walk else (0, 0)
+            return Around(_cut(text, marked), _names_hint(_found(seen.record, walk), walk, missed))
+    return Around(_cut(text, (0, 0)))
+
+
+def _found(record: object, walk: list[str | int]) -> object:
+    try:
+        for step in walk:
+            record = record[step]  # type: ignore[index]
+    except (KeyError, IndexError, TypeError):
+        return None  # the map has odd keys, which JSON writes as texts
+    return record
+
+
+def _names_hint(parent: object, walk: list[str | int], missed: str | int) -> str:
+    if not isinstance(parent, Mapping) or not parent:
+        return ""
+    names = [str(name) for name in parent]
+    lowered = {name.lower(): name for name in names}
+    close = get_close_matches(str(missed).lower(), lowered, n=1)
+    at = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in walk)
+    there = ", ".join(f"`{plain(name)}`" for name in names[:12]) + (", ..." * (len(names) > 12))
+    if close:
+        return f"did you mean `${at}.{plain(lowered[close[0]])}`? There are {there}"
+    return f"at `${at}` there are {there}"
+
+
+def _text_of(base: object, payload: bytes, root: object) -> str:
+    """Return the payload as it was sent where it is JSON, else its content as JSON."""
+    if base is root:
+        try:
+            if json.loads(payload) == base:
+                return payload.decode()
+        except (ValueError, RecursionError):
+            pass
+    return as_json(base)
+
+
+def _span(text: str, path: str) -> Spans | None:
+    return _span_of_steps(text, steps(path))
+
+
+def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:
+    """Return where in a JSON text a path begins and ends, None if it is not there."""
+    decoder = json.JSONDecoder()
+    try:
+        start = _skip(text, 0)
+        for step in walk:
+            if text[start] != ("[" if isinstance(step, int) else "{"):
+                return None
+            found = _entry(decoder, text, start, step)
+            if found is None:
+                return None
+            start = found
+        return start, decoder.raw_decode(text, start)[1]
+    except (ValueError, IndexError, RecursionError):
+        return None
+
+
+def _entry(decoder: json.JSONDecoder, text: str, start: int, step: str | int) -> int | None:
+    """Return where an entry of the array or object at ``start`` begins; of equal names the last."""
+    at, found = _skip(text, start + 1), None
+    begins: list[int] = []
+    while text[at] not in "]}":
+        if isinstance(step, str):
+            name, at = decoder.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+            found = at if name == step else found
+        begins.append(at)
+        at = _skip(text, decoder.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    if isinstance(step, int):
+        return begins[step] if -len(begins) <= step < len(begins) else None
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _cut(text: str, span: Spans | None) -> Shown:
+    """Return a text around a place, None being its end."""
+    start, end = (len(text), len(text)) if span is None else span
+    before, at, after = text[:start], text[start:end], text[end:]
+    if len(before) > _SIDE_CHARACTERS:
+        before = "..." + before[-_SIDE_CHARACTERS:]
+    if len(at) > _SIDE_CHARACTERS:
+        at = at[:_SIDE_CHARACTERS] + "..."
+    if len(after) > _SIDE_CHARACTERS:
+        after = after[:_SIDE_CHARACTERS] + "..."
+    return Shown(plain(before), plain(at), plain(after))
+
+
+def _at_byte(payload: bytes, byte: int) -> Shown:
+    before, at = payload[:byte], payload[byte:]
+    text = [part.decode("utf-8", "backslashreplace") for part in (before, at[:1], at[1:])]
+    whole = "".join(text)
+    return _cut(whole, (len(text[0]), len(text[0]) + len(text[1])))
+
+
+def _whole(payload: bytes, seen: Seen | None) -> Shown:
+    """Return the start of a payload, as text, as its content or as hex."""
+    try:
+        text = payload.decode()
+    except UnicodeDecodeError:
+        if seen is not None and seen.record is not None:
+            return _cut(as_json(seen.record), (0, 0))
+        more = " ..." if len(payload) > _BYTES_SHOWN else ""
+        return Shown("", "", f"hex:{payload[:_BYTES_SHOWN].hex(' ')}{more}")
+    return _cut(text, (0, 0))

@@ -1,0 +1,82 @@
+"""Prometheus' text format 0.0.4: the one writer of everything on a /metrics page.
+
+The daemon's and the cluster's own figures are a few families of a few samples, written by
+:func:`render`. The series of :mod:`monitor.http.metrics` are a million samples of which few change
+between two pages; they share the header, the escapes and the labels, and keep their lines.
+:mod:`monitor.http.process_metrics` asks prometheus_client for the process and its collector alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+Kind = Literal["counter", "gauge"]
+
+
+class Family(NamedTuple):
+    """A metric: its samples are a number for each tuple of values of ``labels``."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...]
+    samples: Mapping[tuple[str, ...], float]
+
+
+def counter(name: str, words: str, value: float) -> Family:
+    """Return the counter ``monitor_{name}_total``, without labels."""
+    return counters(name, words, (), {(): value})
+
+
+def gauge(name: str, words: str, value: float) -> Family:
+    """Return the gauge ``monitor_{name}``, without labels."""
+    return gauges(name, words, (), {(): value})
+
+
+def counters(
+    name: str, words: str, labels: tuple[str, ...], samples: Mapping[tuple[str, ...], float]
+) -> Family:
+    """Return the counter ``monitor_{name}_total`` by ``labels``."""
+    return Family(f"monitor_{name}_total", "counter", words, labels, samples)
+
+
+def gauges(
+    name: str, words: str, labels: tuple[str, ...], samples: Mapping[tuple[str, ...], float]
+) -> Family:
+    """Return the gauge ``monitor_{name}`` by ``labels``."""
+    return Family(f"monitor_{name}", "gauge", words, labels, samples)
+
+
+def by(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+    """Return the samples of a family with one label."""
+    return {(value,): count for value, count in counts.items()}
+
+
+def escape(text: str) -> str:
+    """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
+    return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
+
+
+def labelled(labels: Mapping[str, str]) -> str:
+    """Return labels as they stand between braces."""
+    return ",".join(f'{name}="{escape(value)}"' for name, value in labels.items())
+
+
+def header(name: str, words: str, kind: Kind = "gauge") -> bytes:
+    """Return the lines that begin a family."""
+    return f"# HELP {name} {words}\n# TYPE {name} {kind}\n".encode()
+
+
+def render(families: Iterable[Family]) -> bytes:
+    """Return families as text."""
+    page: list[bytes] = []
+    for each in families:
+        page.append(header(each.name, each.help, each.kind))
+        for values, number in each.samples.items():
+            labels = labelled(dict(zip(each.labels, values, strict=True)))
+            braces = f"{{{labels}}}" if labels else ""
+            page.append(f"{each.name}{braces} {float(number)!r}\n".encode())
+    return b"".join(page)

@@ -1,0 +1,113 @@
+"""The plots of uncertainty characteristics curves: columns in, SVG text out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.model import Float
+from monitor.core.scores.curves import Curve, curve
+from monitor.http import svg
+from monitor.http.plots import empty, with_unit
+from monitor.http.svg import Chart
+
+
+class Characteristics(NamedTuple):
+    """Curves of one series over the pairs that have a band, and three points on the first.
+
+    ``points`` stretches the bands as stated, ``constant`` one and the same band for all; ``stated``
+    is at scale 1, ``optimal`` at ``scale`` (NaN where it is not defined).
+    """
+
+    points: Curve
+    constant: Curve
+    stated: Curve
+    optimal: Curve
+    scale: float
+
+
+def characteristics(c: Columns, scale: float) -> Characteristics | None:
+    """Return the curves of one series, None if no value lies within its own interval."""
+    below, above = c.value - c.lower, c.upper - c.value
+    banded = (below >= 0.0) & (above >= 0.0)
+    if not banded.any():
+        return None
+    below, above, error = below[banded], above[banded], c.error[banded]
+    half = np.full(error.size, float(np.mean(0.5 * (below + above))))
+    # A band of all but no width needs a scale beyond all numbers.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Characteristics(
+            curve(below, above, error),
+            curve(half, half, error),
+            _operating_point(below, above, error, 1.0),
+            _operating_point(below, above, error, scale),
+            scale,
+        )
+
+
+def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
+    """Return the uncertainty characteristics curve beside that of a constant band."""
+    if found is None:
+        return empty("No value lies within its own interval: there is no band to stretch.")
+    across, up = axes.split("-")
+    lines = [(getattr(each, across), getattr(each, up)) for each in found[:2]]
+    dots = [(getattr(each, across), getattr(each, up)) for each in found[2:4]]
+    label = with_unit({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
+    y = (
+        svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+        if up == "miss"
+        else svg.numbers(0.0, float(lines[0][1].max()), with_unit("mean deficit", unit))
+    )
+    x = svg.numbers(0.0, _reach(lines, dots), label, margin=0.0)
+    chart = Chart("uncertainty characteristics curve", x, y, 260.0)
+    draw = chart.steps if up == "miss" else chart.line
+    draw(*lines[1], "expected")
+    draw(*lines[0], "seen")
+    for (at_x, at_y), kind, label in zip(dots, ("stated", "best"), ("k = 1", "k*"), strict=True):
+        word = f"{label} = {found.scale:.2g}" if kind == "best" else label
+        chart.mark(float(at_x[0]), float(at_y[0]), kind, word)
+    return chart.render()
+
+
+def two_curves(first: Curve, second: Curve) -> str:
+    """Return two characteristics curves in units of the references' spread over each other."""
+    lines = [(each.bandwidth, each.miss) for each in (first, second)]
+    x = svg.numbers(
+        0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
+    )
+    y = svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+    chart = Chart("two characteristics curves", x, y, 260.0)
+    chart.steps(*lines[1], "other")
+    chart.steps(*lines[0], "seen")
+    return chart.render()
+
+
+def _operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
+    """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN at none that is finite."""
+    if not np.isfinite(scale):
+        return Curve(*(np.array([np.nan]) for _ in Curve._fields))
+    low, high = scale * below - error, scale * above + error
+    inside = (low >= 0.0) & (high >= 0.0)
+    nearer = np.minimum(low, high)
+    return Curve(
+        scale=np.array([scale]),
+        bandwidth=np.array([scale * float(np.mean(0.5 * (below + above)))]),
+        miss=np.array([float(np.mean(~inside))]),
+        excess=np.array([float(np.mean(np.maximum(nearer, 0.0)))]),
+        deficit=np.array([float(np.mean(np.maximum(-nearer, 0.0)))]),
+    )
+
+
+def _reach(lines: Sequence[tuple[Float, Float]], dots: Sequence[tuple[Float, Float]]) -> float:
+    """Return how far an axis goes: to where few misses are left, and past the dots."""
+    ends = [_left_over(x, y) for x, y in lines]
+    ends += [1.5 * float(x[0]) for x, _ in dots if np.isfinite(x[0])]
+    return max((end for end in ends if np.isfinite(end)), default=1.0)
+
+
+def _left_over(x: Float, y: Float) -> float:
+    few = np.flatnonzero(y <= 0.02 * float(y[0])) if y.size else np.zeros(0)
+    return float(x[few[0]]) if few.size else float(x[-1]) if x.size else 0.0

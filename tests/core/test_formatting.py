@@ -1,0 +1,72 @@
+"""Times, lengths of time and numbers as text, whatever they are."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.formatting import amount, date_time, duration, finite, instant, significant
+
+
+@given(st.floats(0.0, 4e9), st.sampled_from(["auto", "milliseconds", "microseconds", "shortest"]))
+def test_an_instant_is_read_back_as_the_same_time_to_its_precision(time, precision):
+    read = datetime.fromisoformat(instant(time, precision))
+
+    assert read.tzinfo == UTC
+    off = abs(read.timestamp() - time)
+    assert off < (1e-3 if precision in ("milliseconds", "shortest") else 2e-6)
+
+
+@pytest.mark.parametrize(
+    ("time", "precision", "text"),
+    [
+        (1772345520.0, "auto", "2026-03-01T06:12:00Z"),
+        (1772345520.25, "auto", "2026-03-01T06:12:00.250000Z"),
+        (1772345520.25, "shortest", "2026-03-01T06:12:00.250Z"),
+        (1772345520.25, "seconds", "2026-03-01T06:12:00Z"),
+        (1772345520.0, "milliseconds", "2026-03-01T06:12:00.000Z"),
+        (math.nan, "auto", ""),
+        (1e18, "auto", "1000000000000000000 s from 1970"),
+    ],
+)
+def test_an_instant_is_in_rfc_3339(time, precision, text):
+    assert instant(time, precision) == text
+
+
+def test_a_time_for_people_is_a_hyphen_where_there_is_none():
+    assert date_time(0.0) == "1970-01-01 00:00:00"
+    assert [date_time(time) for time in (1e18, math.nan, math.inf)] == ["-", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "two", "one"),
+    [
+        (0.25, "0.25 s", "0.25 s"),
+        (45.0, "45 s", "45 s"),
+        (90.0, "1 min 30 s", "1 min"),
+        (7620.0, "2 h 7 min", "2 h"),
+        (-7620.0, "2 h 7 min", "2 h"),
+        (3 * 86_400.0, "72 h", "72 h"),
+        (5.5 * 86_400.0, "5 d 12 h", "5 d"),
+    ],
+)
+def test_a_length_of_time_has_its_largest_units(seconds, two, one):
+    assert (duration(seconds), duration(seconds, parts=1)) == (two, one)
+
+
+def test_a_number_has_as_many_significant_digits_as_asked_and_all_before_the_point():
+    assert [significant(x) for x in (0.0123, 6.25, -62.5, 1234.5, -1234.5, 1e20)] == [
+        "0.012", "6.2", "-62", "1234", "-1234", "1e+20",
+    ]  # fmt: skip
+    assert significant(12_345_678.9, 7) == "12345679"
+    assert amount(3.0, "") == "3"
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_what_is_not_finite_is_none(x):
+    assert finite(x) == (x if math.isfinite(x) else None)
+    assert significant(x)

@@ -1,0 +1,167 @@
+"""What is measured of one quantity is kept in one unit: converted, or refused with both named."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from monitor.config import parse
+from monitor.config.core_plan import router_of, units_of
+from monitor.core.model import Reading
+from monitor.daemon.assembly import assemble
+from monitor.decode import DECODERS, Rejected, Units
+from monitor.explain import Message, explain
+
+NOW = 1_780_000_000.0
+TIME = "2026-02-28T10:00:00Z"
+READING, REFERENCE = "monitor/s/heat/reading", "monitor/s/heat/reference"
+DEFAULT = """sources:
+- {topic: "monitor/{sensor}/{quantity}/reading", kind: reading}
+- {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+"""
+
+
+def router(text=DEFAULT, units=None):
+    settings = parse(text.encode(), "f", decoders=DECODERS)
+    return router_of(settings, None, units_of(settings) if units is None else units)
+
+
+def body(**members):
+    return json.dumps({"time": TIME, "value": 1.0, "u": 0.5, **members}).encode()
+
+
+def say(made, topic, **members):
+    (found,) = made.decode(topic, body(**members), NOW)
+    return found
+
+
+@pytest.mark.parametrize("first", [READING, REFERENCE])
+def test_the_first_unit_stated_is_that_of_readings_and_references(first):
+    made = router()
+    second = REFERENCE if first == READING else READING
+
+    kelvin = say(made, first, value=300.0, u=0.5, unit="K")
+    celsius = say(made, second, value=26.85, u=0.5, unit="degC")
+    without = say(made, second, value=300.0)
+
+    assert (kelvin.value, kelvin.u) == (300.0, 0.5)
+    assert (celsius.value, celsius.u) == (pytest.approx(300.0), 0.5)
+    assert without.value == 300.0
+
+
+def test_an_uncertainty_is_converted_by_the_factor_alone():
+    made = router()
+    say(made, READING, unit="degC")
+
+    reading = say(made, READING, value=212.0, u=9.0, lower=32.0, upper=392.0, unit="degF")
+
+    assert (reading.value, reading.u) == (pytest.approx(100.0), pytest.approx(5.0))
+    assert (reading.lower, reading.upper) == (pytest.approx(0.0, abs=1e-9), pytest.approx(200.0))
+
+
+@pytest.mark.parametrize(("stated", "place"), [("kg", "$.unit"), ("furlongs", "$.unit")])
+def test_what_cannot_be_converted_is_refused_with_both_units_named(stated, place):
+    made = router()
+    say(made, READING, unit="K")
+
+    for topic in (READING, REFERENCE):
+        refused = say(made, topic, unit=stated)
+
+        assert isinstance(refused, Rejected)
+        assert (refused.reason, refused.place) == ("unit", place)
+        assert repr(stated) in refused.detail
+        assert "'K'" in refused.detail
+
+
+def test_a_message_that_is_refused_says_nothing_of_the_unit():
+    made = router()
+    say(made, READING, unit="degF", u=-1.0)
+    say(made, READING, unit="degF", time="2027-01-01T00:00:00Z")
+
+    assert say(made, READING, value=300.0, unit="K").value == 300.0
+
+
+def test_pounds_and_kilograms_of_two_sources_are_kept_in_one():
+    text = """sources:
+- {topic: "a/{sensor}/{quantity}", kind: reading, unit: kg}
+- {topic: "b/{subject}/{quantity}", kind: reference, unit: lb}
+- {topic: "c/{subject}/{quantity}", kind: reference, unit: K}
+"""
+    made = router(text)
+
+    assert say(made, "b/s/mass").value == pytest.approx(0.45359237)
+    assert say(made, "a/s/mass").value == 1.0
+    assert say(made, "a/s/mass", unit="lb").reason == "unit"  # the source declares kg
+    # What another source declares to be something else is that person's decision.
+    assert say(made, "c/s/mass").value == 1.0
+
+
+@pytest.mark.parametrize("many", [1, 2, 150, 1000])
+def test_a_unit_holds_within_a_read_and_in_the_next_ones(many):
+    made = router()
+    payloads = [body(value=300.0, unit="K"), *[body(value=26.85, unit="degC")] * many]
+
+    for _ in range(2):
+        found = made.decode_all([READING] * (many + 1), payloads, NOW)
+
+        assert np.allclose(found.observations.plain.values, 300.0)
+        assert not found.refused
+
+
+def test_units_of_so_many_quantities_are_remembered_and_no_more():
+    made = router()
+    for at in range(1000):
+        say(made, f"monitor/s/q{at}/reading", unit="K")
+
+    refused = say(made, "monitor/s/more/reading", unit="K")
+
+    assert (refused.reason, "1000 quantities" in refused.detail) == ("unit", True)
+    assert isinstance(say(made, "monitor/s/more/reading"), Reading)
+    assert isinstance(say(made, "monitor/s/q7/reading", unit="K"), Reading)
+
+
+def test_other_bytes_than_a_dump_are_refused():
+    units = Units()
+    units.learn("heat", "K")
+    again = Units()
+    again.load(units.dump())
+
+    assert again.unit_of("heat") == "K"
+    with pytest.raises(ValueError, match=r"\S"):
+        again.load(b"\x01")
+
+
+def test_a_restart_changes_no_unit(tmp_path):
+    text = DEFAULT + f"journal: {{path: {tmp_path}/journal.sqlite}}\n"
+    settings = parse(text.encode(), "f", decoders=DECODERS)
+
+    def take(*sent):
+        parts = assemble(settings, NOW)
+        batch = parts.intake.prepare([Message(*each) for each in sent], NOW)
+        parts.intake.commit(batch)
+        pairs = [(float(row["value"]), float(row["reference"])) for row in batch.pairs]
+        unit = parts.network.rules[0].unit if parts.network.rules else ""
+        parts.journal.close()
+        return pairs, unit
+
+    take((READING, body(value=300.0, unit="K")))
+    pairs, unit = take((REFERENCE, body(value=26.85, unit="degC")))
+
+    assert unit == "K"
+    ((value, reference),) = pairs
+    assert value == 300.0
+    assert reference == pytest.approx(300.0)
+
+
+def test_explain_says_what_was_converted():
+    settings = parse(DEFAULT.encode(), "f", decoders=DECODERS)
+    before = Message(READING, body(value=300.0, unit="K"))
+
+    said = explain(settings, Message(REFERENCE, body(unit="degC")), NOW, [before])
+
+    (observed,) = said.observed
+    assert (observed.unit, observed.value) == ("K", pytest.approx(274.15))
+    (value,) = [each for each in observed.reads if each.what == "value"]
+    assert value.note == "degC to K: x 1 +273.15"
