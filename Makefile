@@ -6,12 +6,15 @@
 # `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
+# `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;
+# STREAMS=0.2 for a fifth of the streams).
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules. test-lowest,
 # test-newest, test-3.13, sbom and audit need uv.
 
 S ?=
+STREAMS ?=
 T ?=
 ROW ?=
 PYTHON ?= python3
@@ -37,7 +40,7 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
     tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench sbom audit clean
+.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -67,6 +70,9 @@ test-%:
 
 bench: $(if $(UV),,.venv/dev.stamp)
 	$(BENCH) benchmarks/table.py $(ROW)
+
+verdicts: $(if $(UV),,.venv/dev.stamp)
+	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(STREAMS),--share $(STREAMS))
 
 # Needs Java 17 and mosquitto; some four minutes and 3 GB.
 cluster-test: $(if $(UV),,.venv/cluster-test.stamp)

@@ -1,0 +1,83 @@
+"""How verdicts are scored: alarms of the detector, CRPS of advice, tables with their goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import scipy
+import verdicts_streams as sim
+
+from monitor.core.detector.detector import Detector
+from monitor.core.verdict import Verdict
+
+Float = sim.Float
+Int = sim.Int
+
+WINDOW = 512
+PATIENCE = 1000.0
+NEXT = 100  # pairs on which advice is held to its word
+
+
+def crps_normal(error: Float, u: Float) -> Float:
+    z = error / u
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return u * (z * (2 * scipy.special.ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
+
+
+def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
+    """Return the pair of each stream's first alarm, -1 if there is none."""
+    z = (value - reference) / np.hypot(u, u_ref)
+    rows = np.arange(z.shape[0])
+    detector, alarm = Detector(np.full(rows.size, PATIENCE)), np.full(rows.size, -1)
+    for first in range(0, z.shape[1], 50):
+        block = np.ascontiguousarray(z[:, first : first + 50])
+        for change in detector.advance(rows, rows * block.shape[1], block.ravel()):
+            if change.after == "firing" and alarm[change.series] < 0:
+                alarm[change.series] = first + change.position % block.shape[1]
+    return alarm
+
+
+def advised(
+    verdict: Verdict, value: Float, u: Float, reference: Float
+) -> tuple[float, float] | None:
+    """Return the mean CRPS of pairs as they come and as advised, None without advice."""
+    remedy = verdict.remedy
+    if verdict.state != "fault" or remedy is None or remedy.kind == "none" or not value.size:
+        return None
+    slope = remedy.slope if remedy.kind == "linear" else 1.0
+    shift = remedy.intercept if remedy.kind == "linear" else np.nan_to_num(remedy.add)
+    factor = 1.0 if np.isnan(remedy.scale_u) else remedy.scale_u
+    after = crps_normal(shift + slope * value - reference, factor * abs(slope) * u)
+    return float(crps_normal(value - reference, u).mean()), float(after.mean())
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def goal(value: float, *, atleast: float | None = None, atmost: float | None = None) -> str:
+    wanted = f">= {atleast:g}" if atleast is not None else f"<= {atmost:g}"
+    met = value >= atleast if atleast is not None else value <= (atmost or 0.0)
+    return f"{wanted} {'met' if met else 'MISSED'}"
+
+
+def share(rows: Iterable[bool]) -> float:
+    rows = list(rows)
+    return float(np.mean(rows)) if rows else float("nan")
+
+
+def ratios_of(ratios: Float) -> list[str]:
+    return [f"{np.median(ratios):.2f}", f"{np.mean(ratios > 1):.3f}", f"{ratios.max():.2f}"]
+
+
+def judged(rows: list[list[str]], ratios: Float) -> str:
+    head = ["advice", "told", "CRPS after / before, median", "worse", "worst"]
+    if not ratios.size:
+        return table(head, rows)
+    worse, worst = float(np.mean(ratios > 1.0)), float(ratios.max())
+    return table(head, rows) + (
+        f"\n\nOf {ratios.size} pieces of advice, on the {NEXT} pairs after: worse {worse:.4f} "
+        f"({goal(worse, atmost=0.02)}), worst {worst:.3f} ({goal(worst, atmost=1.05)})."
+    )

@@ -1,0 +1,202 @@
+"""Which fault it is: the cheapest explanation of the newest pairs.
+
+Rules of this file: costs are twice negative log likelihoods and a penalty a parameter; a name is
+said as a fault only where the interval of its size says so too.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypedDict
+
+import numpy as np
+
+from monitor.core.model import Float
+from monitor.core.verdict.dependence import inflation
+from monitor.core.verdict.estimate import NOTHING, Estimate
+from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.partition import Partition
+from monitor.core.verdict.pieces import (
+    HINGE,
+    LEVEL,
+    LINE,
+    RIGHT,
+    WIDE,
+)
+from monitor.core.verdict.relations import Gain, slopes_of
+from monitor.core.verdict.rivals import Rival
+from monitor.core.verdict.slopes import UNDECIDED, Slopes
+from monitor.core.verdict.spread import Far, Spread, on_stated
+from monitor.core.verdict.verdict import (
+    FAULT,
+    IS_RIGHT,
+    RELATED,
+    Verdict,
+)
+
+_HINGE: Final = 1.25  # cost by which a drift that begins where the sensor was may be dearer
+_LINE: Final = 2.0  # cost by which one that begins with a step must be cheaper
+_OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u
+_SURPRISE: Final = 3.0  # log likelihood by which far errors must be more than usual
+_BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than the outliers' doing
+_OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault
+_MOST_FAR: Final = 0.3
+_LEAST_FAR: Final = 0.001
+_CALM: Final = 20.0  # independent pairs from which a sensor that shows nothing is right
+_FLAT: Final = (LEVEL, LEVEL + WIDE)
+_OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
+
+
+class Evidence(NamedTuple):
+    """All that the pairs show, before anything of it is given a name.
+
+    ``since`` is where the incident began, ``segment`` where the likeliest newest piece does.
+    """
+
+    cut: Partition
+    rivals: dict[str, Rival]
+    gain: Gain
+    level: Estimate
+    slope_per_day: Estimate
+    spread: Spread
+    far: Far
+    stuck: int
+    healthy: Slopes
+    since: int
+    segment: int
+    rho: float
+
+    @property
+    def best(self) -> Float:
+        """The least cost of each kind of newest piece."""
+        return self.cut.last.best
+
+
+class Name(NamedTuple):
+    """A fault's name with its size, where it began, and from where on the size is."""
+
+    fault: str
+    size: Estimate
+    since: int
+    segment: int
+
+
+def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
+    """Return the verdict without remedy and words."""
+    if alarm is not None and _is_over(e, alarm):
+        name = Name("", NOTHING, alarm, e.segment)
+        return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
+    name = _name(e, p)
+    return Verdict(
+        state=_state(name, e, p, alarm),
+        fault=name.fault,
+        size=name.size,
+        level=e.level,
+        slope_per_day=e.slope_per_day if name.fault == "drift" else NOTHING,
+        scale=on_stated(p, e.segment, e.spread.factor),
+        gain=e.gain.size if name.fault == "gain" else NOTHING,
+        pivot=float(np.mean(p.reference[name.segment :])),
+        error_model=_model(name, e, p),
+        healthy=e.healthy,
+        **_counted(name, e, p, alarm),
+    )
+
+
+class _Counts(TypedDict):
+    since: int
+    segment: int
+    pairs: int
+    n_effective: float
+
+
+def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
+    """Return where a fault began, and how many pairs its size is from."""
+    pairs = p.n - name.segment
+    return _Counts(
+        since=name.since if alarm is None else min(name.since, alarm),
+        segment=name.segment,
+        pairs=pairs,
+        n_effective=pairs / inflation(e.rho),
+    )
+
+
+def _is_over(e: Evidence, alarm: int) -> bool:
+    """Whether nothing is wrong with the newest piece, which began after the alarm."""
+    start = int(e.cut.starts[-1])
+    if e.stuck or start <= alarm or e.segment != start or e.far.surprise > _SURPRISE:
+        return False
+    others = min(float(e.best[1:].min()), *(each.cost for each in e.rivals.values()))
+    return float(e.best[RIGHT]) < others - _OVER
+
+
+def _name(e: Evidence, p: Pairs) -> Name:
+    if e.stuck:
+        held, since = float(p.value[-1]), p.n - e.stuck
+        return Name("stuck", Estimate(held, held, held), since, since)
+    rival = min(e.rivals, key=lambda each: e.rivals[each].cost)
+    if e.rivals[rival].cost < e.best[1:].min():
+        return _related(rival, e)
+    if _is_outliers(e):
+        return Name("outliers", e.far.share, e.far.start, e.far.start)
+    return _level_or_spread(e, p)
+
+
+def _related(name: str, e: Evidence) -> Name:
+    _, start, detail = e.rivals[name]
+    if name == "gain":
+        return Name(name, e.gain.size, start, start)
+    return Name(name, Estimate(detail, np.nan, np.nan) if name == "lag" else NOTHING, start, start)
+
+
+def _is_outliers(e: Evidence) -> bool:
+    """Whether a few far errors are all that is wrong."""
+    explains = e.spread.outliers > _OUTLIERS
+    plain, wide = float(e.best[RIGHT]), float(e.best[RIGHT + WIDE])
+    if not explains and (e.far.surprise <= _SURPRISE or wide < plain):
+        return False
+    is_level = float(e.best[list(_OFF)].min()) <= min(plain, wide) - _BESIDE
+    return e.far.share.value < _MOST_FAR and not is_level
+
+
+def _level_or_spread(e: Evidence, p: Pairs) -> Name:
+    """Return a level where it explains more than a spread does, each alone, else the spread."""
+    wide, factor = float(e.best[RIGHT + WIDE]), e.spread.factor
+    explains = float(e.best[LEVEL:WIDE].min()) < wide
+    if explains or (float(e.best[list(_OFF)].min()) < wide and not factor.excludes(1.0)):
+        return Name("drift" if _is_drift(e) else "offset", e.level, e.since, e.segment)
+    fault = "understated" if factor.value > 1.0 else "overstated"
+    return Name(fault, on_stated(p, e.segment, factor), e.since, e.segment)
+
+
+def _is_drift(e: Evidence) -> bool:
+    """Whether a slope explains the newest errors better than a level does.
+
+    A slope that begins where the sensor was before is a drift as likely as a step is an offset; one
+    that begins with a step must explain more. A window that drifts throughout shows no beginning.
+    """
+    flat = float(e.best[list(_FLAT)].min())
+    hinge = float(e.best[[HINGE, HINGE + WIDE]].min()) - _HINGE
+    line = float(e.best[[LINE, LINE + WIDE]].min())
+    return min(hinge, line + (_LINE if e.segment else 0.0)) < flat
+
+
+def _model(name: Name, e: Evidence, p: Pairs) -> str:
+    """Return the error model: of the pairs before the fault, else of those that no gain spoils."""
+    if e.healthy.model != UNDECIDED or name.fault in RELATED:
+        return e.healthy.model
+    return slopes_of(p.rows(slice(name.segment, None))).model
+
+
+def _state(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> str:
+    if alarm is not None:
+        return FAULT if shows(name.fault, name.size) else UNDECIDED
+    worth = (p.n - e.segment) / inflation(e.rho)
+    return IS_RIGHT if int(np.argmin(e.best)) == RIGHT and worth >= _CALM else UNDECIDED
+
+
+def shows(fault: str, size: Estimate) -> bool:
+    """Return whether the interval of a size says what the name says."""
+    if fault in ("offset", "drift"):
+        return size.excludes(0.0)
+    if fault in ("gain", "understated", "overstated"):
+        return size.excludes(1.0)
+    return fault != "outliers" or size.lower > _LEAST_FAR

@@ -1,0 +1,196 @@
+"""What a whole file says of a sensor: one test over all of its pairs.
+
+Rules of this file: the pairs are one piece; what dependence takes from them is seen at several
+scales; a sensor is wrong where the interval of what is wrong lies wholly beyond what a stated
+uncertainty is known to, and right where the intervals lie within what nobody would mend.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import NAN, Bool, Float
+from monitor.core.verdict.dependence import long_inflation
+from monitor.core.verdict.estimate import (
+    NOTHING,
+    Estimate,
+    around,
+    share,
+)
+from monitor.core.verdict.neighbours import FAR, median, robust_scale
+from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.partition import Last, Partition
+from monitor.core.verdict.pieces import (
+    LEVEL,
+    RIGHT,
+    WIDE,
+    costs,
+    cumulated,
+    squares_left,
+)
+from monitor.core.verdict.relations import Gain, gain_by, slopes_of
+from monitor.core.verdict.remedy import remedy_for
+from monitor.core.verdict.rivals import gain_of, lag_of, sign_of
+from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.slopes import NO_SLOPES, UNDECIDED
+from monitor.core.verdict.spread import Spread, on_stated, spread_of
+from monitor.core.verdict.stuck import stuck_for
+from monitor.core.verdict.verdict import (
+    FAULT,
+    IS_RIGHT,
+    RELATED,
+    Verdict,
+)
+
+FEWEST: Final = 8
+_OFFSET: Final = (0.1, 0.25)  # u: beyond the first it is wrong, within the second it is right
+_SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
+_FAR_HONEST: Final = 0.01
+_T: Final = 4.0  # many names are tried on one file
+
+
+class _Fit(NamedTuple):
+    """A level, and a line, through all errors: their level, the line's now, and its slope."""
+
+    middle: Estimate
+    now: Estimate
+    slope: Estimate
+    steep: float  # t of the slope
+    left: Float  # of the line, over the stated uncertainty
+    inflation: float
+
+
+def judge_file(p: Pairs, *, unit: str = "") -> Verdict:
+    """Say what is wrong with a sensor, over all of its recorded pairs."""
+    if p.n < FEWEST:
+        return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
+    found = _judged(p)
+    if found.state == FAULT:
+        found = found._replace(remedy=remedy_for(p, found))
+    return with_words(found, p, unit)
+
+
+def _judged(p: Pairs) -> Verdict:
+    kept = _kept(p)
+    fit = _fitted(p, kept)
+    drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
+        abs(fit.middle.value), _OFFSET[1] * p.unit
+    )
+    spread = spread_of(fit.left, long_inflation(fit.left**2), 2.0)
+    slopes = slopes_of(p)
+    gain = gain_by(slopes, NO_SLOPES)
+    level = fit.now if drifts else fit.middle
+    fault, size = _named(p, fit, spread, gain, drifts=drifts, kept=kept)
+    is_fault = bool(fault)
+    return Verdict(
+        state=FAULT if is_fault else _calm(p, fit, spread),
+        fault=fault,
+        size=size,
+        level=level,
+        slope_per_day=fit.slope.times(1.0 / p.span_days) if drifts and p.has_clock else NOTHING,
+        scale=on_stated(p, 0, spread.factor),
+        gain=gain.size if fault == "gain" else NOTHING,
+        pivot=float(np.mean(p.reference)),
+        error_model=UNDECIDED if fault in RELATED else slopes.model,
+        pairs=p.n,
+        n_effective=p.n / fit.inflation,
+    )
+
+
+def _kept(p: Pairs) -> Bool:
+    off = p.z - median(p.z)
+    kept: Bool = np.abs(off) <= FAR * robust_scale(off)
+    return kept
+
+
+def _fitted(p: Pairs, kept: Bool) -> _Fit:
+    """Return level and line by weighted least squares, with what dependence takes from them."""
+    h = p.unit / p.s[kept]
+    z, t = p.z[kept], p.clock[kept]
+    weight = float((h * h).sum())
+    middle = float((h * h) @ t) / weight
+    level = float(h @ z) / weight
+    centred = t - middle
+    square = float((h * h) @ (centred * centred))
+    slope = float(h @ (centred * z)) / square if square > 0.0 else 0.0
+    off = z - level * h
+    line = off - slope * centred * h
+    spread = float(line @ line) / max(z.size - 2.0, 1.0)
+    flat_inflation, inflation = long_inflation(off), long_inflation(line)
+    df = z.size / inflation
+    se = np.sqrt(spread * inflation / weight)
+    steep = np.sqrt(spread * inflation / square) if square > 0.0 else np.inf
+    end = 1.0 - middle
+    rows = (level + slope * end, np.hypot(se, steep * end))
+    flat = np.sqrt(float(off @ off) / z.size * flat_inflation / weight)
+    return _Fit(
+        around(level, flat, z.size / flat_inflation).times(p.unit),
+        around(*rows, df).times(p.unit),
+        around(slope, steep, df).times(p.unit),
+        slope / steep if steep > 0.0 else 0.0,
+        p.z - (level + slope * (p.clock - middle)) * (p.unit / p.s),
+        flat_inflation,
+    )
+
+
+def _named(
+    p: Pairs, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
+) -> tuple[str, Estimate]:
+    held = stuck_for(p)
+    if held > 0.5 * p.n:
+        value = float(p.value[-1])
+        return "stuck", Estimate(value, value, value)
+    found, cut = _costs(p, fit, kept)
+    rivals = {"sign": sign_of(p, cut), "lag": lag_of(p, cut)}
+    if abs(gain.t) > _T:
+        rivals["gain"] = gain_of(p, cut, NO_SLOPES)
+    best = min(rivals, key=lambda each: rivals[each].cost)
+    if rivals[best].cost < float(found[1:].min()) - _T * _T:
+        sizes = {"gain": gain.size, "lag": Estimate(rivals[best].detail, NAN, NAN)}
+        return best, sizes.get(best, NOTHING)
+    if drifts:
+        return "drift", fit.now
+    return _wrong(p, fit, spread, found)
+
+
+def _costs(p: Pairs, fit: _Fit, kept: Bool) -> tuple[Float, Partition]:
+    """Return what the pairs cost as one piece of each kind, and that piece."""
+    h = np.where(kept, p.unit / p.s, 0.0)
+    bounds, penalty = np.array([0, p.n]), float(np.log(p.n))
+    sums = cumulated(np.where(kept, p.z, 0.0), h, p.clock, bounds).between(0, 1)
+    left = [np.atleast_1d(each) for each in squares_left(sums)]
+    every = costs(np.atleast_1d(sums.n), left, penalty, fit.inflation)[:, 0]
+    left_out = Last(bounds[:0], *([np.zeros(0)] * 7))
+    every = np.insert(every, WIDE - 1, np.inf)  # a hinge has nothing to begin from
+    whole = Partition(
+        bounds[:1], bounds[:1], h, left_out, kept, bounds, np.zeros(2), penalty, fit.inflation
+    )
+    return every, whole
+
+
+def _wrong(p: Pairs, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
+    """Return offset, outliers or a wrong uncertainty, whichever is clear and the larger."""
+    level, factor = fit.middle.times(1.0 / p.unit), spread.factor
+    is_off = level.lower > _OFFSET[0] or level.upper < -_OFFSET[0]
+    low, high = _SCALE[0]
+    is_wide = factor.lower > high or factor.upper < low
+    far = np.abs(fit.left) > FAR
+    far_share = share(int(far.sum()), p.n / fit.inflation if far.any() else float(p.n))
+    if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
+        return "offset", fit.middle
+    if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:
+        return "outliers", far_share
+    if is_wide and p.is_resolved:
+        fault = "understated" if factor.value > 1.0 else "overstated"
+        return fault, on_stated(p, 0, factor)
+    return "", NOTHING
+
+
+def _calm(p: Pairs, fit: _Fit, spread: Spread) -> str:
+    """Return right where the intervals say so, else undecided."""
+    level, factor = fit.middle.times(1.0 / p.unit), spread.factor
+    low, high = _SCALE[1]
+    small = -_OFFSET[1] <= level.lower and level.upper <= _OFFSET[1]
+    return IS_RIGHT if small and low <= factor.lower and factor.upper <= high else UNDECIDED

@@ -1,0 +1,169 @@
+"""A verdict names the fault that was simulated, and its interval holds the size that was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from core.verdict_sensors import sensor, since, widened
+
+from monitor.core.verdict import judge
+
+ONSET, ALARM, N = 120, 140, 300
+SEEDS = range(10)
+
+FAULTS = {
+    "offset": since(ONSET, lambda value, _: value + 4.0),
+    "offset, far down": since(ONSET, lambda value, _: value - 20.0),
+    "drift": since(ONSET, lambda value, late: value + 0.06 * late),
+    "gain": since(ONSET, lambda value, _: 50.0 + 1.6 * (value - 50.0)),
+    "gain, below": since(ONSET, lambda value, _: 50.0 + 0.5 * (value - 50.0)),
+    "stuck": since(ONSET, lambda value, late: np.full(late.size, value[0])),
+    "lag": since(ONSET, lambda value, _: np.roll(value, 2)),
+    "sign": since(ONSET, lambda value, _: 100.0 - value),
+    "sign, of all": since(ONSET, lambda value, _: -value),
+}
+SCALES = {"understated": 2.5, "overstated": 0.4}
+SIZES = {"offset": 4.0, "offset, far down": -20.0, "gain": 1.6, "gain, below": 0.5, **SCALES}
+
+
+def outlying(value, truth, random):
+    hit = (random.random(value.size) < 0.06) & (np.arange(value.size) >= ONSET)
+    return np.where(hit, value + 20.0 * random.choice([-1.0, 1.0], value.size), value)
+
+
+def verdicts(name, *, alarm=ALARM, seeds=SEEDS, **changes):
+    slow = 0.9 if name == "lag" else 0.0
+    fault = outlying if name == "outliers" else FAULTS.get(name)
+    scale = widened(N, ONSET, SCALES.get(name, 1.0))
+    for seed in seeds:
+        yield judge(sensor(seed, N, slow=slow, fault=fault, scale=scale, **changes), alarm=alarm)
+
+
+NAMES = sorted({*FAULTS, *SCALES, "outliers"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_gets_its_name(name):
+    """Of classical and predictive sensors with normal, heavy-tailed and autocorrelated errors."""
+    found = [
+        verdict.fault
+        for predictive in (False, True)
+        for shape in ("normal", "t4", "AR")
+        for verdict in verdicts(name, seeds=range(4), shape=shape, predictive=predictive)
+    ]
+
+    assert found.count(name.split(",")[0]) >= 21, found
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_interval_holds_the_size(name):
+    found = list(verdicts(name))
+    sizes = [verdict.level if "offset" in name else verdict.size for verdict in found]
+
+    assert sum(size.lower <= SIZES[name] <= size.upper for size in sizes) >= 8, sizes
+
+
+def test_the_size_of_a_drift_is_its_size_now():
+    now = 0.06 * (N - ONSET - 1)
+    found = list(verdicts("drift", seeds=range(20)))
+
+    assert sum(each.level.lower <= now <= each.level.upper for each in found) >= 16
+    rates = [each.slope_per_day for each in found]
+    assert sum(rate.lower <= 0.06 * 24 <= rate.upper for rate in rates) >= 15
+
+
+@pytest.mark.parametrize(("first", "then"), [(8.0, 4.0), (2.0, 8.0), (-4.0, 6.0)])
+def test_a_level_that_changes_is_told_as_it_is_now(first, then):
+    fault = since(ONSET, lambda value, late: value + np.where(late < 80, first, then))
+    found = [judge(sensor(seed, 280, fault=fault), alarm=140) for seed in SEEDS]
+
+    assert sum(each.level.lower <= then <= each.level.upper for each in found) >= 8
+    assert sum(abs(each.since - ONSET) <= 12 for each in found) >= 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("alarm", [121, 130, 250])
+def test_nothing_begins_after_its_alarm(name, alarm):
+    assert all(each.since <= alarm for each in verdicts(name, alarm=alarm, seeds=range(3)))
+
+
+def test_an_incident_keeps_its_first_beginning():
+    p = sensor(1, N, fault=FAULTS["offset"])
+
+    first = float(p.time[100])
+    assert judge(p, alarm=ALARM, began=first).began == first
+
+
+@pytest.mark.parametrize("predictive", [False, True])
+@pytest.mark.parametrize("spread", [1.0, 1.5, 3.0])
+def test_an_offset_of_a_predictive_sensor_is_no_gain(spread, predictive):
+    found = [
+        judge(
+            sensor(seed, N, spread=spread, predictive=predictive, fault=FAULTS["offset"]),
+            alarm=ALARM,
+        ).fault
+        for seed in range(10)
+    ]
+
+    assert found.count("gain") <= 1, found
+
+
+@pytest.mark.parametrize("predictive", [False, True])
+def test_the_error_model_is_told_by_the_data(predictive):
+    wanted = "predictive" if predictive else "classical"
+    found = [judge(sensor(seed, N, predictive=predictive)).error_model for seed in range(20)]
+
+    assert found.count(wanted) >= 16, found
+    assert len(set(found) - {wanted, "undecided"}) <= 1
+
+
+def test_a_sensor_that_shows_nothing_is_right():
+    found = [judge(sensor(seed, N)).state for seed in range(20)]
+
+    assert found.count("right") >= 18, found
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_stuck_is_named_on_a_steady_process(spread):
+    found = [
+        judge(sensor(seed, N, spread=spread, fault=FAULTS["stuck"]), alarm=ALARM) for seed in SEEDS
+    ]
+
+    assert {each.fault for each in found} == {"stuck"}
+    assert all(abs(each.since - ONSET) <= 1 for each in found)
+
+
+def test_a_coarse_scale_is_not_stuck():
+    """Rounded to 10, the value of a slow process stands still for dozens of pairs."""
+    coarse = since(0, lambda value, _: np.round(value, -1))
+    found = [
+        judge(sensor(seed, N, u=3.0, slow=0.99, spread=2.0, scale=0.1, fault=coarse), alarm=ALARM)
+        for seed in SEEDS
+    ]
+
+    assert sum(each.fault == "stuck" for each in found) <= 1
+
+
+def test_zero_beside_zero_is_not_stuck():
+    p = sensor(3, N)
+    dry = type(p)(p.time, 0.0 * p.value, p.u, 0.0 * p.reference, p.u_ref)
+
+    assert judge(dry, alarm=ALARM).fault != "stuck"
+
+
+def test_the_unit_does_not_matter():
+    p = sensor(4, N, fault=FAULTS["offset"])
+    milli = type(p)(p.time, 1e3 * p.value, 1e3 * p.u, 1e3 * p.reference, 1e3 * p.u_ref)
+    one, other = judge(p, alarm=ALARM), judge(milli, alarm=ALARM)
+
+    assert (one.fault, one.since, one.segment) == (other.fault, other.since, other.segment)
+    np.testing.assert_allclose(np.array(one.level) * 1e3, other.level, rtol=1e-6)
+
+
+def test_after_a_repair_it_may_be_right_again():
+    mended = since(ONSET, lambda value, late: value + np.where(late < 60, 8.0, 0.0))
+    found = [judge(sensor(seed, N, fault=mended), alarm=130) for seed in SEEDS]
+
+    assert sum(each.state == "undecided" for each in found) >= 8
+    assert sum("may be right again" in each.sentence for each in found) >= 7
+    assert all(each.remedy is None or each.remedy.kind == "none" for each in found)
