@@ -38,10 +38,6 @@ NUMBERS = st.floats(min_value=-1e15, max_value=1e15).map(
 )  # -0.0 is kept as 0.0
 UNCERTAINTIES = st.floats(min_value=1e-12, max_value=1e15)
 TIMES = st.integers(0, 4_000_000_000_000_000).map(lambda microseconds: microseconds / 1e6)
-    st.integers(0, 4_000_000_000_000_000)
-    .map(lambda microseconds: microseconds / 1e6)
-    .map(lambda number: number + 0.0)
-)  # -0.0 is kept as 0.0
 NAMES = st.from_regex(r"\A[A-Za-z0-9_.:-]{1,20}\Z")
 KEYS = st.text(st.characters(categories=("L", "N", "P", "S")), max_size=20)
 
