@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from annotated_types import MaxLen, MinLen, doc
 
@@ -20,7 +20,9 @@ from monitor.alerts.outlet import LaterError
 from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition, document
 from monitor.core.setting import Check, Contradiction
-from monitor.mqtt.publish import BrokerPublisher, PublishError
+
+if TYPE_CHECKING:
+    from monitor.mqtt.publish import BrokerPublisher
 
 _OUTSIDE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_TOPICS: Final = frozenset("+#$\0")
@@ -66,6 +68,8 @@ class MqttSink:
         """Publish the alert's state; raises LaterError while the broker does not accept it."""
         if not transition.is_news:
             return
+        from monitor.mqtt.publish import PublishError  # noqa: PLC0415 - only who publishes loads it
+
         topic = topic_of(self._settings.topic, transition)
         try:
             with self._connect() as publisher:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from annotated_types import Gt, Le, doc
 
 from monitor.alerts.outlet import Sink
 from monitor.core.setting import Contradiction
-from monitor.mqtt.publish import BrokerPublisher
+
+if TYPE_CHECKING:  # whoever loads settings need not load the client of the broker
+    from monitor.mqtt.publish import BrokerPublisher
 
 RetrySeconds = Annotated[float, Gt(0), Le(86_400), doc("Longest pause between two attempts.")]
 GiveUpHours = Annotated[
