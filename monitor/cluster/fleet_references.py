@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.results import Part
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN
 from monitor.core.model import Records
+from monitor.core.verdict import Estimate
 
 REFERENCES_MAX: Final = 10_000
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from monitor.core.detector.thresholds import Threshold
-from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.statistics import threshold_statistics
 from monitor.core.setting import Contradiction
+from monitor.core.verdict import alert_meanings
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 

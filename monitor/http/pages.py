@@ -23,7 +23,6 @@ from monitor.http import answers, documents, page_parts
 from monitor.http.answers import shown_page, unless_known
 from monitor.http.figures import (
     compared,
-    evidence,
     figures,
 )
 from monitor.http.interface import (
@@ -53,7 +52,7 @@ _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
     ("evidence", "evidence", "That it is not as right as it says"),
-    ("bias", "bias", "Mean error; sorted by its size"),
+    ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
     ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
@@ -147,7 +146,6 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "detail": detail,
             "shown": PAIRS_MAX,
             "figures": figures(detail, score_of(profile, detail.density), fired),
-            "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": page_parts.statistics(now, row),
             "letters": page_parts.dead_letters(shared, sensor),

@@ -17,7 +17,6 @@ from monitor.core.detector.replay import AlertChange
 from monitor.core.model import (
     PAIR,
     Event,
-    Float,
     Observation,
     Records,
     Reference,
@@ -53,13 +52,18 @@ def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
 
 
 class Recorded(NamedTuple):
-    """The standing pairs of a file, in the order (series, time, id), and what alerts did."""
+    """The standing pairs of a file, in the order (series, time, id), and what alerts did.
+
+    Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
+    series.
+    """
 
     names: tuple[SeriesName, ...]
     pairs: Records
     changes: list[AlertChange]
-    rho: Float
     notes: tuple[str, ...]
+    rules: tuple[SeriesRules, ...]
+    timed: bool = True
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -131,8 +135,8 @@ class _InMemory:
                 for change in self.network.drain_transitions()
                 if change.series in renumbered
             ],
-            self.network.detector.rho(paired),
             tuple(notes),
+            tuple(self.network.rules[row] for row in paired),
         )
 
 
@@ -153,7 +157,7 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         pairs,
         lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
         notes=(*table.notes, *([_BARE] if bare.any() else [])),
-    )
+    )._replace(timed=table.timed)
 
 
 def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:

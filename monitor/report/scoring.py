@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from monitor.core.columns import Columns, in_blocks
 from monitor.core.detector.replay import AlertChange
-from monitor.core.diagnosis.fault_reports import fault_report, pairs_around
-from monitor.core.diagnosis.faults import estimate_unit
+from monitor.core.diagnosis.fault_reports import at_alarm, fault_report
 from monitor.core.formatting import finite, instant
 from monitor.core.model import Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
+from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
 from monitor.report.recorded import Recorded
+
+_FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
 
 
 def events_of(recorded: Recorded) -> Int:
@@ -57,7 +58,10 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
 
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
-    """Return what the daemon would have raised over the file, in event order."""
+    """Return the incidents that the daemon would have raised over the file, in event order.
+
+    None for a file without times.
+    """
     firing: dict[int, AlertChange] = {}
     found: list[tuple[AlertChange, AlertChange | None]] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
@@ -67,27 +71,59 @@ def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
             firing[change.series] = change
     found += [(began, None) for began in firing.values()]
     found.sort(key=lambda each: each[0].time)
-    return [_alert(recorded, windows, *each) for each in found]
+    return [_incident(recorded, windows, *each) for each in found] if recorded.timed else []
 
 
-def _alert(
+def _incident(
     recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
 ) -> dict[str, Any]:
-    """Return one alert with the figures of the pairs until it ended."""
+    """Return one incident with the figures it had at its end, or has now."""
     name = recorded.names[began.series]
-    until = math.inf if ended is None else ended.time
-    pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    found = fault_report(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
+    one = windows.take(np.array([began.series]))
+    alarm = int(np.searchsorted(one.time, began.time, side="right")) - 1
+    end = one.value.size
+    if ended is not None:
+        end = int(np.searchsorted(one.time, ended.time, side="right"))
+    rules = recorded.rules[began.series]
+    onset = at_alarm(one.rows(slice(0, alarm + 1)))
+    labels: list[dict[str, str]] = []
+    told = fault_report(one.rows(slice(0, alarm + 1)), began.family, alarm, onset, rules)
+    for last in _moments(alarm, end):
+        pairs = one.rows(slice(0, last))
+        found = fault_report(pairs, began.family, alarm, onset, rules)
+        if found.verdict.state == FAULT:
+            told = found
+            if not labels or labels[-1]["fault"] != found.alert:
+                since = onset.verdict.began if not labels else float(pairs.time[-1])
+                labels.append({"since": instant(since), "fault": found.alert})
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": found.alert,
+        "alert": told.alert,
+        "onset": instant(told.since),
         "since": instant(began.time),
         "until": None if ended is None else instant(ended.time),
-        "estimate": finite(found.estimate.value),
-        "lower": finite(found.estimate.lower),
-        "upper": finite(found.estimate.upper),
-        "unit": estimate_unit(found.alert, name.unit),
-        "sentence": f"{name.sensor} {found.sentence}",
-        "advice": found.advice,
+        "estimate": finite(told.estimate.value),
+        "lower": finite(told.estimate.lower),
+        "upper": finite(told.estimate.upper),
+        "unit": estimate_unit(told.alert, name.unit),
+        "slope_per_day": finite(told.verdict.slope_per_day.value),
+        "labels": labels,
+        "sentence": f"{name.sensor} {told.sentence}",
     }
+
+
+def _moments(alarm: int, end: int) -> list[int]:
+    """Return how many pairs there were when an incident is looked at: often at first, and last."""
+    steps = [*_FIRST_LOOKS]
+    while alarm + steps[-1] < end:
+        steps.append(steps[-1] + max(steps[-1] // 4, 1))
+    return [*(alarm + step for step in steps if alarm + step < end), end]
+
+
+def judgements(recorded: Recorded, windows: Columns) -> list[Verdict]:
+    """Return what all pairs of each series say, one verdict a series."""
+    return [
+        judge_file(Pairs.of(windows.take(np.array([row])), timed=recorded.timed), unit=name.unit)
+        for row, name in enumerate(recorded.names)
+    ]

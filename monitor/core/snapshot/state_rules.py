@@ -8,8 +8,8 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
-from monitor.core.diagnosis.faults import FAULTS
 from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict import FAULTS
 
 # The states of a series in the order of /metrics.
 STATE_MEANINGS: Final = {
