@@ -33,11 +33,11 @@ REPLICATES: Final = 10_000
 VERSION: Final = 1
 HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
-    *("coverage", "gain", "verdict"),
+    *("coverage", "information", "verdict"),
 )
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
-    "gain",
+    "information",
 )
 
 
@@ -182,7 +182,7 @@ def _print_table(
                 _text(statistics["zms"][row]),
                 f"[{_text(zms.lower[row])}, {_text(zms.upper[row])}]",
                 _text(statistics["coverage"][row]),
-                _text(statistics["auucc_gain"][row]),
+                _text(statistics["auucc_partial_gain"][row]),
                 "no alert" if alert is None else f"since {alert['since']}: {alert['sentence']}",
             )
         )
