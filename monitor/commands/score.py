@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
     parser.add_argument(
-        "--bca", action="store_true", help=f"BCa intervals from {REPLICATES} replicates"
+        "--bca",
+        action="store_true",
+        help=f"BCa intervals of independent pairs from {REPLICATES} replicates",
     )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
     parser.add_argument(

@@ -73,12 +73,20 @@ STATISTICS: Final[dict[str, Statistic]] = {
         threshold=True, expected_ratio="calibration_zms",
     ),
     "zms_lower": Statistic(
-        intervals.zms_lower, "none", "Lower end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_lower", "Lower end of the 95 % interval of ZMS."),
+        intervals.zms_lower, "none",
+        "Lower end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_lower",
+            "Lower end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_upper": Statistic(
-        intervals.zms_upper, "none", "Upper end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_upper", "Upper end of the 95 % interval of ZMS."),
+        intervals.zms_upper, "none",
+        "Upper end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_upper",
+            "Upper end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_zeta": Statistic(
         intervals.zms_zeta, "none", "Above 1: uncertainty understated; below -1: overstated.",
