@@ -34,11 +34,11 @@ REPLICATES: Final = 10_000
 VERSION: Final = 2
 HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
-    *("coverage", "gain"),
+    *("coverage", "information"),
 )
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
-    "gain",
+    "information",
 )
 
 
@@ -55,7 +55,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
     parser.add_argument(
-        "--bca", action="store_true", help=f"BCa intervals from {REPLICATES} replicates"
+        "--bca",
+        action="store_true",
+        help=f"BCa intervals of independent pairs from {REPLICATES} replicates",
     )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
     parser.add_argument(
@@ -185,7 +187,7 @@ def _print_table(
                 _text(statistics["zms"][row]),
                 f"[{_text(zms.lower[row])}, {_text(zms.upper[row])}]",
                 _text(statistics["coverage"][row]),
-                _text(statistics["auucc_gain"][row]),
+                _text(statistics["auucc_partial_gain"][row]),
             )
         )
     _print_lines(lines)

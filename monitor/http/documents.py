@@ -137,7 +137,9 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
     )
     if detail.pairs is None:
         return document
-    statistics = compute(detail.pairs, ("auucc", "auucc_constant", "auucc_gain", "scale_optimal"))
+    statistics = compute(
+        detail.pairs, ("auucc", "auucc_constant", "auucc_partial_gain", "scale_optimal")
+    )
     document["pairs"] = int(detail.pairs.value.size)
     document["statistics"] = {name: finite(values[0]) for name, values in statistics.items()}
     found = ucc_plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))

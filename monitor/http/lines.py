@@ -29,7 +29,7 @@ _NUMBERS: Final = {
     "zeta": "calibration_zms_zeta",
     "coverage": "calibration_coverage_ratio",
     "stated": "calibration_coverage_stated",
-    "gain": "ucc_gain_ratio",
+    "information": "ucc_partial_gain_ratio",
     "availability": "availability_ratio",
 }
 _SCORES: Final = {
@@ -60,7 +60,7 @@ class Line(NamedTuple):
     zms_off: bool
     coverage: str
     stated: str
-    gain: str
+    information: str
     availability: str
     evidence: str
     last_pair: str
@@ -101,7 +101,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         zms_off=abs(of["zeta"]) > 1.0,
         coverage=percent(of["coverage"]),
         stated=percent(of["stated"]),
-        gain=percent(of["gain"]),
+        information=percent(of["information"]),
         availability=percent(of["availability"]),
         evidence=counted(float(now.evidence[row])),
         last_pair=date_time(last, "%H:%M"),

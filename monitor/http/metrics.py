@@ -37,7 +37,7 @@ METRICS: Final[dict[str, Metric]] = {
     f"monitor_{name}": Metric(name, words) for name, words in live_metrics().items()
 }
 OTHERS: Final[dict[str, str]] = {
-    "monitor_window_pairs": "Pairs in the window.",
+    "monitor_window_pairs": "Pairs in the series' own window, by count and by age.",
     "monitor_alert_evidence": (
         "Evidence that the sensor is not as right as it says; it fires at the patience."
     ),

@@ -56,7 +56,7 @@ _COLUMNS: Final = (
     ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
     ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
-    ("gain", "gain", "How much better than a constant uncertainty; below 0 it misleads"),
+    ("information", "information", "What u tells apart: 0 as a constant u, below 0 it misleads"),
     ("availability", "available", "Share of references that came with a usable reading"),
     ("pairs", "pairs", "Pairs in the window"),
     ("last_pair", "last pair", "Event time of the last pair, UTC"),

@@ -138,7 +138,7 @@ def _line(name: SeriesName, ranked: Ranking, row: int) -> dict[str, Any]:
         "unit": name.unit,
         "group": name.group,
         "availability": finite(ranked.availability[row]),
-        "gain": finite(ranked.gain[row]),
+        "information": finite(ranked.information[row]),
         "scores": {score: _score(column, row) for score, column in ranked.scores.items()},
     }
 

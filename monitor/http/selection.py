@@ -156,7 +156,7 @@ ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "score": score_ratio,
     "zms": lambda now: statistic(now, "calibration_zms"),
     "coverage": coverage_gap,
-    "gain": lambda now: statistic(now, "ucc_gain_ratio"),
+    "information": lambda now: statistic(now, "ucc_partial_gain_ratio"),
     "availability": lambda now: statistic(now, "availability_ratio"),
     "evidence": lambda now: now.evidence,
     "last_pair": lambda now: now.last_pair,

@@ -27,7 +27,7 @@ from monitor.core.analysis.ranking import (
 )
 from monitor.core.analysis.ranking import sentence as ranking_sentence
 from monitor.core.analysis.remarks import remarks
-from monitor.core.analysis.resampling import REPLICATES, bca_rce, bca_zms
+from monitor.core.analysis.resampling import REPLICATES, bca_rce
 from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores.intervals import (
@@ -101,7 +101,7 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
     windows = recorded.columns(source.level)
     statistics = compute(windows, STATISTICS)
     intervals = {
-        "ZMS": bca_zms(windows, seed=SEED, replicates=REPLICATES),
+        "ZMS": zms_interval(windows),
         "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
     }
     raised, judged = alerts(recorded, windows), judgements(recorded, windows)

@@ -42,7 +42,7 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
         "interval": "interval",
         "zms": "zms",
         "coverage": "coverage",
-        "auucc_gain": "auucc_gain",
+        "auucc_partial_gain": "auucc_partial_gain",
     }
     found = compute(parts, list(wanted.values()))
     ends = parts.starts + parts.counts - 1

@@ -550,7 +550,7 @@ def test_two_sensors_are_compared_on_their_common_events(service, race):
     assert found["sentences"][0].startswith("On 60 common events fine reads better")
     assert found["uncertainty"]["measure"] == "auucc_gain"
     want = 1.0 - np.mean(error["fine"]) / np.mean(error["coarse"])
-    assert found["gains"]["mae"] == pytest.approx(want, rel=1e-9)
+    assert found["savings"]["mae"] == pytest.approx(want, rel=1e-9)
     for name, each in found["scores"].items():
         assert turned["scores"][name]["difference"] == pytest.approx(-each["difference"], rel=1e-9)
 
@@ -573,8 +573,8 @@ def test_the_page_of_two_sensors_refuses_raw_curves_of_different_values(service,
     assert f'<p class="verdict">{told["sentences"][0]}</p>' in text
     assert "their raw curves are not compared" in text
     assert '<svg class="plot"' not in body
-    assert "gain over a constant uncertainty" in body
-    assert f"mean absolute error: {100 * told['gains']['mae']:.3g} % less in the first" in body
+    assert "area saved against a constant uncertainty" in body
+    assert f"mean absolute error: {100 * told['savings']['mae']:.3g} % less in the first" in body
     for each in told["scores"].values():
         assert f'<td class="n">{each["p"]:.3g}</td>' in body
     assert get(service, "/compare?a=fine&b=nobody")[0] == 404

@@ -73,12 +73,20 @@ STATISTICS: Final[dict[str, Statistic]] = {
         threshold=True, expected_ratio="calibration_zms",
     ),
     "zms_lower": Statistic(
-        intervals.zms_lower, "none", "Lower end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_lower", "Lower end of the 95 % interval of ZMS."),
+        intervals.zms_lower, "none",
+        "Lower end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_lower",
+            "Lower end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_upper": Statistic(
-        intervals.zms_upper, "none", "Upper end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_upper", "Upper end of the 95 % interval of ZMS."),
+        intervals.zms_upper, "none",
+        "Upper end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_upper",
+            "Upper end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_zeta": Statistic(
         intervals.zms_zeta, "none", "Above 1: uncertainty understated; below -1: overstated.",
@@ -180,13 +188,22 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _U.auucc_constant, "quantity", "That area with a constant uncertainty.", "C-06"
     ),
     "auucc_gain": Statistic(
-        _U.auucc_gain, "none", "Area saved against a constant uncertainty; below 0 it misleads.",
-        "C-16", "high",
-        Live("ucc_gain_ratio", "How much smaller that area is than for a constant uncertainty."),
+        _U.auucc_gain, "none",
+        "Share of the whole area saved against a constant uncertainty: 0 for every honest sensor, "
+        "above 0 where u is too small when it is large, below 0 where u misleads.",
+        "C-16",
     ),
     "auucc_partial_gain": Statistic(
         _U.auucc_partial_gain, "none",
-        "What its uncertainty tells apart: 0 nothing, 1 everything.", "C-15, C-16", "high",
+        "Information: what its uncertainty tells apart, 0 nothing, 1 everything; 0 for any "
+        "constant one, below 0 it misleads.",
+        "C-15, C-16", "high",
+        Live(
+            "ucc_partial_gain_ratio",
+            "How much information the uncertainty holds: area saved against a constant one at miss "
+            "rates to 0.5; 0 for any constant one, 1 for one that knows the error, below 0 it "
+            "misleads.",
+        ),
     ),
     "scale_optimal": Statistic(
         _U.scale_optimal, "none", "Factor on its uncertainty with the least interval score.",

@@ -115,7 +115,12 @@ class SeriesStates:
         yield
         beyond = self.thresholds.judge(
             Judged(
-                now.names, shown.statistics, shown.pairs, shown.last_pair, ~withdrawn, now.baseline
+                now.names,
+                shown.statistics,
+                shown.window_pairs,
+                shown.last_pair,
+                ~withdrawn,
+                now.baseline,
             )
         )
         yield
@@ -134,7 +139,7 @@ class SeriesStates:
             evidence=shown.evidence,
             sentences=self._sentences.all(),
             advice=self._advice.all(),
-            window_pairs=shown.pairs,
+            window_pairs=shown.window_pairs,
             last_reading=shown.last_reading,
             last_pair=shown.last_pair,
             withdrawn=withdrawn,
@@ -220,7 +225,7 @@ class SeriesStates:
         yield
         is_any, blurred = about.is_any(), now.shown.statistics.get(BLURRED, np.zeros(codes.size))
         for part in portions(np.flatnonzero(stale | others).tolist(), _SENTENCES_AT_ONCE):
-            columns = (codes, now.shown.pairs, is_any, blurred)
+            columns = (codes, now.shown.window_pairs, is_any, blurred)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
             for row, (code, pairs, is_more, blur) in zip(part, numbers, strict=True):
                 words = sentence(
