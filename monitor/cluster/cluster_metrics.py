@@ -7,8 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Final
 
-from monitor.http.process_metrics import ProcessMetrics
-from monitor.http.text_format import CONTENT_TYPE, Family, render
+from monitor.http.text_format import CONTENT_TYPE, Family, ProcessMetrics, render
 
 
 class Served:
