@@ -25,10 +25,9 @@ What breaks first: a faint gain in a sensor that is mostly noise; drift against 
 twenty pairs after an alarm; a window that is wrong throughout, which shows nothing to compare with.
 """
 
-from monitor.core.verdict.estimate import Estimate
 from monitor.core.verdict.judge import judge
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.verdict import Remedy, Verdict
+from monitor.core.verdict.verdict import Estimate, Remedy, Verdict
 from monitor.core.verdict.whole import judge_file
 
 __all__ = ["Estimate", "Pairs", "Remedy", "Verdict", "judge", "judge_file"]

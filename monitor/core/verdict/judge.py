@@ -11,42 +11,31 @@ from typing import Final
 import numpy as np
 
 from monitor.core.model import NAN, Float
-from monitor.core.verdict.dependence import (
+from monitor.core.verdict.naming import Evidence, named
+from monitor.core.verdict.pairs import (
     RHO_MAX,
+    Pairs,
     inflation,
     inflation_of_squares,
     rho_of_differences,
+    running_median,
 )
-from monitor.core.verdict.estimate import NOTHING, Estimate, mixed
-from monitor.core.verdict.naming import Evidence, named
-from monitor.core.verdict.neighbours import running_median
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.partition import Last, Partition, partition
-from monitor.core.verdict.pieces import (
-    LEVEL,
-    LINE,
-    RIGHT,
-    WIDE,
-)
+from monitor.core.verdict.partition import LEVEL, LINE, RIGHT, WIDE, Last, Partition, partition
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedy_for
-from monitor.core.verdict.rivals import (
-    NONE,
-    Rival,
-    gain_of,
-    lag_of,
-    sign_of,
-)
+from monitor.core.verdict.rivals import NONE, Rival, gain_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
-from monitor.core.verdict.slopes import NO_SLOPES, UNDECIDED, Slopes
-from monitor.core.verdict.spread import (
-    Spread,
-    far_since,
-    shape_of,
-    spread_of,
+from monitor.core.verdict.spread import Spread, far_since, shape_of, spread_of
+from monitor.core.verdict.verdict import (
+    FAULT,
+    NO_SLOPES,
+    NOTHING,
+    UNDECIDED,
+    Estimate,
+    Slopes,
+    Verdict,
+    mixed,
 )
-from monitor.core.verdict.stuck import stuck_for
-from monitor.core.verdict.verdict import FAULT, Verdict
 
 FEWEST: Final = 4  # pairs below which nothing is said
 _HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right

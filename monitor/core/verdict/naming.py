@@ -11,25 +11,19 @@ from typing import Final, NamedTuple, TypedDict
 import numpy as np
 
 from monitor.core.model import Float
-from monitor.core.verdict.dependence import inflation
-from monitor.core.verdict.estimate import NOTHING, Estimate
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.partition import Partition
-from monitor.core.verdict.pieces import (
-    HINGE,
-    LEVEL,
-    LINE,
-    RIGHT,
-    WIDE,
-)
+from monitor.core.verdict.pairs import Pairs, inflation
+from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE, Partition
 from monitor.core.verdict.relations import Gain, slopes_of
 from monitor.core.verdict.rivals import Rival
-from monitor.core.verdict.slopes import UNDECIDED, Slopes
 from monitor.core.verdict.spread import Far, Spread, on_stated
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
+    NOTHING,
     RELATED,
+    UNDECIDED,
+    Estimate,
+    Slopes,
     Verdict,
 )
 

@@ -12,11 +12,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float
-from monitor.core.verdict.dependence import lag_one
-from monitor.core.verdict.estimate import NOTHING, Estimate, around
-from monitor.core.verdict.neighbours import median, robust_scale
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.slopes import NO_SLOPES, UNKNOWN, Slope, Slopes
+from monitor.core.verdict.pairs import Pairs, lag_one, median, robust_scale
+from monitor.core.verdict.verdict import (
+    NO_SLOPES,
+    NOTHING,
+    UNKNOWN,
+    Estimate,
+    Slope,
+    Slopes,
+    around,
+)
 
 FEWEST: Final = 10
 _FAR: Final = 5.0

@@ -16,12 +16,9 @@ import numpy as np
 import scipy
 
 from monitor.core.model import Float, Int
-from monitor.core.verdict.dependence import inflation, lag_one
-from monitor.core.verdict.estimate import Estimate
-from monitor.core.verdict.neighbours import median
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.pieces import cumulated, level_of, line_of
-from monitor.core.verdict.verdict import NO_REMEDY, Remedy, Verdict
+from monitor.core.verdict.pairs import Pairs, inflation, lag_one, median
+from monitor.core.verdict.partition import cumulated, level_of, line_of
+from monitor.core.verdict.verdict import NO_REMEDY, Estimate, Remedy, Verdict
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
 _JUDGED: Final = 10  # pairs it must be judged on

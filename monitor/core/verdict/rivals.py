@@ -1,23 +1,24 @@
-"""Explanations of the newest errors other than a level, a drift or a spread: gain, lag, sign.
+"""Explanations of the newest errors that are no pieces: gain, lag, sign, and a value stuck.
 
 Rules of this file: each is one piece that begins at any boundary of the cut and ends now, and costs
 what pieces cost (twice the negative log likelihood, a penalty a parameter), so that the cheapest
-explanation of all can be named.
+explanation of all can be named. Of a stuck value its own usual runs are the measure: a value on a
+coarse scale stands still for long, and a dry rain gauge is right to say 0 as long as its reference
+does.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import Float, Int
-from monitor.core.verdict.neighbours import median
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.partition import Partition
-from monitor.core.verdict.pieces import costs
+from monitor.core.verdict.pairs import Pairs, median
+from monitor.core.verdict.partition import Partition, costs
 from monitor.core.verdict.relations import FEWEST
-from monitor.core.verdict.slopes import Slopes
+from monitor.core.verdict.verdict import Slopes
 
 LAGS: Final = 8
 _CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
@@ -159,3 +160,43 @@ def _saved(p: Pairs, cut: Partition, level: Float, honest: float) -> tuple[Float
     moves = weight > 1e-9 * wxx
     slope = np.divide(wxy - wx * wy / w, weight, out=np.zeros_like(w), where=moves)
     return np.where(moves, weight, 0.0) * (slope - honest) ** 2, slope - honest
+
+
+_FEWEST_HELD: Final = 4
+_MOVES: Final = 3  # changes of the reference below which it may be as steady as the value
+_MOVED: Final = 4.0  # uncertainties of the reference's way that no honest value stands still for
+_OFTEN: Final = 0.5
+_LONGER: Final = 2.0  # times the longest run before
+_SURPRISE: Final = 1e-5
+
+
+def stuck_for(p: Pairs) -> int:
+    """Return for how many pairs the sensor has been stuck, 0 if it is not."""
+    runs = run_lengths(p.value)
+    run = int(runs[-1])
+    if run < _FEWEST_HELD:
+        return 0
+    reference = p.reference[-run:]
+    if np.count_nonzero(reference[1:] != reference[:-1]) < _MOVES:
+        return 0
+    before = p.n - run
+    often = (before - (runs.size - 1) + 0.5) / (before + 1.5)
+    typical = median(p.s[-run:])
+    if float(np.ptp(reference)) > _MOVED * typical and often < _OFTEN:
+        return run
+    longest = int(runs[:-1].max(initial=1))
+    if before == 0 and _is_coarse(float(p.value[-1]), typical):
+        return 0
+    return run if run > _LONGER * longest and often ** (run - 1) < _SURPRISE else 0
+
+
+def run_lengths(value: Float) -> Int:
+    """Return how many times each value in turn was repeated."""
+    starts = np.flatnonzero(value[1:] != value[:-1]) + 1
+    return np.diff(starts, prepend=0, append=value.size)
+
+
+def _is_coarse(value: float, typical: float) -> bool:
+    """Whether a value is a round number even beside its uncertainty, as on a coarse scale."""
+    step = 10.0 ** math.ceil(math.log10(typical))
+    return math.isfinite(value / step) and math.remainder(value, step) == 0.0

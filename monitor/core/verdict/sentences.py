@@ -12,14 +12,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from monitor.core.diagnosis.sentences import direction
-from monitor.core.verdict.estimate import Estimate
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.verdict import (
-    FAULT,
-    IS_RIGHT,
-    Remedy,
-    Verdict,
-)
+from monitor.core.verdict.verdict import FAULT, IS_RIGHT, Estimate, Remedy, Verdict
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties

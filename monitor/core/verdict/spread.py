@@ -12,9 +12,8 @@ import numpy as np
 import scipy
 
 from monitor.core.model import Float
-from monitor.core.verdict.estimate import NOTHING, Estimate, share
-from monitor.core.verdict.neighbours import FAR, median, robust_scale
-from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.pairs import FAR, Pairs, median, robust_scale
+from monitor.core.verdict.verdict import NOTHING, Estimate, share
 
 _NU: Final = np.array([3.0, 4.0, 6.0, 12.0, 100.0])
 _CONSTANT: Final = (

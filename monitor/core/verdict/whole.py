@@ -12,36 +12,33 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
-from monitor.core.verdict.dependence import long_inflation
-from monitor.core.verdict.estimate import (
-    NOTHING,
-    Estimate,
-    around,
-    share,
-)
-from monitor.core.verdict.neighbours import FAR, median, robust_scale
-from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.partition import Last, Partition
-from monitor.core.verdict.pieces import (
+from monitor.core.verdict.pairs import FAR, Pairs, long_inflation, median, robust_scale
+from monitor.core.verdict.partition import (
     LEVEL,
     RIGHT,
     WIDE,
+    Last,
+    Partition,
     costs,
     cumulated,
     squares_left,
 )
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedy_for
-from monitor.core.verdict.rivals import gain_of, lag_of, sign_of
+from monitor.core.verdict.rivals import gain_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
-from monitor.core.verdict.slopes import NO_SLOPES, UNDECIDED
 from monitor.core.verdict.spread import Spread, on_stated, spread_of
-from monitor.core.verdict.stuck import stuck_for
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
+    NO_SLOPES,
+    NOTHING,
     RELATED,
+    UNDECIDED,
+    Estimate,
     Verdict,
+    around,
+    share,
 )
 
 FEWEST: Final = 8
