@@ -13,8 +13,9 @@ Where things are
     service; what is too much to publish for everybody is requested there. ``answers`` has what all
     routes need. ``models`` has the members of the JSON documents, ``documents`` makes them;
     ``rankings`` does both for rankings and comparisons. ``text_format`` writes metrics: the series'
-    of ``metrics``, the daemon's of ``telemetry``, the cluster's. ``rendering`` fills the templates;
-    ``lines``, ``plots``, ``ucc_plots``, ``figures`` and ``svg`` draw for people.
+    of ``metrics``, the daemon's of ``telemetry``, the cluster's; ``process_metrics`` has the rest.
+    ``rendering`` fills the templates; ``lines``, ``plots``, ``ucc_plots``, ``figures`` and ``svg``
+    draw for people.
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path of a client names a file.

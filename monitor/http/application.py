@@ -26,11 +26,12 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import interface, pages, server_sent_events
 from monitor.http.answers import HTML
 from monitor.http.metrics import Exposition
+from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.published import Page, Published
 from monitor.http.rankings import RankingCache
 from monitor.http.rendering import Renderer
 from monitor.http.telemetry import Figures, families
-from monitor.http.text_format import CONTENT_TYPE, ProcessMetrics, render
+from monitor.http.text_format import CONTENT_TYPE, render
 
 # -- metrics, health, readiness -------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 The daemon's and the cluster's own figures are a few families of a few samples, written by
 :func:`render`. The series of :mod:`monitor.http.metrics` are a million samples of which few change
 between two pages; they share the header, the escapes and the labels, and keep their lines.
-prometheus_client collects the usual metrics of a process and its garbage collector, nothing else.
+:mod:`monitor.http.process_metrics` asks prometheus_client for the process and its collector alone.
 """
 
 from __future__ import annotations
@@ -80,26 +80,3 @@ def render(families: Iterable[Family]) -> bytes:
             braces = f"{{{labels}}}" if labels else ""
             page.append(f"{each.name}{braces} {float(number)!r}\n".encode())
     return b"".join(page)
-
-
-class ProcessMetrics:
-    """Renders ``process_`` and, if asked for, ``python_gc_`` metrics."""
-
-    def __init__(self, *, with_collector: bool = True) -> None:
-        # Imported here, for the daemon's own thread imports this module and does without it.
-        from prometheus_client import (  # noqa: PLC0415
-            GC_COLLECTOR,
-            CollectorRegistry,
-            generate_latest,
-        )
-        from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415
-
-        self._generate: Final = generate_latest
-        self._registry: Final = CollectorRegistry(auto_describe=False)
-        ProcessCollector(registry=self._registry)
-        if with_collector:
-            self._registry.register(GC_COLLECTOR)
-
-    def render(self) -> bytes:
-        """Return them as they are now."""
-        return self._generate(self._registry)

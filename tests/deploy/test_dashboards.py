@@ -15,8 +15,9 @@ import yaml
 from installation import DEPLOY, run
 
 from monitor.http.metrics import METRICS, OTHERS, STATES
+from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.telemetry import Figures, families
-from monitor.http.text_format import ProcessMetrics, render
+from monitor.http.text_format import render
 
 GRAFANA = DEPLOY / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))

@@ -31,8 +31,9 @@ from monitor.http.metrics import (
     Exposition,
 )
 from monitor.http.metrics_docs import PAGE_FILE, metrics_page
+from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.telemetry import Figures, families
-from monitor.http.text_format import ProcessMetrics, by, counters, render
+from monitor.http.text_format import by, counters, render
 
 ZMS = METRICS["monitor_calibration_zms"]
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"

@@ -1,4 +1,8 @@
-"""The bridge's and the job's own figures for Prometheus, on a port: of the loopback if not told."""
+"""The usual metrics of a process, and a port that serves metrics alone.
+
+prometheus_client collects the process and its garbage collector, and nothing else here. What has no
+pages for people, as a bridge, serves its metrics by :class:`Served`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Final
 
-from monitor.http.text_format import CONTENT_TYPE, Family, ProcessMetrics, render
+from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
+from prometheus_client.process_collector import ProcessCollector
+
+from monitor.http.text_format import CONTENT_TYPE, Family, render
+
+
+class ProcessMetrics:
+    """Renders ``process_`` and, if asked for, ``python_gc_`` metrics."""
+
+    def __init__(self, *, with_collector: bool = True) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self._registry)
+        if with_collector:
+            self._registry.register(GC_COLLECTOR)
+
+    def render(self) -> bytes:
+        """Return them as they are now."""
+        return generate_latest(self._registry)
 
 
 class Served:
