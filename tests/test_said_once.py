@@ -14,7 +14,7 @@ from pathlib import Path
 
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.faults import FAULTS
-from monitor.core.snapshot.state_rules import STATE_MEANINGS, STATE_NAMES
+from monitor.core.snapshot.snapshot import STATE_MEANINGS, STATE_NAMES
 from monitor.http import selection
 
 PROJECT = Path(__file__).parents[1]
@@ -46,7 +46,7 @@ FAULTS["lag"] = replace(
 import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.snapshot.state_rules import active
+from monitor.core.snapshot.snapshot import active
 from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
 from monitor.http.published import Published

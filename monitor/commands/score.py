@@ -25,8 +25,7 @@ from monitor.core.scores.intervals import (
 )
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import alerts, blocks
+from monitor.report.recorded import Recorded, alerts, blocks, read
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000

@@ -11,7 +11,7 @@ from monitor.alerts.outlet import SinkFigures
 from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
-from monitor.core.snapshot.state_rules import STATE_MEANINGS
+from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.http.metrics import OTHERS
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family

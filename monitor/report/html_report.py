@@ -46,8 +46,7 @@ from monitor.http.figures import (
     score_figures,
     zeta_figure,
 )
-from monitor.report.recorded import Recorded
-from monitor.report.scoring import alerts, events_of
+from monitor.report.recorded import Recorded, alerts, events_of
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
