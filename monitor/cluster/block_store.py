@@ -22,7 +22,6 @@ from monitor.journal.store import NO_PAIRS, Batch
 
 # -- the store ------------------------------------------------------------------------------------
 
-
 REVISIONS_MAX: Final = 100_000
 _COMPACT_FIRST: Final = 256
 
@@ -184,7 +183,6 @@ def _as_double(single: Records) -> Records:
 
 
 # -- the state as bytes ---------------------------------------------------------------------------
-
 
 VERSION: Final = 3
 

@@ -23,7 +23,6 @@ from monitor.core.snapshot.snapshot import Snapshot
 
 # -- references -----------------------------------------------------------------------------------
 
-
 REFERENCES_MAX: Final = 10_000
 
 Key = tuple[str, str, bool]  # quantity, reference, whether it is a name of its own

@@ -32,7 +32,6 @@ from monitor.mqtt.topic_templates import Template
 
 # -- records --------------------------------------------------------------------------------------
 
-
 VERSION: Final = 1
 
 
@@ -88,7 +87,6 @@ def unpack(body: bytes) -> list[Message]:
 
 
 # -- blocks ---------------------------------------------------------------------------------------
-
 
 EVERY: Final[tuple[int, ...]] = ()
 _WILD: Final = frozenset("*?[")

@@ -35,7 +35,6 @@ from monitor.http.text_format import CONTENT_TYPE, render
 
 # -- metrics, health, readiness -------------------------------------------------------------------
 
-
 _PORTION_BYTES: Final = 1 << 17
 _LEVEL: Final = 1
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -138,7 +137,6 @@ def metrics_routes(shared: Published) -> APIRouter:
 
 
 # -- all routes -----------------------------------------------------------------------------------
-
 
 SECURITY: Final = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; "

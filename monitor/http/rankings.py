@@ -155,7 +155,6 @@ class Comparison(TypedDict):
 
 # -- how they are computed and kept ---------------------------------------------------------------
 
-
 _KEPT: Final = 8
 # The bootstrap draws fewer replicates where there are many sensors.
 _DRAWN: Final = 100_000

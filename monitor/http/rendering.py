@@ -35,7 +35,6 @@ from monitor.http.selection import ROWS, Selection, SeriesQuery, select
 
 # -- what changed since yesterday -----------------------------------------------------------------
 
-
 DAY_SECONDS: Final = 86_400.0
 NAMED: Final = 4
 
@@ -83,7 +82,6 @@ def _change(of: Transition, page: Page) -> Change:
 
 
 # -- parts of pages -------------------------------------------------------------------------------
-
 
 PAIRS_SHOWN: Final = 50
 HISTORY_SHOWN: Final = 100
@@ -167,7 +165,6 @@ def without_time(text: str) -> str:
 
 
 # -- templates ------------------------------------------------------------------------------------
-
 
 HERE: Final = Path(__file__).parent
 _KEPT: Final = 32

@@ -80,7 +80,6 @@ class QuietServer(uvicorn.Server):
 
 # -- limits ---------------------------------------------------------------------------------------
 
-
 ANSWER_SECONDS = 30.0
 
 
@@ -175,7 +174,6 @@ def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
 
 
 # -- passwords ------------------------------------------------------------------------------------
-
 
 _REMEMBERED_MAX: Final = 256
 _WAITING_MAX: Final = 16

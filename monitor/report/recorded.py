@@ -42,7 +42,6 @@ from monitor.journal import Batch, InMemoryStore
 
 # -- the daemon without a broker ------------------------------------------------------------------
 
-
 _BATCH: Final = 4096
 _BARE: Final = (
     "sigma and an interval without its alpha in one row: sigma counts, the interval does not; "

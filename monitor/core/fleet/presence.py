@@ -71,7 +71,6 @@ class Liveness:
 
 # -- eviction -------------------------------------------------------------------------------------
 
-
 _DAY_SECONDS: Final = 86_400.0
 _DAYS: Final = np.dtype("<i4")
 
@@ -135,7 +134,6 @@ class Eviction:
 
 
 # -- refusals -------------------------------------------------------------------------------------
-
 
 MEMORY: Final = 200.0  # messages after which one has faded to 1/e
 _FEW: Final = 20.0

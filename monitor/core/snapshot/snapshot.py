@@ -64,7 +64,6 @@ class Snapshot:
 
 # -- the states of series -------------------------------------------------------------------------
 
-
 # The states of a series in the order of /metrics.
 STATE_MEANINGS: Final = {
     "unknown": "too few pairs to call it right or wrong",

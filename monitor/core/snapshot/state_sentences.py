@@ -18,7 +18,6 @@ from monitor.core.model import Bool, Float, Int
 
 # -- sentences ------------------------------------------------------------------------------------
 
-
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
 BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
 
