@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from monitor.config.derived import Derived
-from monitor.config.kinds import Globs, Host, Section, setting
+from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty
