@@ -10,8 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from annotated_types import Gt, Le, MaxLen, doc
 
-from monitor.alerts.outlet import Sink
-from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkContext, SinkKind
+from monitor.alerts.outlet import GiveUpHours, RetrySeconds, Sink, SinkContext, SinkKind
 from monitor.core.setting import Check, Contradiction, File, Variable
 from monitor.mqtt.hosts import is_loopback
 

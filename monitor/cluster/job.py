@@ -36,7 +36,7 @@ from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
 from monitor.config import Settings, parse
-from monitor.daemon.gc_tuning import freeze_after_start
+from monitor.daemon.runtime import freeze_after_start
 from monitor.decode import DECODERS
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from monitor.config import (
     settings_hash,
 )
 from monitor.config.core_plan import plan_of
-from monitor.daemon.logs import configure
-from monitor.daemon.outlets import outlets
+from monitor.daemon.assembly import outlets
+from monitor.daemon.runtime import configure
 from monitor.decode import DECODERS
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.http.process_metrics import Served

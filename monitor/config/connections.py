@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from monitor.alerts.sink_settings import SinkKind
+from monitor.alerts.outlet import SinkKind
 from monitor.alerts.sinks import SINKS
 from monitor.config.kinds import Derived, Host, Name, Port, Section, setting
 from monitor.core.setting import Contradiction, File, Variable
