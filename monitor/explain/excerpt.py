@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.mapping import Seen
 from monitor.decode.paths import MISSING, steps
+from monitor.decode.records import Seen
 from monitor.explain.document import Origin, Read, Shown, as_json, clipped, plain
 
 _SIDE_CHARACTERS: Final = 400

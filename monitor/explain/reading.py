@@ -19,9 +19,10 @@ from monitor.core.model import (
     time_of,
 )
 from monitor.decode.fields import ARRIVAL
-from monitor.decode.mapping import Mapped, Seen
+from monitor.decode.mapping import Mapped
 from monitor.decode.paths import MISSING, Fetchers, shown
 from monitor.decode.quantity import presence
+from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
 from monitor.decode.time import parsed
 from monitor.decode.units import Conversion, Units, conversion
