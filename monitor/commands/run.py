@@ -13,7 +13,7 @@ from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
 from monitor.http.access import access_of
 from monitor.http.service import Service
 from monitor.journal.repairing import recover
-from monitor.mqtt.hosts import is_loopback
+from monitor.mqtt.connection import is_loopback
 
 _log = logging.getLogger("monitor")
 

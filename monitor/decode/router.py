@@ -40,7 +40,7 @@ from monitor.decode.route import (
     flat,
 )
 from monitor.decode.units import Units
-from monitor.mqtt.payload_slices import Payloads, payloads_of
+from monitor.mqtt.inbox import Payloads, payloads_of
 from monitor.mqtt.topic_templates import Template, Topics, topics_of
 
 DECODERS: Final[Mapping[str, Decoder]] = {
