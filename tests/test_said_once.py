@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from monitor.core.detector.e_values import FAMILIES
-from monitor.core.snapshot.state_rules import STATE_MEANINGS, STATE_NAMES
+from monitor.core.snapshot.snapshot import STATE_MEANINGS, STATE_NAMES
 from monitor.core.verdict import FAULTS
 from monitor.http import selection
 
@@ -45,7 +45,7 @@ FAULTS["ringing"] = replace(
 import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.snapshot.state_rules import active
+from monitor.core.snapshot.snapshot import active
 from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
 from monitor.http.published import Published

@@ -15,8 +15,10 @@ import msgspec
 import numpy as np
 
 from monitor.alerts.ledger import View
-from monitor.cluster.fleet_references import Found, Name, References
 from monitor.cluster.fleet_snapshot import (
+    Found,
+    Name,
+    References,
     SeriesVerdict,
     calm_report,
     series_name,

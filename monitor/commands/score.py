@@ -26,8 +26,8 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import alerts, blocks, judgements
+from monitor.report.incidents import alerts, judgements
+from monitor.report.recorded import Recorded, blocks, read
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000

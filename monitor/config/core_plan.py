@@ -21,8 +21,8 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Maintenance, Route, Router, Units
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
+from monitor.decode.route import Work
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.

@@ -22,8 +22,8 @@ from monitor.core.model import (
     Int,
 )
 from monitor.decode.checks import U_MIN, Rejected, check_name
-from monitor.files.claims import CRPS, Claims
-from monitor.files.opening import (
+from monitor.files.cells import CRPS, Claims, table_rows
+from monitor.files.input_file import (
     FileError,
     Mistakes,
     Row,
@@ -35,7 +35,6 @@ from monitor.files.opening import (
     number,
     seconds,
 )
-from monitor.files.tables import table_rows
 
 _CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
 _NUMBERS: Final = (

@@ -26,7 +26,7 @@ from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import IS_RIGHT, UNDECIDED, Verdict, document
 from monitor.http import models, ucc_plots
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 CSV_COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),

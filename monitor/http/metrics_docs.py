@@ -10,7 +10,7 @@ from typing import Final
 from monitor.alerts.outlet import SinkFigures
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
-from monitor.core.snapshot.state_rules import STATE_MEANINGS
+from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import alert_meanings
 from monitor.http.metrics import OTHERS
 from monitor.http.telemetry import Figures, families

@@ -47,8 +47,8 @@ from monitor.http.figures import (
     score_figures,
     zeta_figure,
 )
-from monitor.report.recorded import Recorded
-from monitor.report.scoring import alerts, events_of, judgements
+from monitor.report.incidents import alerts, judgements
+from monitor.report.recorded import Recorded, events_of
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"

@@ -1,6 +1,7 @@
 """A recorded file as pairs and alerts: what the daemon would have made of it, without a broker.
 
-Rules of this file: the same core, in event order; the clock is the event time.
+Rules of this file: the same core, in event order; the clock is the event time. What the daemon
+would have raised becomes plain values at the end.
 """
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.columns import Columns, columns
+from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.replay import AlertChange
+from monitor.core.formatting import finite, instant
 from monitor.core.model import (
     PAIR,
     Event,
+    Int,
     Observation,
     Records,
     Reference,
@@ -26,15 +29,14 @@ from monitor.core.model import (
 from monitor.core.pairing.history import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.files import (
-    PairTable,
-    detect,
-    read_pairs,
-    read_stream,
-)
+from monitor.files import PairTable, detect, read_pairs, read_stream
 from monitor.journal import Batch, InMemoryStore
+
+# -- the daemon without a broker ------------------------------------------------------------------
 
 _BATCH: Final = 4096
 _BARE: Final = (
@@ -178,3 +180,44 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
     iterator = iter(observations)
     while batch := list(itertools.islice(iterator, _BATCH)):
         yield batch
+
+
+# -- what it would have raised --------------------------------------------------------------------
+
+
+def events_of(recorded: Recorded) -> Int:
+    """Return the occasion of each pair: its reference's identity, else its time and reference."""
+    rows = recorded.pairs
+    if rows["reference_id"].any():
+        return np.asarray(rows["reference_id"].astype(np.int64))
+    both = np.stack([rows["time"], rows["reference"]])
+    return np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
+    """Return the figures of the only series of ``one`` block by block in time (C-32).
+
+    Blocks are of nearly equal count, at most one a pair.
+    """
+    parts = in_blocks(one, count)
+    hat = "_tophat" if density == "tophat" else ""
+    wanted = {
+        "bias": "bias",
+        "crps": f"crps{hat}",
+        "crps_expected_ratio": f"crps{hat}_expected_ratio",
+        "interval": "interval",
+        "zms": "zms",
+        "coverage": "coverage",
+        "auucc_partial_gain": "auucc_partial_gain",
+    }
+    found = compute(parts, list(wanted.values()))
+    ends = parts.starts + parts.counts - 1
+    return [
+        {
+            "since": instant(float(parts.time[first])),
+            "until": instant(float(parts.time[last])),
+            "n": int(last - first + 1),
+            "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
+        }
+        for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
+    ]

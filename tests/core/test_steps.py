@@ -14,8 +14,8 @@ from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.scores.statistics import OF_VERDICTS
 from monitor.core.snapshot.series_stats import SeriesStats
-from monitor.core.snapshot.series_texts import SeriesTexts
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.state_sentences import SeriesTexts
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed

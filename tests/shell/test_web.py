@@ -37,14 +37,14 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.files import read_pairs
 from monitor.http import documents
 from monitor.http.metrics import Exposition
-from monitor.http.on_demand import (
+from monitor.http.published import (
     CONTESTS_MAX,
     OCCASIONS_MAX,
     REQUEST_SECONDS,
     SERIES_MAX,
     OnDemandRequests,
+    Page,
 )
-from monitor.http.published import Page
 from monitor.http.selection import (
     ORDERS,
     WORDS,

@@ -18,7 +18,7 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import HeardTimes
+from monitor.core.fleet.presence import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,

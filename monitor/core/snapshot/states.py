@@ -22,14 +22,12 @@ from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import OF_VERDICTS
-from monitor.core.snapshot.circumstances import CircumstanceColumns
 from monitor.core.snapshot.series_stats import SnapshotColumns
-from monitor.core.snapshot.series_texts import SeriesTexts
-from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_rules import (
+from monitor.core.snapshot.snapshot import (
     COMPARED,
     LOST,
     STATE_NAMES,
+    Snapshot,
     active,
     compared,
     state_codes,
@@ -37,6 +35,8 @@ from monitor.core.snapshot.state_rules import (
 from monitor.core.snapshot.state_sentences import (
     BLURRED,
     NOTHING,
+    CircumstanceColumns,
+    SeriesTexts,
     sentence,
 )
 from monitor.core.steps import Steps, portions

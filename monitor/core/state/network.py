@@ -16,10 +16,8 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.eviction import Eviction
-from monitor.core.fleet.liveness import Liveness
+from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
-from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import (
     Collocation,
     Event,

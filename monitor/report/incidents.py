@@ -1,4 +1,4 @@
-"""What the daemon would have raised over recorded pairs, as plain values."""
+"""What a recorded file says of its sensors: verdicts over all pairs, and incidents by date."""
 
 from __future__ import annotations
 
@@ -6,55 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from monitor.core.columns import Columns, in_blocks
+from monitor.core.columns import Columns
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import at_alarm, fault_report
 from monitor.core.formatting import finite, instant
-from monitor.core.model import Int
-from monitor.core.scores.proper_scores import Density
-from monitor.core.scores.statistics import compute
 from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
 from monitor.report.recorded import Recorded
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
-
-
-def events_of(recorded: Recorded) -> Int:
-    """Return the occasion of each pair: its reference's identity, else its time and reference."""
-    rows = recorded.pairs
-    if rows["reference_id"].any():
-        return np.asarray(rows["reference_id"].astype(np.int64))
-    both = np.stack([rows["time"], rows["reference"]])
-    return np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
-    """Return the figures of the only series of ``one`` block by block in time (C-32).
-
-    Blocks are of nearly equal count, at most one a pair.
-    """
-    parts = in_blocks(one, count)
-    hat = "_tophat" if density == "tophat" else ""
-    wanted = {
-        "bias": "bias",
-        "crps": f"crps{hat}",
-        "crps_expected_ratio": f"crps{hat}_expected_ratio",
-        "interval": "interval",
-        "zms": "zms",
-        "coverage": "coverage",
-        "auucc_partial_gain": "auucc_partial_gain",
-    }
-    found = compute(parts, list(wanted.values()))
-    ends = parts.starts + parts.counts - 1
-    return [
-        {
-            "since": instant(float(parts.time[first])),
-            "until": instant(float(parts.time[last])),
-            "n": int(last - first + 1),
-            "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
-        }
-        for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
-    ]
 
 
 def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
