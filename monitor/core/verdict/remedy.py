@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from monitor.core.model import Float, Int
-from monitor.core.verdict.pairs import Pairs, inflation, lag_one, median
-from monitor.core.verdict.partition import cumulated, level_of, line_of
+from monitor.core.verdict.pairs import Side, inflation, lag_ones, median
+from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of
 from monitor.core.verdict.verdict import NO_REMEDY, Estimate, Remedy, Verdict
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
@@ -36,6 +36,36 @@ _SCALE_MOST: Final = 100.0
 _FAR: Final = 5.0
 
 
+class Part(NamedTuple):
+    """The pairs of a fault, from where its size is."""
+
+    value: Float
+    u: Float
+    reference: Float
+    u_ref: Float
+    error: Float
+    h: Float
+    z: Float
+    clock: Float
+    unit: float
+
+    @classmethod
+    def of(cls, p: Side, row: int, begin: int) -> Part:
+        """Return the pairs of one series from ``begin`` on."""
+        n = int(p.n[row])
+        alone = p.some([row])
+        clock, _ = alone.clock_of(np.array([begin]), np.array([n]))
+        columns = (p.value, p.u, p.reference, p.u_ref, p.error, p.h, p.z)
+        value, u, reference, u_ref, error, h, z = (each[row, begin:n] for each in columns)
+        now = clock[0, begin:n]
+        return cls(value, u, reference, u_ref, error, h, z, now, float(p.unit[row]))
+
+    @property
+    def n(self) -> int:
+        """How many pairs."""
+        return self.value.size
+
+
 class Changes(NamedTuple):
     """value' = intercept + slope value and u' = scale |slope| u, one for each block judged."""
 
@@ -44,7 +74,7 @@ class Changes(NamedTuple):
     scale: Float
 
 
-Chooser = Callable[[Pairs, Int, Verdict], Changes]
+Chooser = Callable[["Part", Int, Verdict], Changes]
 
 
 def crps(error: Float, u: Float) -> Float:
@@ -56,13 +86,13 @@ def crps(error: Float, u: Float) -> Float:
     return np.asarray(u * inner)
 
 
-def remedy_for(p: Pairs, found: Verdict, held: int = 0) -> Remedy:
+def remedy_for(p: Side, row: int, found: Verdict, held: int = 0) -> Remedy:
     """Return the remedy that helped on the pairs of the fault, or none.
 
     ``held``: an earlier state of the same incident changed after so many pairs. What is now must
     hold for longer before anything is built on it.
     """
-    part = p.rows(slice(found.segment, None))
+    part = Part.of(p, row, found.segment)
     edges = _edges(part.n)
     if found.fault not in _TRIED or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
         return NO_REMEDY
@@ -105,7 +135,7 @@ def _edges(n: int) -> Int:
     return np.linspace(first, n, blocks + 1).astype(np.int64)
 
 
-def _tried(part: Pairs, edges: Int, chosen: Changes) -> Float:
+def _tried(part: Part, edges: Int, chosen: Changes) -> Float:
     """Return the CRPS of each judged pair with what was chosen before its block."""
     slope, intercept, scale = (np.repeat(each, np.diff(edges)) for each in chosen)
     judged = slice(int(edges[0]), None)
@@ -117,29 +147,34 @@ def _is_better(before: Float, after: Float, edges: Int) -> bool:
     """Whether what was saved is clear of nothing, in every block and over all."""
     saved = before - after
     mean = float(saved.mean())
-    worth = saved.size / inflation(lag_one(before))
+    worth = saved.size / inflation(_lag_one(before))
     if not mean > _WORTH * float(before.mean()) or worth < _WORTH_PAIRS:
         return False
     blocks = np.add.reduceat(saved, edges[:-1] - edges[0]) / np.diff(edges)
     if not float(blocks.min()) > 0.0:
         return False
-    of_pairs = float(saved.std()) * np.sqrt(inflation(lag_one(saved)) / saved.size)
+    of_pairs = float(saved.std()) * np.sqrt(inflation(_lag_one(saved)) / saved.size)
     of_blocks = float(blocks.std(ddof=1)) / np.sqrt(blocks.size)
     return mean > _CLEAR * max(of_pairs, of_blocks)
 
 
-def _still_helps(told: Remedy, part: Pairs) -> bool:
+def _lag_one(rows: Float) -> float:
+    some = np.ones((1, rows.size), dtype=np.bool_)
+    return float(lag_ones(rows[None], some, np.array([rows.size]))[0])
+
+
+def _still_helps(told: Remedy, part: Part) -> bool:
     """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
-    newest = part.rows(slice(max(0, part.n - _NEWEST), None))
+    value, u, reference = (each[-_NEWEST:] for each in (part.value, part.u, part.reference))
     is_linear = told.kind == "linear"
     slope = told.slope if is_linear else 1.0
     shift = told.intercept if is_linear else float(np.nan_to_num(told.add))
     scale = 1.0 if np.isnan(told.scale_u) else told.scale_u
-    after = crps(shift + slope * newest.value - newest.reference, scale * abs(slope) * newest.u)
-    return float(after.mean()) < _NEWEST_BETTER * float(crps(newest.error, newest.u).mean())
+    after = crps(shift + slope * value - reference, scale * abs(slope) * u)
+    return float(after.mean()) < _NEWEST_BETTER * float(crps(value - reference, u).mean())
 
 
-def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -> Remedy:
+def _told(name: str, part: Part, found: Verdict, before: Float, after: Float) -> Remedy:
     """Return the remedy with the numbers of the verdict."""
     means = float(before.mean()), float(after.mean())
     tried = Remedy(name, pairs=after.size, crps_before=means[0], crps_after=means[1])
@@ -153,16 +188,16 @@ def _told(name: str, part: Pairs, found: Verdict, before: Float, after: Float) -
     return tried
 
 
-def _levels(part: Pairs, ends: Int, found: Verdict) -> Float:
+def _levels(part: Part, ends: Int, found: Verdict) -> Float:
     """Return the level of the errors before each end, of a drift as it was there."""
     bounds = np.concatenate([[0], ends])
-    sums = cumulated(part.z, part.unit / part.s, part.clock, bounds)
-    before = sums.between(np.zeros(ends.size, dtype=np.int64), np.arange(1, bounds.size))
+    z, h, clock = (np.append(each, 0.0)[None] for each in (part.z, part.h, part.clock))
+    before = Sums(*cumulated(z, h, clock, bounds[None])[:, 0, 1:])
     line = line_of(before, part.clock[ends - 1]) if found.fault == "drift" else level_of(before)
     return line.level * part.unit
 
 
-def _factors(part: Pairs, ends: Int, levels: Float) -> Float:
+def _factors(part: Part, ends: Int, levels: Float) -> Float:
     """Return factors on u by the mean square of what is left, far errors pulled in."""
     found = []
     for end, level in zip(ends.tolist(), levels.tolist(), strict=True):
@@ -174,24 +209,24 @@ def _factors(part: Pairs, ends: Int, levels: Float) -> Float:
     return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _add(part: Pairs, ends: Int, found: Verdict) -> Changes:
+def _add(part: Part, ends: Int, found: Verdict) -> Changes:
     ones = np.ones(ends.size)
     return Changes(ones, -_levels(part, ends, found), ones)
 
 
-def _scale(part: Pairs, ends: Int, _: Verdict) -> Changes:
+def _scale(part: Part, ends: Int, _: Verdict) -> Changes:
     ones, nothing = np.ones(ends.size), np.zeros(ends.size)
     return Changes(ones, nothing, _factors(part, ends, nothing))
 
 
-def _add_and_scale(part: Pairs, ends: Int, found: Verdict) -> Changes:
+def _add_and_scale(part: Part, ends: Int, found: Verdict) -> Changes:
     levels = _levels(part, ends, found)
     return Changes(np.ones(ends.size), -levels, _factors(part, ends, levels))
 
 
-def _linear(part: Pairs, ends: Int, found: Verdict) -> Changes:
+def _linear(part: Part, ends: Int, found: Verdict) -> Changes:
     """Return value' = a + b value: 1 / gain of a classical sensor, else the regression."""
-    w = (part.unit / part.s) ** 2
+    w = part.h**2
     centre, middle = float(part.value.mean()), float(part.reference.mean())
     v, r = part.value - centre, part.reference - middle
     rows = np.stack([w, w * v, w * r, w * v * r, w * v * v, w * r * r, w * part.u_ref**2])

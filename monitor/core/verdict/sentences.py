@@ -20,14 +20,14 @@ _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
 _LATEST: Final = 253402300799.0  # the last second of the year 9999
 
 
-def with_words(found: Verdict, p: Pairs, unit: str) -> Verdict:
-    """Return the verdict with its sentence and its advice."""
+def with_words(found: Verdict, p: Pairs, unit: str, typical: float = math.nan) -> Verdict:
+    """Return the verdict with its sentence and its advice; ``typical`` is the errors' usual u."""
     return found._replace(
-        sentence=sentence(found, p, unit), advice=advice(found.remedy, found, unit)
+        sentence=sentence(found, p, unit, typical), advice=advice(found.remedy, found, unit)
     )
 
 
-def sentence(found: Verdict, p: Pairs, unit: str) -> str:
+def sentence(found: Verdict, p: Pairs, unit: str, typical: float) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like."""
     if found.state == IS_RIGHT:
         return "as right as it says"
@@ -36,7 +36,7 @@ def sentence(found: Verdict, p: Pairs, unit: str) -> str:
     if found.state != FAULT:
         return f"not clear yet whether it is right ({p.n} pairs)"
     words = _WORDS[found.fault](found, unit)
-    beside = _beside(found, p, unit)
+    beside = _beside(found, typical, unit)
     if beside:
         words = f"{words} and {beside}"
     when = day(found.began)
@@ -144,14 +144,14 @@ _WORDS: Final[dict[str, Callable[[Verdict, str], str]]] = {
 }
 
 
-def _beside(found: Verdict, p: Pairs, unit: str) -> str:
+def _beside(found: Verdict, typical: float, unit: str) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
     low, high = _SCALE_RIGHT
     is_level, scale = found.fault in ("offset", "drift"), found.scale
     if is_level and scale.excludes(1.0) and not low <= scale.value <= high:
         return (_understated if scale.value > 1.0 else _overstated)(found, unit)
     is_spread = found.fault in ("understated", "overstated")
-    if is_spread and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * p.unit:
+    if is_spread and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * typical:
         return _offset(found, unit)
     return ""
 
