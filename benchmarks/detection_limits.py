@@ -31,7 +31,7 @@ LIMITS: dict[str, Callable[[Values], Bool]] = {
     "CRPS > 1.3 times expected": lambda v: v["crps_expected_ratio"] > 1.3,
     "CRPS > 1.3 times its first 100 pairs'": lambda v: v["crps"] > 1.3 * v["crps"][:, :1],
     "CRPS > 1.3 times the fleet's median": lambda v: v["crps"] > 1.3 * np.median(v["crps"], axis=0),
-    "quadratic > 0.7 times expected": lambda v: v["quadratic_expected_ratio"] < 0.7,
+    "quadratic > 1.3 times expected": lambda v: v["quadratic_expected_ratio"] > 1.3,
     "interval score > 1.5 times expected": lambda v: v["interval_expected_ratio"] > 1.5,
     "ZMS, zeta beyond 1": lambda v: np.abs(v["zms_zeta"]) > 1.0,
     "ZMS, zeta beyond 1 for 100 pairs": lambda v: lasting(np.abs(v["zms_zeta"]) > 1.0, 10),

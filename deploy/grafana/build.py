@@ -153,7 +153,8 @@ def _fleet_statistics() -> list[AnyPanel]:
         lines(
             Text(
                 "CRPS over its expectation",
-                "1 where a sensor's errors are as large as its own claim predicts.",
+                "1 where a sensor's errors are as large as its own claim predicts; above 1 it is "
+                "worse than it says.",
             ),
             *spread("monitor_score_crps_expected_ratio"),
             steps=ONE,
@@ -242,7 +243,8 @@ def _series_errors() -> list[AnyPanel]:
         lines(
             Text(
                 "Scores over their expectation",
-                "1 where the errors are as large as the sensor's own claim predicts.",
+                "1 where the score is what the sensor's own claim predicts; above 1 it is worse, "
+                "whichever the score.",
             ),
             Query(own("monitor_score_crps_expected_ratio"), "CRPS"),
             Query(own("monitor_score_quadratic_expected_ratio"), "quadratic (Brier)"),

@@ -34,7 +34,7 @@ _NUMBERS: Final = {
 }
 _SCORES: Final = {
     "crps": "mean CRPS; above 1\N{MULTIPLICATION SIGN} it is farther off than it says",
-    "quadratic": "mean quadratic score; below 1\N{MULTIPLICATION SIGN} it is worse than it says",
+    "quadratic": "mean quadratic score; above 1\N{MULTIPLICATION SIGN} it is worse than it says",
     "interval": "mean interval score; above 1\N{MULTIPLICATION SIGN} it is worse than it says",
 }
 

@@ -54,7 +54,7 @@ _COLUMNS: Final = (
     ("state", "what is known", "State, diagnosis, and what would mend it"),
     ("evidence", "evidence", "That it is not as right as it says"),
     ("bias", "bias", "Mean error; sorted by its size"),
-    ("score", "score / expected", "Mean score over the one its own claim predicts; 1 keeps it"),
+    ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
     ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
     ("gain", "gain", "How much better than a constant uncertainty; below 0 it misleads"),

@@ -131,18 +131,8 @@ def of_leading(now: Snapshot, ending: str) -> Float:
 
 
 def score_ratio(now: Snapshot) -> Float:
-    """Return the primary score over its expectation, 1 where a sensor keeps its claim."""
+    """Return the primary score against its expectation: 1 keeps the claim, above 1 is worse."""
     return of_leading(now, "expected_ratio")
-
-
-def score_excess(now: Snapshot) -> Float:
-    """Return the primary score over its expectation so that the larger is the worse.
-
-    The quadratic score is below zero: of what was expected a sensor that is wrong has too little.
-    """
-    ratio = score_ratio(now)
-    profiles = np.array(now.profiles or ("balanced",) * len(now.names))
-    return np.where(profiles == "coverage", 2.0 - ratio, ratio)
 
 
 def coverage_gap(now: Snapshot) -> Float:
@@ -157,7 +147,7 @@ ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "state": _severity,
     "pairs": lambda now: now.window_pairs.astype(np.float64),
     "bias": lambda now: np.abs(statistic(now, "calibration_bias")),
-    "score": score_excess,
+    "score": score_ratio,
     "zms": lambda now: statistic(now, "calibration_zms"),
     "coverage": coverage_gap,
     "gain": lambda now: statistic(now, "ucc_gain_ratio"),

@@ -268,7 +268,7 @@ def test_the_worst_score_is_the_one_farthest_above_its_claim(factor):
     ratios = compute(c, [f"{name}_expected_ratio" for name in names])
     want = [
         ratios["crps_tophat_expected_ratio"][0] - 1.0,
-        1.0 - ratios["quadratic_tophat_expected_ratio"][0],
+        ratios["quadratic_tophat_expected_ratio"][0] - 1.0,
         ratios["interval_expected_ratio"][0] - 1.0,
     ]
     assert above[0] == pytest.approx(max(want), rel=1e-9)

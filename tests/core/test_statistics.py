@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from series import drawn, pairs
 
 from monitor.core.columns import Columns, in_blocks, parts
+from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
 
 NAMES = tuple(STATISTICS)
@@ -241,6 +242,34 @@ def test_honest_sensor_scores_what_its_claim_predicts(name, u_ref):
         c = pairs(c.value, reference, None, c.lower, c.upper, u_ref=u_ref)
 
     assert compute(c, [name])[name][0] == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("expected_ratio")])
+@pytest.mark.parametrize("fault", ["offset", "understated"])
+def test_every_ratio_is_above_1_where_a_sensor_is_worse_than_it_says(name, fault):
+    """1 + (S - E)/|E|, S and E the means of rows worked out apart: one direction for all scores."""
+    c = drawn(5, (4_000,))
+    if fault == "offset":
+        c = pairs(c.value + 2.0 * c.u, c.reference, c.u)
+    else:
+        c = pairs(c.value, c.reference, c.u / 2.0)
+    score = SCORES[name.removesuffix("_expected_ratio")]
+
+    got = compute(c, [name])[name][0]
+
+    mean, claim = np.mean(score.rows(c)), np.mean(score.expected(c))
+    assert got == pytest.approx(1.0 + (mean - claim) / abs(claim), rel=1e-12)
+    assert got > 1.3
+
+
+def test_the_quadratic_ratio_counts_down_from_2_as_the_density_at_the_reference_grows():
+    """E = -1/(2 u sqrt(pi)) of an exact reference; S = (1/(2 sqrt(pi)) - 2 phi(z))/u."""
+    c = pairs([0.0, 50.0], 0.0, 1.0, starts=[0, 1])
+
+    hit, miss = compute(c, ["quadratic_expected_ratio"])["quadratic_expected_ratio"]
+
+    assert hit == pytest.approx(3.0 - 2.0 * np.sqrt(2.0), rel=1e-12)
+    assert miss == pytest.approx(3.0, rel=1e-12)
 
 
 def test_expected_quadratic_ratio_is_absent_where_the_reference_is_too_poor():

@@ -86,6 +86,19 @@ def test_against_what_the_claim_predicts():
     assert judged(coverage, moment) == [[True, False]]
 
 
+def test_above_is_worse_of_a_score_below_zero_too():
+    """The quadratic score: less far below zero than claimed, than at first, than its like."""
+    moment = seen(
+        [0.0] * 5,
+        baseline=lambda *_: (-0.5, 50.0),
+        score_quadratic_mean=[-0.5, -0.5, -0.5, -0.8, -0.3],
+        score_quadratic_expected_ratio=[1.0, 1.0, 1.0, 0.7, 1.4],
+    )
+    for against in ("expected", "baseline", "fleet_median"):
+        limit = Threshold("brier_high", "score_quadratic_mean", against, above=1.3)
+        assert judged(limit, moment) == [[False] * 4 + [True]], against
+
+
 def test_against_the_median_of_five_or_more_of_its_group():
     limit = Threshold("odd", "score_crps_mean", "fleet_median", above=2.0)
     values = [1.0, 1.1, 0.9, 1.0, 2.5, 1.0, 9.0]

@@ -223,10 +223,9 @@ def _ratio(name: str, seen: Exact, wanted: Exact) -> Exact | None:
     sign = -1 if name.startswith("quadratic") else 1
     if sign * wanted.value <= Mp("1e-12") * wanted.size:  # the product may see it on either side
         return None
-    found = seen.value / wanted.value
-    return Exact(
-        found, seen.size / abs(wanted.value) + abs(found) * wanted.size / abs(wanted.value)
-    )
+    share = abs(seen.value / wanted.value)
+    found = 1 + (seen.value - wanted.value) / abs(wanted.value)
+    return Exact(found, (seen.size + share * wanted.size) / abs(wanted.value))
 
 
 def _scores(pairs: Sequence[Pair]) -> dict[str, Exact]:

@@ -322,7 +322,7 @@ def test_advice_stands_with_what_it_would_have_saved_and_the_plot_with_its_alert
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
     scores = {"accuracy": "crps", "coverage": "quadratic", "balanced": "interval"}
-    ratios = {"crps": 1.3, "quadratic": 0.2, "interval": 1.5}
+    ratios = {"crps": 1.3, "quadratic": 1.8, "interval": 1.5}
     means = {"crps": 4.0, "quadratic": -0.03, "interval": 40.0}
     numbers = {f"score_{name}_expected_ratio": np.full(3, each) for name, each in ratios.items()}
     numbers |= {f"score_{name}_mean": np.full(3, each) for name, each in means.items()}
@@ -330,14 +330,14 @@ def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
     published(service, replace(three, statistics=numbers, profiles=tuple(scores)))
     body = get(service, "/?sort=-score")[1].decode()
 
-    # The quadratic score is below zero: a fifth of what was expected is the worst of the three.
+    # Above 1 is worse, of the quadratic score as well.
     order = re.findall(r'<tr data-key="node-0000(\d)/', body)
     assert order == ["1", "2", "0"]
     cells = re.findall(r'data-of="score / expected" title="mean ([^;]+);[^"]*">(.*?)</td>', body)
     assert cells == [
         (
             "quadratic score",
-            "0.20\N{MULTIPLICATION SIGN} <small>\N{MINUS SIGN}0.03 per ug/m3</small>",
+            "1.80\N{MULTIPLICATION SIGN} <small>\N{MINUS SIGN}0.03 per ug/m3</small>",
         ),
         ("interval score", "1.50\N{MULTIPLICATION SIGN} <small>40 ug/m3</small>"),
         ("CRPS", "1.30\N{MULTIPLICATION SIGN} <small>4 ug/m3</small>"),

@@ -31,6 +31,7 @@ from monitor.core.scores.calibration import z_lag1
 from monitor.core.scores.characteristics import auucc_gain
 from monitor.core.scores.intervals import LEVEL
 from monitor.core.scores.proper_scores import SCORES, Density, Score
+from monitor.core.scores.summaries import expected_ratio_of
 
 # The occasion of each pair: the reference's identity, or any number of it.
 Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
@@ -285,15 +286,14 @@ def rank_bounds(mean: Float, replicas: Float) -> tuple[Float, Float]:
 def worst_score(c: Columns, names: Sequence[str]) -> tuple[Float, Int]:
     """Return how far the worst score of each series lies above its claim, and which it is (A-23).
 
-    (mean - expected)/|expected| of each named score: 0 where the sensor keeps its claim, 1 for a
-    CRPS of twice what its claim predicts. Scores without an expected mean are refused (KeyError).
+    The expected ratio less 1 of each named score: 0 where the sensor keeps its claim, 1 for a CRPS
+    of twice what its claim predicts. Scores without an expected mean are refused (KeyError).
     """
     above = []
     for name in names:
         expected = SCORES[name].expected
         if expected is None:
             raise KeyError(name)
-        claim = c.mean(c.once(expected))
-        above.append((c.mean(c.once(SCORES[name].rows)) - claim) / np.abs(claim))
+        above.append(expected_ratio_of(SCORES[name].rows, expected)(c) - 1.0)
     table = np.stack(above)
-    return table.max(axis=0), np.argmax(table, axis=0)
+    return np.fmax.reduce(table), np.argmax(np.nan_to_num(table, nan=-np.inf), axis=0)

@@ -19,7 +19,7 @@ from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
-from monitor.core.scores.statistics import over_expected, threshold_statistics
+from monitor.core.scores.statistics import over_expected, over_usual, threshold_statistics
 from monitor.core.setting import Patterns
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Threshold(NamedTuple):
         doc(
             "What the statistic is compared with: nothing (absolute: the limits are in its "
             "unit), what the sensor's own claim predicts (expected), its first pairs (baseline), "
-            "or the median of its group (fleet_median); the last three give a ratio."
+            "or the median of its group (fleet_median); the last three give a ratio, above 1 where "
+            "a score is worse."
         ),
     ] = "absolute"
     above: Annotated[Limit | None, doc("The alert begins above this; null for no such limit.")] = (
@@ -219,9 +220,11 @@ class Thresholds:
         if threshold.against == "expected":
             return over_expected(threshold.statistic, seen.statistics)
         if threshold.against == "baseline":
-            return values / self._of_first_pairs(threshold, seen, judged)
+            usual = self._of_first_pairs(threshold, seen, judged)
+            return over_usual(threshold.statistic, values, usual)
         if threshold.against == "fleet_median":
-            return values / _of_their_like(values, seen.names, judged)
+            usual = _of_their_like(values, seen.names, judged)
+            return over_usual(threshold.statistic, values, usual)
         return values
 
     def _of_first_pairs(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:

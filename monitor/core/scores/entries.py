@@ -96,11 +96,12 @@ def of_score(key: str) -> dict[str, Statistic]:
     if score.expected is not None and has_ratio:
         found[f"{key}_expected_ratio"] = Statistic(
             expected_ratio_of(score.rows, score.expected), "none",
-            f"Mean over what the sensor's own claim predicts, 1 if kept. {score.help}",
+            f"Mean against what its own claim predicts; above 1 is worse. {score.help}",
             score.source, "1",
             live(
                 "expected_ratio",
-                f"Mean {short} over the one the sensor's own claim predicts; 1 keeps the claim.",
+                f"Mean {short} S against E, the one the sensor's own claim predicts: "
+                "1 + (S - E)/|E|; 1 keeps the claim, above 1 is worse.",
             ),
         )  # fmt: skip
     return found

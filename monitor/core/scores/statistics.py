@@ -285,3 +285,10 @@ def over_expected(name: str, published: Mapping[str, Float]) -> Float:
     if statistic.expected_ratio:
         return published[statistic.expected_ratio]
     return published[name] / published[statistic.expected]
+
+
+def over_usual(name: str, values: Float, usual: Float) -> Float:
+    """Return a statistic over what is usual for it: above 1 is worse if lower is better."""
+    if threshold_statistics()[name].good == "low":
+        return 1.0 + (values - usual) / np.abs(usual)
+    return values / usual

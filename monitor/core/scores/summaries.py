@@ -66,15 +66,17 @@ def trimmed_of(ascending: Rows, share: float = 0.1) -> Rows:
 
 
 def expected_ratio_of(rows: Rows, expected: Rows) -> Rows:
-    """Return the statistic mean score / mean expected score: 1 where the sensor keeps its claim.
+    """Return the statistic 1 + (S - E)/|E|, S the mean score and E its mean under the claim.
 
-    Negative scores are divided by negative expectations; NaN where their signs cannot be compared
-    (a reference so uncertain that the expected quadratic score is not below zero).
+    1 where the sensor keeps its claim, above 1 where it is worse, whichever the sign of the score:
+    S/E for a score above zero, 2 - S/E for the quadratic score, whose expectation is below zero.
+    NaN where E has not that sign: a reference so uncertain that no quadratic score below zero is
+    to be expected would divide chance by nearly nothing.
     """
     sign = -1.0 if expected in QUADRATIC_EXPECTED else 1.0
 
     def expected_ratio(c: Columns) -> Float:
-        return ratio(sign * c.mean(c.once(rows)), sign * c.mean(c.once(expected)))
+        return (1.0 - sign) + ratio(c.mean(c.once(rows)), sign * c.mean(c.once(expected)))
 
     return expected_ratio
 
