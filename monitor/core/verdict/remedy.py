@@ -2,7 +2,8 @@
 
 Rules of this file: prequential. A remedy is chosen from the pairs of the fault so far and judged on
 the next ones, block by block; it is told only if it saved CRPS in every block, and more than chance
-does, by autocorrelated pairs and by the blocks among each other. Nothing is ever applied.
+does, by autocorrelated pairs and by the blocks among each other; the clearer, the slower the errors
+change. Nothing is ever applied.
 
 Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of the normal).
 """
@@ -27,6 +28,11 @@ _BLOCKS: Final = 6  # at most, of at least so many pairs where there are more th
 _FEWEST_BLOCKS: Final = 3
 _BLOCK: Final = 14
 _CLEAR: Final = 3.0  # standard errors
+# More of them where errors hang together, and little is saved: of what such a sensor may be like
+# its pairs have shown few states, each many times.
+_DEPENDENT: Final = 3.0
+_NEAR: Final = 0.5  # of what would be told, that its interval must reach to
+_DRIFTING: Final = 0.3  # more of it, where a line through few independent errors tells the end
 _WORTH: Final = 0.05  # of the CRPS, below which it is not worth telling
 _LONGER: Final = 1.5
 _LONG: Final = 100
@@ -97,12 +103,12 @@ def remedy_for(p: Side, row: int, found: Verdict, held: int = 0) -> Remedy:
     if found.fault not in _TRIED or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
         return NO_REMEDY
     plain = best = crps(part.error, part.u)[edges[0] :]
-    told = NO_REMEDY
+    told, clear = NO_REMEDY, _DEPENDENT * dependent(found) ** 2
     for name in _TRIED[found.fault]:
         if not _is_sure(name, found):
             continue
         after = _tried(part, edges, _CHOOSERS[name](part, edges[:-1], found))
-        if _is_better(best, after, edges):
+        if _is_better(best, after, edges, clear):
             told, best = _told(name, part, found, plain, after), after
     return told if told.kind == "none" or _still_helps(told, part) else NO_REMEDY
 
@@ -114,16 +120,22 @@ def _is_sure(name: str, found: Verdict) -> bool:
     """
     if name == "linear":
         return found.fault == "sign" or _is_near(found.gain, 1.0)
-    adds = name == "scale_u" or _is_near(found.level, 0.0)
+    share = _NEAR + (_DRIFTING * dependent(found) if found.fault == "drift" else 0.0)
+    adds = name == "scale_u" or _is_near(found.level, 0.0, share)
     if name == "add":
         return adds
     return adds and found.scale.lower > 0.0 and _is_near(Estimate(*np.log(found.scale)), 0.0)
 
 
-def _is_near(size: Estimate, nothing: float) -> bool:
+def dependent(found: Verdict) -> float:
+    """Return the share of the pairs that autocorrelation takes."""
+    return 1.0 - min(found.n_effective / max(found.pairs, 1), 1.0)
+
+
+def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
     off = size.value - nothing
     least = min((size.lower - nothing) * np.sign(off), (size.upper - nothing) * np.sign(off))
-    return size.is_known and float(least) >= 0.5 * abs(off)
+    return size.is_known and float(least) >= share * abs(off)
 
 
 def _edges(n: int) -> Int:
@@ -143,8 +155,11 @@ def _tried(part: Part, edges: Int, chosen: Changes) -> Float:
     return crps(value - part.reference[judged], scale * np.abs(slope) * part.u[judged])
 
 
-def _is_better(before: Float, after: Float, edges: Int) -> bool:
-    """Whether what was saved is clear of nothing, in every block and over all."""
+def _is_better(before: Float, after: Float, edges: Int, more: float) -> bool:
+    """Whether what was saved is clear of nothing, in every block and over all.
+
+    By ``more`` standard errors more, the less was saved.
+    """
     saved = before - after
     mean = float(saved.mean())
     worth = saved.size / inflation(_lag_one(before))
@@ -155,7 +170,8 @@ def _is_better(before: Float, after: Float, edges: Int) -> bool:
         return False
     of_pairs = float(saved.std()) * np.sqrt(inflation(_lag_one(saved)) / saved.size)
     of_blocks = float(blocks.std(ddof=1)) / np.sqrt(blocks.size)
-    return mean > _CLEAR * max(of_pairs, of_blocks)
+    clear = _CLEAR + more * (1.0 - mean / float(before.mean()))
+    return mean > clear * max(of_pairs, of_blocks)
 
 
 def _lag_one(rows: Float) -> float:
