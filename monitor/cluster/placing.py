@@ -25,8 +25,8 @@ from monitor.config import Settings
 from monitor.config.concerns import concerns_of, read_places
 from monitor.config.core_plan import router_of
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.history import names_nobody
 from monitor.core.pairing.identities import digest
+from monitor.core.pairing.reference_revisions import names_nobody
 from monitor.decode import Decoded, Router, Units
 from monitor.mqtt.topic_templates import Template
 

@@ -29,7 +29,6 @@ from monitor.core.model import (
     event_order,
 )
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import History
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
@@ -39,6 +38,7 @@ from monitor.core.pairing.observations import (
     pack,
     unpack,
 )
+from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
