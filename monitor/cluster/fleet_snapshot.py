@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.results import STATISTICS, Line, Part, SeriesReport
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
 from monitor.core.model import Records
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import Estimate
 
 # -- references -----------------------------------------------------------------------------------
 

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
 from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
 from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
 from monitor.http.metrics import METRICS
 from monitor.journal import DeadLetter
 

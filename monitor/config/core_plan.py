@@ -59,6 +59,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         stale_after_seconds=_merged(settings.series, layers).stale_after_seconds,
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
+        tolerance=alerts.tolerance,
         pairing=_pairing_rules(_merged(settings.pairing, layers)),
     )
 

@@ -172,6 +172,12 @@ class Alerts(Section):
         gt=0,
         le=87_840,
     )
+    tolerance: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
+        None,
+        "Largest error that is allowed, in the unit of the quantity: a drift's sentence and "
+        "`monitor_due_seconds` say when it will be passed. null for the typical standard "
+        "uncertainty of the sensor's errors. It decides no alert.",
+    )
     rejected_share: float = setting(
         0.05,
         "Raise an alert when a larger share of a sensor's last messages is rejected.",

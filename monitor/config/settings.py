@@ -25,10 +25,10 @@ from monitor.config.sections import (
 )
 from monitor.config.sources import Area, Maintenance, Place, Source
 from monitor.core.detector.thresholds import Threshold
-from monitor.core.diagnosis.faults import alert_meanings
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.scores.statistics import threshold_statistics
 from monitor.core.setting import Contradiction, File, KeyPath
+from monitor.core.verdict import alert_meanings
 from monitor.mqtt.topic_templates import Template
 
 # -- thresholds -----------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ from monitor.http.answers import (
 )
 from monitor.http.figures import (
     compared,
-    evidence,
     figures,
 )
 from monitor.http.lines import counted, href, lines
@@ -48,11 +47,11 @@ _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
     ("evidence", "evidence", "That it is not as right as it says"),
-    ("bias", "bias", "Mean error; sorted by its size"),
+    ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
     ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
-    ("gain", "gain", "How much better than a constant uncertainty; below 0 it misleads"),
+    ("information", "information", "What u tells apart: 0 as a constant u, below 0 it misleads"),
     ("availability", "available", "Share of references that came with a usable reading"),
     ("pairs", "pairs", "Pairs in the window"),
     ("last_pair", "last pair", "Event time of the last pair, UTC"),
@@ -126,7 +125,6 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "detail": detail,
             "shown": PAIRS_MAX,
             "figures": figures(detail, score_of(profile, detail.density), fired),
-            "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": rendering.statistics(now, row),
             "letters": rendering.dead_letters(shared, sensor),

@@ -49,7 +49,7 @@ class RankedSeries(TypedDict):
     unit: str
     group: str
     availability: Annotated[Number, about("Share of the events that it saw.")]
-    gain: Annotated[Number, about("What its uncertainty is worth, on the common events.")]
+    information: Annotated[Number, about("What its uncertainty tells apart, on the common events.")]
     scores: dict[str, RankedScore]
     zeta_zms: Annotated[Number, about("Where 1 lies in ZMS' interval, over its whole window.")]
     zeta_rce: Annotated[Number, about("Where 0 lies in RCE's interval, over its whole window.")]
@@ -98,7 +98,7 @@ class ComparedScore(TypedDict):
 
 
 class ComparedUncertainty(ComparedScore):
-    """Areas of curves where values and references are shared, else gains."""
+    """Areas of curves where values and references are shared, else areas saved."""
 
     measure: Literal["auucc", "auucc_gain"]
     events: int
@@ -106,9 +106,9 @@ class ComparedUncertainty(ComparedScore):
         list[float] | None,
         about("Miss rates at which the narrower one changes; null where not comparable."),
     ]
-    gain_at_first: Annotated[Number, about("Width saved over a constant one at the miss rate.")]
-    gain_at_second: Number
-    width_gain: Annotated[Number, about("Width that the first saves over the second.")]
+    saved_at_first: Annotated[Number, about("Width saved over a constant one at the miss rate.")]
+    saved_at_second: Number
+    width_saved: Annotated[Number, about("Width that the first saves over the second.")]
 
 
 class CurvePoint(TypedDict):
@@ -149,7 +149,7 @@ class Comparison(TypedDict):
     seed: int
     scores: dict[str, ComparedScore]
     uncertainty: ComparedUncertainty | None
-    gains: Annotated[dict[str, Number], about("1 - first/second of cost, least cost and MAE.")]
+    savings: Annotated[dict[str, Number], about("1 - first/second of cost, least cost and MAE.")]
     curves: ComparedCurves | None
 
 
@@ -262,7 +262,7 @@ def _line(name: SeriesName, ranked: Ranking, row: int) -> dict[str, Any]:
         "unit": name.unit,
         "group": name.group,
         "availability": finite(ranked.availability[row]),
-        "gain": finite(ranked.gain[row]),
+        "information": finite(ranked.information[row]),
         "scores": {score: _score(column, row) for score, column in ranked.scores.items()},
     }
 

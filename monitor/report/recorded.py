@@ -7,7 +7,6 @@ would have raised becomes plain values at the end.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,13 +15,10 @@ import numpy as np
 
 from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.replay import AlertChange
-from monitor.core.diagnosis.fault_reports import fault_report, pairs_around
-from monitor.core.diagnosis.faults import estimate_unit
 from monitor.core.formatting import finite, instant
 from monitor.core.model import (
     PAIR,
     Event,
-    Float,
     Int,
     Observation,
     Records,
@@ -58,13 +54,18 @@ def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
 
 
 class Recorded(NamedTuple):
-    """The standing pairs of a file, in the order (series, time, id), and what alerts did."""
+    """The standing pairs of a file, in the order (series, time, id), and what alerts did.
+
+    Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
+    series.
+    """
 
     names: tuple[SeriesName, ...]
     pairs: Records
     changes: list[AlertChange]
-    rho: Float
     notes: tuple[str, ...]
+    rules: tuple[SeriesRules, ...]
+    timed: bool = True
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -136,8 +137,8 @@ class _InMemory:
                 for change in self.network.drain_transitions()
                 if change.series in renumbered
             ],
-            self.network.detector.rho(paired),
             tuple(notes),
+            tuple(self.network.rules[row] for row in paired),
         )
 
 
@@ -158,7 +159,7 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         pairs,
         lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
         notes=(*table.notes, *([_BARE] if bare.any() else [])),
-    )
+    )._replace(timed=table.timed)
 
 
 def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
@@ -207,7 +208,7 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
         "interval": "interval",
         "zms": "zms",
         "coverage": "coverage",
-        "auucc_gain": "auucc_gain",
+        "auucc_partial_gain": "auucc_partial_gain",
     }
     found = compute(parts, list(wanted.values()))
     ends = parts.starts + parts.counts - 1
@@ -220,40 +221,3 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
         }
         for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
     ]
-
-
-def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
-    """Return what the daemon would have raised over the file, in event order."""
-    firing: dict[int, AlertChange] = {}
-    found: list[tuple[AlertChange, AlertChange | None]] = []
-    for change in sorted(recorded.changes, key=lambda each: each.time):
-        if change.before == "firing" and change.series in firing:
-            found.append((firing.pop(change.series), change))
-        if change.after == "firing":
-            firing[change.series] = change
-    found += [(began, None) for began in firing.values()]
-    found.sort(key=lambda each: each[0].time)
-    return [_alert(recorded, windows, *each) for each in found]
-
-
-def _alert(
-    recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
-) -> dict[str, Any]:
-    """Return one alert with the figures of the pairs until it ended."""
-    name = recorded.names[began.series]
-    until = math.inf if ended is None else ended.time
-    pairs, alarm = pairs_around(windows, began.series, began.time, until)
-    found = fault_report(pairs, float(recorded.rho[began.series]), began.family, alarm, name.unit)
-    return {
-        "sensor": name.sensor,
-        "quantity": name.quantity,
-        "alert": found.alert,
-        "since": instant(began.time),
-        "until": None if ended is None else instant(ended.time),
-        "estimate": finite(found.estimate.value),
-        "lower": finite(found.estimate.lower),
-        "upper": finite(found.estimate.upper),
-        "unit": estimate_unit(found.alert, name.unit),
-        "sentence": f"{name.sensor} {found.sentence}",
-        "advice": found.advice,
-    }

@@ -94,13 +94,18 @@ class StatsSources(NamedTuple):
 
 
 class SnapshotColumns(NamedTuple):
-    """Columns of a snapshot, one entry a series: copies, which nobody changes."""
+    """Columns of a snapshot, one entry a series: copies, which nobody changes.
+
+    ``pairs`` are held in memory; of them ``window_pairs`` are in the window of the series' own
+    settings, by count and by age, from which its statistics are.
+    """
 
     statistics: Mapping[str, Float]
     states: Int
     evidence: Float
     discounted: Float
     pairs: Int
+    window_pairs: Int
     gap: Float
     heard: Float
     last_reading: Float
@@ -121,6 +126,7 @@ class SeriesStats:
         self._evidence = np.zeros(capacity)
         self._discounted = np.zeros(capacity)
         self._pairs: Int = np.zeros(capacity, dtype=np.int64)
+        self._window_pairs: Int = np.zeros(capacity, dtype=np.int64)
         self._gap = np.full(capacity, np.nan)
         self._last_pair = np.full(capacity, np.nan)
         self._last_reading = np.full(capacity, np.nan)
@@ -156,6 +162,7 @@ class SeriesStats:
         self._last_pair[series] = sources.windows.newest(series)
         empty, present = series[counts == 0], series[counts > 0]
         self._columns.clear(empty)
+        self._window_pairs[empty] = 0
         self._gap[empty] = self._recent_z[empty] = np.nan
         if present.size:
             self._evaluate(present)
@@ -193,6 +200,7 @@ class SeriesStats:
                 evidence=self._evidence[:count].copy(),
                 discounted=self._discounted[:count].copy(),
                 pairs=self._pairs[:count].copy(),
+                window_pairs=self._window_pairs[:count].copy(),
                 gap=self._gap[:count].copy(),
                 heard=self._heard[:count].copy(),
                 last_reading=self._last_reading[:count].copy(),
@@ -211,6 +219,7 @@ class SeriesStats:
         columns_of, columns = self._sources.columns_of, self._columns
         windows = columns_of.windows(series)
         columns.update(series, columns_of.densities(series), windows)
+        self._window_pairs[series] = windows.counts
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
 

@@ -14,10 +14,11 @@ import numpy as np
 from monitor.core.analysis.ranking import Profile
 from monitor.core.columns import Columns
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
-from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
+from monitor.core.verdict import FAULTS
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,10 @@ class Snapshot:
     name to whether it is active, ``paged`` marks series of which a fleet's list says that somebody
     should be called; ``suspects`` are references that look wrong, and the offsets they explain are
     no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
-    longer shown. ``recent_z`` (series x a few) are the last z of each in event
-    order, NaN where there are fewer; ``intervals_only`` marks series that state no u;
-    ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of series
-    that memory let go of, of which nothing is shown.
+    longer shown. ``reports`` are those on series that are not calm. ``recent_z`` (series x a few)
+    are the last z of each in event order, NaN where there are fewer; ``intervals_only`` marks
+    series that state no u; ``profiles`` say what counts, balanced where there are none; ``gone``
+    are the rows of series that memory let go of, of which nothing is shown.
     """
 
     time: float
@@ -47,6 +48,7 @@ class Snapshot:
     last_reading: Float
     last_pair: Float
     withdrawn: Bool
+    reports: Mapping[int, FaultReport] = field(default_factory=dict)
     extra: Mapping[str, float] = field(default_factory=dict)
     recent_z: Float | None = None
     intervals_only: Bool | None = None

@@ -88,7 +88,7 @@ def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
 def _pending(fault_report: FaultReport, pairs: int) -> str:
     if not fault_report.clear:
         return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
-    return f"something may be wrong, not sure yet: {fault_report.sentence}"
+    return fault_report.sentence
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:

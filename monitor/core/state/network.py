@@ -211,7 +211,8 @@ class Network:
     def steps(self, now: float, judged_most: int | None = None) -> Steps[Snapshot]:
         """Do the same in steps of a few milliseconds, between which messages may be ingested.
 
-        All numbers of one series are then as of one moment between the first step and the last.
+        All numbers of one series' window are then as of one moment between the first step and the
+        last, and so is its verdict with its numbers.
         """
         rejected = self.refusals.shares(self.registry.keys)
         return (yield from self._pipeline.steps(now, rejected, judged_most))
