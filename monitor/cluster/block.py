@@ -161,6 +161,7 @@ class Block:
                 crossings=self.network.thresholds.crossings(),
                 bases=self.network.thresholds.bases(),
                 losses=self._lost(),
+                onsets=self.network.reports.onsets(),
             )
         )
 
@@ -181,6 +182,7 @@ class Block:
         network.refusals.load(*loaded.refusals)
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
+        network.reports.recall(loaded.onsets)
         self._noted, pairing = loaded.noted, network.pairing
         expired, corrections = loaded.losses
         self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections

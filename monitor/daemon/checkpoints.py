@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.thresholds import Crossings
+from monitor.core.diagnosis.fault_reports import Onsets
 from monitor.core.fleet.presence import EvictionSummary, RefusalSummary
 from monitor.core.state.network import Network
 from monitor.journal import Store
@@ -35,6 +36,7 @@ class Checkpoints:
 
     def __init__(self, network: Network) -> None:
         refusals, thresholds, eviction = network.refusals, network.thresholds, network.eviction
+        reports = network.reports
         self._summaries: Final = (
             _Checkpoint(
                 "refusals",
@@ -49,6 +51,13 @@ class Checkpoints:
                 lambda: thresholds.changed,
                 thresholds.crossings,
                 thresholds.recall,
+            ),
+            _Checkpoint(
+                "onsets",
+                Onsets,
+                lambda: reports.changed,
+                reports.onsets,
+                reports.recall,
             ),
             _Checkpoint(
                 "silence",
