@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.config import Settings
+from monitor.config.settings import Settings
 from monitor.core.model import (
     NAN,
     Observation,
@@ -19,8 +19,7 @@ from monitor.core.model import (
     Reference,
     time_of,
 )
-from monitor.decode import REASONS, Rejected
-from monitor.decode.checks import refusal
+from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
 from monitor.explain.document import (
     Earlier,
