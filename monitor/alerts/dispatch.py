@@ -22,7 +22,7 @@ from monitor.alerts.transition import (
     SHOWN,
     Transition,
 )
-from monitor.journal.errors import JournalError, JournalFullError
+from monitor.journal.failures import JournalError, JournalFullError
 from monitor.journal.store import AlertLog, Notification
 
 _STOP_SECONDS: Final = 3.0

@@ -26,7 +26,7 @@ from monitor.core.model import (
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.journal.errors import JournalBusyError
+from monitor.journal.failures import JournalBusyError
 from monitor.journal.journal import Journal
 from monitor.report.recorded import Recorded, replayed
 

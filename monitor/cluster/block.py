@@ -29,7 +29,7 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.records import Message
+from monitor.cluster.log_records import Message
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from monitor.cluster.kafka_log import Reader, properties
-from monitor.cluster.records import Message, load_record, pack
+from monitor.cluster.log_records import Message, load_record, pack
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
 from monitor.decode.router import DECODERS

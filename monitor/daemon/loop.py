@@ -27,7 +27,7 @@ from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_
 from monitor.decode.router import DECODERS
 from monitor.errors import MonitorError
 from monitor.http.service import Service
-from monitor.journal.errors import JournalFullError
+from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
 from monitor.mqtt.source import Message, MqttSource
 

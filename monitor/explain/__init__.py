@@ -21,7 +21,9 @@ from monitor.core.model import (
 )
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
-from monitor.explain.document import (
+from monitor.explain.dry_run import Fate, Message, Session, Took, tried
+from monitor.explain.excerpt import around
+from monitor.explain.explanation import (
     Earlier,
     Explanation,
     Instant,
@@ -33,15 +35,7 @@ from monitor.explain.document import (
     name_of,
     utc,
 )
-from monitor.explain.excerpt import around
 from monitor.explain.reading import Record
-from monitor.explain.session import (
-    Fate,
-    Message,
-    Session,
-    Took,
-    tried,
-)
 from monitor.mqtt.topic_templates import Template
 
 __all__ = ["SHOWN_MAX", "Explanation", "Message", "explain"]

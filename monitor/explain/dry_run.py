@@ -23,7 +23,7 @@ from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Found, Seen
-from monitor.explain.document import Pair, Series, Tried
+from monitor.explain.explanation import Pair, Series, Tried
 from monitor.explain.pair_wording import (
     JoinConditions,
     Miss,
