@@ -10,7 +10,7 @@ does.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -50,13 +50,15 @@ NONE: Final = Rival(math.inf, 0)
 
 
 class Kept(NamedTuple):
-    """What all rivals are reckoned from: errors of the pairs that are no outliers, 0 for others.
+    """What all rivals are reckoned from: the pairs that are no outliers, 0 for others.
 
-    ``n``, ``hh``, ``hz``, ``zz`` [series, places] are sums from each place on.
+    ``per_s`` is 1 over the stated uncertainty of the error; ``n``, ``hh``, ``hz``, ``zz``
+    [series, places] are sums from each place on.
     """
 
     h: Float
     z: Float
+    per_s: Float
     n: Float
     hh: Float
     hz: Float
@@ -65,15 +67,15 @@ class Kept(NamedTuple):
 
 def kept_of(p: Side, cut: Cut) -> Kept:
     """Return the pairs that count, and their sums."""
-    h, z = np.where(cut.kept, p.h, 0.0), np.where(cut.kept, p.z, 0.0)
-    of = tails(np.stack([cut.kept, h * h, h * z, z * z], axis=1), cut.bounds)
-    return Kept(h, z, *of.swapaxes(0, 1))
+    h, z, per_s = p.h * cut.kept, p.z * cut.kept, cut.kept / p.s
+    of = [tails(each, cut.bounds) for each in (cut.kept.astype(np.float64), h * h, h * z, z * z)]
+    return Kept(h, z, per_s, *of)
 
 
 def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
-    rows = ((p.value + p.reference) / p.s)[:, None]
-    return _cheapest(_left(rows, cut, kept), cut, kept, 2.0)
+    left = _left([(p.value + p.reference) * kept.per_s], cut, kept)
+    return _cheapest(left, cut, kept, 2.0)
 
 
 def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
@@ -81,10 +83,7 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     lags = min(LAGS, int(p.n.max()) // 3)
     if not lags:
         return [NONE] * p.n.size
-    rows = np.repeat(p.z[:, None], lags, axis=1)
-    for k in range(1, lags + 1):
-        rows[:, k - 1, k:] = (p.value[:, k:] - p.reference[:, :-k]) / p.s[:, k:]
-    left = _left(rows, cut, kept)
+    left = _left((_late(p, kept, k) for k in range(1, lags + 1)), cut, kept)
     for each in left:
         np.copyto(each, _NEVER, where=(np.arange(1, lags + 1) > p.n[:, None] // 3)[:, :, None])
     delayed = _cheapest(left, cut, kept, 1.0)
@@ -95,6 +94,14 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     ]
 
 
+def _late(p: Side, kept: Kept, k: int) -> Float:
+    """Return the errors of a value that is ``k`` pairs late, the first as they are."""
+    found = kept.z.copy()
+    np.subtract(p.value[:, k:], p.reference[:, :-k], out=found[:, k:])
+    found[:, k:] *= kept.per_s[:, k:]
+    return found
+
+
 def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     """Return the squares left if values follow the reference by and by (first order).
 
@@ -102,16 +109,18 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     prediction, but then an average over those to come is as near: what that saves does not count,
     nor what chance may save.
     """
-    first, last = p.reference[:, :1], p.reference[np.arange(p.n.size), p.n - 1][:, None]
-    padded = np.where(p.live, p.reference, last)
+    last = p.reference[np.arange(p.n.size), p.n - 1][:, None]
     ends = np.zeros((p.n.size, _MEMORY - 1))
-    padded = np.concatenate([ends + first, padded, ends + last], axis=1)
-    value, s = p.value[:, None], p.s[:, None]
-    before, after = ((value - each) / s for each in _averages(padded, p.width))
-    mirrored = _left(after, cut, kept)
-    left = _left(before, cut, kept)
-    of_chance = np.where(cut.kept[:, None], (before * before - after * after) ** 2, 0.0)
-    chance = _CHANCE * np.sqrt(tails(of_chance, cut.bounds))
+    padded = np.where(p.live, p.reference, last)
+    padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
+    before, after, chance = [], [], np.empty((p.n.size, len(_KERNELS), cut.bounds.shape[1] - 1))
+    for at, kernel in enumerate(_KERNELS):
+        past, coming = ((p.value - each) * kept.per_s for each in _averages(padded, kernel))
+        before.append(past)
+        after.append(coming)
+        apart = past * past - coming * coming
+        chance[:, at] = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
+    left, mirrored = _left(before, cut, kept), _left(after, cut, kept)
     plain = _squares(kept.zz[:, None], kept.hz[:, None], kept)
     return [
         each + np.maximum(was - backwards, 0.0) + chance
@@ -119,23 +128,23 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     ]
 
 
-def _averages(padded: Float, width: int) -> tuple[Float, Float]:
-    """Return exponential averages over the past and over what comes, one for each share."""
-    shape = (padded.shape[0], len(_KERNELS), width)
-    past, coming = np.zeros(shape), np.zeros(shape)
-    for k in range(_MEMORY):
-        weight = _KERNELS[:, k, None]
-        past += weight * padded[:, None, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
-        coming += weight * padded[:, None, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
+def _averages(padded: Float, kernel: Float) -> tuple[Float, Float]:
+    """Return exponential averages over the past and over what comes."""
+    width = padded.shape[1] - 2 * (_MEMORY - 1)
+    past, coming = np.zeros((2, padded.shape[0], width))
+    for k, weight in enumerate(kernel.tolist()):
+        past += weight * padded[:, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
+        coming += weight * padded[:, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
     return past, coming
 
 
-def _left(rows: Float, cut: Cut, kept: Kept) -> list[Float]:
-    """Return the squares that right and a level leave of errors [series, rows, pairs]."""
-    rows = np.where(cut.kept[:, None], rows, 0.0)
-    hz = tails(rows * kept.h[:, None], cut.bounds)
-    rows *= rows
-    return _squares(tails(rows, cut.bounds), hz, kept)
+def _left(rows: Iterable[Float], cut: Cut, kept: Kept) -> list[Float]:
+    """Return the squares [series, rows, places] that right and a level leave of errors."""
+    hz, zz = [], []
+    for row in rows:
+        hz.append(tails(row * kept.h, cut.bounds))
+        zz.append(tails(row * row, cut.bounds))
+    return _squares(np.stack(zz, axis=1), np.stack(hz, axis=1), kept)
 
 
 def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
@@ -190,8 +199,7 @@ def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[
     """Return the squares saved by a slope of the error on ``level``, and it less the honest one."""
     x = (level - medians(level, p.live)[:, None]) / p.unit[:, None]
     hx = kept.h * x
-    of = tails(np.stack([kept.h * hx, hx * hx, kept.z * hx], axis=1), cut.bounds)
-    wx, wxx, wxy = of.swapaxes(0, 1)
+    wx, wxx, wxy = (tails(each * hx, cut.bounds) for each in (kept.h, hx, kept.z))
     w = np.maximum(kept.hh, 1e-100)
     weight = wxx - wx * wx / w
     moves = weight > 1e-9 * wxx
