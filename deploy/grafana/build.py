@@ -284,11 +284,12 @@ def _series_calibration() -> list[AnyPanel]:
         ),
         lines(
             Text(
-                "Gain over a constant uncertainty",
-                "Above 0 the stated uncertainty tells good readings from bad ones.",
+                "Information in the uncertainty",
+                "Area that the stated uncertainty saves against a constant one, which has 0: "
+                "above 0 it tells good readings from bad ones, below 0 it misleads.",
                 "percentunit",
             ),
-            Query(own("monitor_ucc_gain_ratio"), "gain"),
+            Query(own("monitor_ucc_partial_gain_ratio"), "information"),
             steps=(Step(None, "transparent"), Step(0.0, "green")),
         ),
     ]
@@ -330,7 +331,7 @@ def ranking() -> Dashboard:
         "Bias": "monitor_calibration_bias",
         "ZMS": zms,
         "Coverage": "monitor_calibration_coverage_ratio",
-        "Gain": "monitor_ucc_gain_ratio",
+        "Information": "monitor_ucc_partial_gain_ratio",
         "Factor": "monitor_ucc_scale_optimal",
         "Availability": "monitor_availability_ratio",
         "Pairs": "monitor_window_pairs",

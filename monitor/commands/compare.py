@@ -22,11 +22,10 @@ from monitor.core.analysis.side_by_side import (
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import events_of
+from monitor.report.recorded import Recorded, events_of, read
 
 VERSION = 1
-_GAINS = {
+_SAVED = {
     "cost": "cost of the intervals as stated",
     "cost_optimal": "least cost of the intervals stretched",
     "mae": "mean absolute error",
@@ -161,12 +160,12 @@ def _text(compared: dict[str, Any]) -> str:
         lines.append(_line(f"mean {WORDS[name]}", each["first"], each["second"], each["p"]))
     found = compared["uncertainty"]
     if found is not None:
-        what = {"auucc": "area under the curve", "auucc_gain": "gain over a constant u"}
+        what = {"auucc": "area under the curve", "auucc_gain": "area saved by u"}
         row = (found["first"], found["second"], found["p"])
         lines.append(_line(what[found["measure"]], *row))
-        at = f"gain in width at {compared['miss']:g} missed"
-        lines.append(_line(at, found["gain_at_first"], found["gain_at_second"], ""))
-    lines += [f"{_GAINS[name]}: {_saving(gain)}" for name, gain in compared["gains"].items()]
+        at = f"width saved at {compared['miss']:g} missed"
+        lines.append(_line(at, found["saved_at_first"], found["saved_at_second"], ""))
+    lines += [f"{_SAVED[name]}: {_saving(saved)}" for name, saved in compared["savings"].items()]
     if compared["scores"]:
         block, replicates, seed = compared["block"], compared["replicates"], compared["seed"]
         lines.append(f"\npermutation of {block} at a time, {replicates} replicates, seed {seed}")
@@ -178,10 +177,10 @@ def _line(what: str, first: object, second: object, p: object) -> str:
     return f"{what:<32}" + "  ".join(f"{cell:>20}" for cell in cells).rstrip()
 
 
-def _saving(gain: float | None) -> str:
-    if gain is None:
+def _saving(saved: float | None) -> str:
+    if saved is None:
         return "cannot be compared"
-    return f"{abs(100.0 * gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
+    return f"{abs(100.0 * saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 
 def _number(value: object) -> str:

@@ -1,19 +1,14 @@
-"""The figures of a series' page, each with a sentence on how to read it.
-
-Among them whether the advice would have helped: each remedy is chosen on some pairs and judged on
-those after them (core/analysis/prequential).
-"""
+"""The figures of a series' page, each with a sentence on how to read it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, Correlation, correlation
-from monitor.core.analysis.prequential import Trial, prequential
 from monitor.core.analysis.ranking import PROFILES, WORDS, score_of
 from monitor.core.columns import Columns
 from monitor.core.model import Float
@@ -22,7 +17,6 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail
 from monitor.http import plots, ucc_plots
-from monitor.http.lines import percent, rounded, sized
 
 _NAN = float("nan")
 
@@ -100,14 +94,14 @@ def compared(told: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
     found, drawing = told["uncertainty"], Markup()
-    gains = [_saving(what, told["gains"].get(name)) for name, what in _SAVED.items()]
+    savings = [_saving(what, told["savings"].get(name)) for name, what in _SAVED.items()]
     if found is not None:
         shared = found["measure"] == "auucc"
         rows.append((_MEASURES[found["measure"]], found if shared else _rounded(found)))
         at = f"width saved over a constant uncertainty, {100.0 * told['miss']:g} % missed"
-        saved = {"first": found["gain_at_first"], "second": found["gain_at_second"]}
+        saved = {"first": found["saved_at_first"], "second": found["saved_at_second"]}
         rows.append((at, _rounded(saved | {"difference": None, "p": None})))
-        gains.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_gain"]))
+        savings.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_saved"]))
     if found is not None and shared and told["curves"] is not None:
         curves = [
             Curve(
@@ -119,7 +113,7 @@ def compared(told: Mapping[str, Any]) -> dict[str, Any]:
             for side in ("first", "second")
         ]
         drawing = Markup(ucc_plots.two_curves(*curves))  # noqa: S704 - made of numbers alone
-    return {"rows": rows, "gains": [each for each in gains if each], "drawing": drawing}
+    return {"rows": rows, "savings": [each for each in savings if each], "drawing": drawing}
 
 
 def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
@@ -130,12 +124,12 @@ def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
     }
 
 
-def _saving(what: str, gain: float | None) -> str:
-    if gain is None:
+def _saving(what: str, saved: float | None) -> str:
+    if saved is None:
         return ""
-    if not round(gain, 6):
+    if not round(saved, 6):
         return f"{what}: the same in both"
-    return f"{what}: {100.0 * abs(gain):.3g} % {'less' if gain >= 0.0 else 'more'} in the first"
+    return f"{what}: {100.0 * abs(saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 
 def block_figure(c: Columns, score: str, unit: str) -> Figure:
@@ -144,7 +138,10 @@ def block_figure(c: Columns, score: str, unit: str) -> Figure:
     return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
 
 
-_MEASURES = {"auucc": "area under the curve", "auucc_gain": "gain over a constant uncertainty"}
+_MEASURES = {
+    "auucc": "area under the curve",
+    "auucc_gain": "area saved against a constant uncertainty",
+}
 _SAVED = {
     "cost": "cost of the intervals as stated",
     "cost_optimal": "least cost of the intervals stretched",
@@ -186,27 +183,3 @@ _PIT = (
     "Flat is right. A hill: uncertainty overstated; a valley: understated; a slope: offset. The "
     "shade is what chance does."
 )
-
-
-PAIRS: Final = 50
-TRIED: Final = {
-    "offset": "subtracting the mean error",
-    "scale": "multiplying u by one factor",
-    "both": "both",
-}
-
-
-def evidence(detail: Detail) -> list[str]:
-    """Return what each remedy would have done, nothing below a hundred pairs."""
-    if detail.pairs is None:
-        return []
-    trials = (prequential(detail.pairs, method, PAIRS, detail.density) for method in TRIED)
-    return [_said(trial, detail.name.unit) for trial in trials if trial is not None]
-
-
-def _said(trial: Trial, unit: str) -> str:
-    before, after = (sized(each, unit) for each in (trial.crps.before, trial.crps.after))
-    zms = " to ".join(rounded(each) for each in trial.zms)
-    held = " to ".join(percent(each) for each in trial.coverage)
-    judged = f"over {trial.pairs} pairs"
-    return f"{TRIED[trial.method]}: CRPS {before} to {after}, ZMS {zms}, coverage {held}, {judged}"

@@ -13,6 +13,7 @@ from monitor.core.formatting import amount, date_time
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import plots
 from monitor.http.selection import (
+    error_shown,
     leading,
     of_leading,
     score_ratio,
@@ -22,14 +23,13 @@ from monitor.http.selection import (
 NONE: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
 _NUMBERS: Final = {
-    "bias": "calibration_bias",
     "zms": "calibration_zms",
     "lower": "calibration_zms_lower",
     "upper": "calibration_zms_upper",
     "zeta": "calibration_zms_zeta",
     "coverage": "calibration_coverage_ratio",
     "stated": "calibration_coverage_stated",
-    "gain": "ucc_gain_ratio",
+    "information": "ucc_partial_gain_ratio",
     "availability": "availability_ratio",
 }
 _SCORES: Final = {
@@ -60,7 +60,7 @@ class Line(NamedTuple):
     zms_off: bool
     coverage: str
     stated: str
-    gain: str
+    information: str
     availability: str
     evidence: str
     last_pair: str
@@ -71,6 +71,7 @@ class Line(NamedTuple):
 def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
     """Yield the lines of some series."""
     columns = {word: statistic(now, key) for word, key in _NUMBERS.items()}
+    columns["bias"] = error_shown(now)
     columns["ratio"] = score_ratio(now)
     columns["score"] = of_leading(now, "mean")
     for row in rows:
@@ -100,7 +101,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         zms_off=abs(of["zeta"]) > 1.0,
         coverage=percent(of["coverage"]),
         stated=percent(of["stated"]),
-        gain=percent(of["gain"]),
+        information=percent(of["information"]),
         availability=percent(of["availability"]),
         evidence=counted(float(now.evidence[row])),
         last_pair=date_time(last, "%H:%M"),

@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import orjson
 
-from monitor.core.diagnosis.faults import REFERENCE_STALE
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
-from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_rules import STATE_MEANINGS
+from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
+from monitor.core.verdict import REFERENCE_STALE
 from monitor.http.text_format import Family, escape, header, labelled, render
 
 
@@ -37,7 +36,7 @@ METRICS: Final[dict[str, Metric]] = {
     f"monitor_{name}": Metric(name, words) for name, words in live_metrics().items()
 }
 OTHERS: Final[dict[str, str]] = {
-    "monitor_window_pairs": "Pairs in the window.",
+    "monitor_window_pairs": "Pairs in the series' own window, by count and by age.",
     "monitor_alert_evidence": (
         "Evidence that the sensor is not as right as it says; it fires at the patience."
     ),

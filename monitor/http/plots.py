@@ -17,7 +17,7 @@ from monitor.core.analysis.correlation import correlation
 from monitor.core.columns import Columns, in_blocks
 from monitor.core.model import Event, Float
 from monitor.core.scores.calibration import zms
-from monitor.core.scores.intervals import zms_interval
+from monitor.core.scores.intervals import saddlepoint_zms
 from monitor.core.scores.proper_scores import SCORES
 from monitor.http import svg
 from monitor.http.svg import Chart
@@ -121,7 +121,7 @@ def binned_zms(c: Columns, unit: str) -> str:
     if bins < 2:
         return empty(f"Needs {2 * PAIRS_A_BIN} pairs; there are {c.value.size}.")
     parts = _in_bins(c, c.u, bins)
-    seen, interval = zms(parts), zms_interval(parts)
+    seen, interval = zms(parts), saddlepoint_zms(parts)
     low, high = (np.where(end > 0.0, end, np.nan) for end in (interval.lower, interval.upper))
     seen = np.where(seen > 0.0, seen, np.nan)
     shown = np.concatenate([seen, low, high])

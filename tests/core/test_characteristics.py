@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate
+from scipy import integrate, optimize, stats
 from series import drawn, pairs
 
 from monitor.core.scores import characteristics, curves, proper_scores
@@ -121,6 +121,31 @@ def test_partial_gain_ranks_perfect_honest_constant_and_shuffled_uncertainties()
     assert gains[1] > 0.1
     assert gains[2] == pytest.approx(0.0, abs=1e-12)
     assert gains[3] < -0.1
+
+
+@pytest.mark.parametrize(("spread", "factor"), [(0.5, 1.0), (1.0, 1.0), (1.0, 3.0), (1.25, 0.5)])
+def test_information_of_an_honest_lognormal_uncertainty_is_its_integral(spread, factor):
+    """Area beyond the median m of X is E max(X - m, 0): of |z| in closed form, of |u z| by u."""
+
+    def beyond(m, u):
+        """Return E max(|u z| - m, 0) for normal z."""
+        return 2.0 * (u * stats.norm.pdf(m / u) - m * stats.norm.sf(m / u))
+
+    def over_u(function):
+        def weighted(t):
+            return function(np.exp(spread * t)) * stats.norm.pdf(t)
+
+        return integrate.quad(weighted, -9.0, 9.0)[0]
+
+    median = optimize.brentq(lambda m: over_u(lambda u: 2.0 * stats.norm.sf(m / u)) - 0.5, 0.01, 9)
+    own = np.exp(0.5 * spread**2) * beyond(stats.norm.ppf(0.75), 1.0)
+    want = 1.0 - own / over_u(lambda u: beyond(median, u))
+    random = np.random.default_rng(8)
+    u = np.exp(spread * random.normal(size=200_000))
+    c = pairs(u * random.normal(size=u.size), 0.0, factor * u)
+
+    assert characteristics.auucc_partial_gain(c)[0] == pytest.approx(want, abs=0.012)
+    assert want == pytest.approx({0.5: 0.22, 1.0: 0.45, 1.25: 0.51}[spread], abs=0.005)
 
 
 def test_gain_is_nothing_for_an_honest_uncertainty_and_below_for_a_shuffled_one():

@@ -66,7 +66,7 @@ def test_raw_curves_are_compared_only_where_value_and_reference_are_shared():
     assert apart.difference == pytest.approx(apart.first - apart.second, rel=1e-9)
 
 
-def test_constant_uncertainties_of_different_sensors_both_gain_nothing():
+def test_constant_uncertainties_of_different_sensors_both_save_nothing():
     """C Fig. 11: raw areas 1 to 3 apart, both sensors' u worth nothing."""
     random = np.random.default_rng(2)
     reference = random.normal(size=200)
@@ -91,7 +91,7 @@ def every_swap(rows, others, of_means):
     return seen, count / 2**n
 
 
-@pytest.mark.parametrize("of_means", [curves.area_of, curves.gain_of, curves.mean_of])
+@pytest.mark.parametrize("of_means", [curves.area_of, curves.area_saved, curves.mean_of])
 def test_permutation_p_value_tends_to_that_of_every_assignment(of_means):
     random = np.random.default_rng(3)
     rows, others = np.exp(random.normal(size=(2, 9, 3)))
@@ -156,7 +156,7 @@ def test_events_without_a_band_in_one_are_left_out_and_counted():
     assert comparison.compare_uncertainties(none, none, seed=1) is None
 
 
-def test_gain_at_an_operating_point_is_the_width_saved_at_the_same_miss_rate():
+def test_saving_at_an_operating_point_is_the_width_saved_at_the_same_miss_rate():
     """C section 2.2: 36.4 % and -52.9 % are (reference - model)/reference at equal miss rates."""
     one, _ = shared_values(7, 500)
     error, ones = one.error, np.ones(500)
@@ -168,9 +168,11 @@ def test_gain_at_an_operating_point_is_the_width_saved_at_the_same_miss_rate():
         rank = 500 - int(np.floor(miss * 500 + 1e-9)) - 1
         own = k[rank] * np.mean(0.5 * one.width)
         flat = np.sort(np.abs(error))[rank]
-        assert curves.gain_at(stated, constant, miss) == pytest.approx(1.0 - own / flat, rel=1e-9)
+        assert curves.width_saved(stated, constant, miss) == pytest.approx(
+            1.0 - own / flat, rel=1e-9
+        )
     never = curves.curve(np.zeros(2), np.zeros(2), np.ones(2))
-    assert np.isnan(curves.gain_at(never, constant, 0.1))
+    assert np.isnan(curves.width_saved(never, constant, 0.1))
 
 
 @pytest.mark.parametrize("seed", range(6))

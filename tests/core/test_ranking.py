@@ -121,7 +121,9 @@ def test_the_mean_of_each_score_is_that_of_the_statistics_and_equal_sensors_tie(
     assert got.best_first.tolist() == [1, 3, 0, 2]
     assert got.scores["crps"].rank_lower[1] == 1.0
     assert got.scores["crps"].rank_upper[1] == 2.0
-    np.testing.assert_allclose(got.gain, characteristics.auucc_gain(twins), rtol=1e-12)
+    np.testing.assert_allclose(
+        got.information, characteristics.auucc_partial_gain(twins), rtol=1e-12
+    )
 
 
 def test_ranks_of_the_published_table(read_table_1):

@@ -84,7 +84,7 @@ def test_live_metrics_are_live_statistics(density):
             for k in ("bias", "zms", "rce", "nll", "ence", "coverage_ratio", "z_lag1")
         ),
         *(f"calibration_zms_{k}" for k in ("lower", "upper", "zeta")),
-        *(f"ucc_{k}" for k in ("auucc", "gain_ratio", "scale_optimal")),
+        *(f"ucc_{k}" for k in ("auucc", "partial_gain_ratio", "scale_optimal")),
         "window_pairs_effective",
     ):
         assert wanted in metrics

@@ -13,7 +13,7 @@ from harness.programs import need
 from installation import DEPLOY, PROJECT, changed, run
 from test_dashboards import TARGET, metrics
 
-from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.verdict import FAULTS
 
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"

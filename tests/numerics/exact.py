@@ -363,6 +363,14 @@ def _characteristics(pairs: Sequence[Pair]) -> dict[str, Exact]:
     found["auucc_constant"] = Exact(constant, constant)
     if constant:
         found["auucc_gain"] = Exact(1 - half * scale / constant, 1 + half * scale / constant)
+    own, flat = (
+        _beyond_middle([b.scale for b in bands]),
+        _beyond_middle([b.distance for b in bands]),
+    )
+    if flat.value > Mp("1e-12") * flat.size:
+        share = half * own.value / flat.value
+        size = half * own.size / flat.value + share * flat.size / flat.value
+        found["auucc_partial_gain"] = Exact(1 - share, 1 + size)
     alpha = _mean(x.alpha for x in pairs)
     weight = alpha / (1 + alpha)
     # Where the bands are alike, the cost is level from one critical scale to the next.
@@ -378,6 +386,16 @@ def _characteristics(pairs: Sequence[Pair]) -> dict[str, Exact]:
         level = sorted(b.scale for b in bands)[max(int(rank), 1) - 1]
         found["scale_for_level"] = Exact(level, level)
     return found
+
+
+def _beyond_middle(rows: Sequence[Mp]) -> Exact:
+    """Return the mean of how far each of ``rows`` lies beyond the one in the middle."""
+    ordered = sorted(rows)
+    middle = ordered[(len(ordered) + 1) // 2 - 1]
+    return Exact(
+        mpmath.fsum(max(x - middle, Mp(0)) for x in ordered) / len(ordered),
+        mpmath.fsum(x + middle for x in ordered if x > middle) / len(ordered),
+    )
 
 
 def _best_scale(bands: Sequence[Band], share: Mp) -> Mp:
@@ -407,7 +425,10 @@ def exact(c: Columns) -> dict[str, Exact]:
             found["crps_stated"] = _plain(Mp(float(x)) for x in c.stated_crps if np.isfinite(x))
         if len(pairs) >= 20:
             found |= {
-                name: Exact(*each) for name, each in zms_ends([x.z**2 for x in pairs]).items()
+                name: Exact(*each)
+                for name, each in zms_ends(
+                    [x.z for x in pairs], _lag1([x.z for x in pairs])
+                ).items()
             }
             found["rce_zeta"] = Exact(
                 *abc_rce_zeta([x.error**2 for x in pairs], [x.variance for x in pairs])

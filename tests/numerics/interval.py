@@ -130,8 +130,27 @@ def solved_ends(squares: Sequence[Mp]) -> tuple[Mp, Mp]:
     return ends[0], ends[1]
 
 
-def zms_ends(squares: Sequence[Mp]) -> dict[str, Sized]:
-    """Return both ends and zeta of ZMS, each with the size of its terms; {} if undefined."""
+def _inflation(z: Sequence[Mp], lag: Mp) -> Mp:
+    """Return by how much the variance of ZMS is that of fewer independent pairs."""
+    n, mean = len(z), _mean(z)
+    r = min(lag + (1 + 3 * lag) / n, 1 - Mp(2) / (n + 2)) if lag > 0 else Mp(0)
+    spread = _mean([(x - mean) ** 2 for x in z])
+    parts = 2 * mean**2 * (1 + r) / (1 - r) + spread * (1 + r**2) / (1 - r**2)
+    return parts / (2 * mean**2 + spread)
+
+
+def _abc_arm(a: Mp, side: int) -> Mp:
+    """Return ABC's end in standard errors from the mean (DiCiccio and Efron 1996, eq. 4.7)."""
+    w = a + _tail(side)
+    return w / (1 - a * w) / (1 - a * w)
+
+
+def zms_ends(z: Sequence[Mp], lag: Mp) -> dict[str, Sized]:
+    """Return both ends and zeta of ZMS, each with the size of its terms; {} if undefined.
+
+    ``lag``: correlation of each z with the next.
+    """
+    squares = [x**2 for x in z]
     rows, size, a = _scaled(squares)
     if not size:
         return {}
@@ -139,7 +158,13 @@ def zms_ends(squares: Sequence[Mp]) -> dict[str, Sized]:
     if ends is None:
         return {}
     estimate = _mean(squares)
-    lower, upper = (estimate + size * end for end in ends)
+    root = mpmath.sqrt(_inflation(z, lag))
+    steep = max(min(a * root, Mp("0.3")), -Mp("0.3"))
+    lower, upper = (
+        estimate + size * end * root * abs(_abc_arm(steep, side) / _abc_arm(a, side))
+        for end, side in zip(ends, BOTH, strict=True)
+    )
+    lower = max(lower, Mp(0))
     found = {"zms_lower": (lower, upper), "zms_upper": (upper, upper)}
     return found | {"zms_zeta": zeta(estimate, lower, upper, Mp(1))}
 

@@ -51,17 +51,17 @@ def test_the_nearer_sensor_wins_on_the_common_events(fleet, capsys):
     assert found["events"] == [N, N]
     assert found["sentences"][0].startswith(f"On {N} common events near reads better")
     assert found["scores"]["crps"]["p"] <= 0.001
-    assert found["gains"]["mae"] == pytest.approx(1.0 - mae[0] / mae[1], rel=1e-9)
+    assert found["savings"]["mae"] == pytest.approx(1.0 - mae[0] / mae[1], rel=1e-9)
 
 
-def test_raw_curves_of_different_values_are_refused_in_words_and_gains_offered(fleet, capsys):
+def test_raw_curves_of_different_values_are_refused_in_words_and_savings_offered(fleet, capsys):
     found = compared(capsys, str(fleet), "--sensors", "near", "far")
 
     assert found["uncertainty"]["measure"] == "auucc_gain"
     assert found["uncertainty"]["crossovers"] is None
-    assert found["uncertainty"]["width_gain"] is None
+    assert found["uncertainty"]["width_saved"] is None
     assert any("raw curves are not compared" in said for said in found["sentences"])
-    # Constant uncertainties gain nothing, whichever sensor reads nearer (C Fig. 11).
+    # Constant uncertainties save nothing, whichever sensor reads nearer (C Fig. 11).
     assert found["uncertainty"]["first"] == pytest.approx(0.0, abs=1e-9)
     assert found["uncertainty"]["second"] == pytest.approx(0.0, abs=1e-9)
 
@@ -96,8 +96,8 @@ def test_two_claims_about_the_same_values_have_their_areas_compared(firmware, ca
     assert found["measure"] == "auucc"
     assert [found["first"], found["second"]] == pytest.approx(areas, rel=1e-9)
     assert found["p"] < 0.01
-    assert found["width_gain"] == pytest.approx(1.0 - widths[0] / widths[1], rel=1e-9)
-    assert found["gain_at_first"] > found["gain_at_second"]
+    assert found["width_saved"] == pytest.approx(1.0 - widths[0] / widths[1], rel=1e-9)
+    assert found["saved_at_first"] > found["saved_at_second"]
     assert isinstance(found["crossovers"], list)
 
 

@@ -32,7 +32,7 @@ SAME = {
     "monitor_calibration_coverage_ratio": "coverage",
     "monitor_calibration_z_lag1": "z_lag1",
     "monitor_ucc_auucc": "auucc",
-    "monitor_ucc_gain_ratio": "auucc_gain",
+    "monitor_ucc_partial_gain_ratio": "auucc_partial_gain",
 }
 
 

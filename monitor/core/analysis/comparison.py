@@ -1,10 +1,10 @@
 """Comparison of two sensors, or of two firmware versions of one, on the events both saw.
 
 Rules of this file: only common events (see ``ranking``). Raw characteristics curves may be laid
-over each other only where value and reference are shared; otherwise gains are compared (C-25).
-Tests are by permutation: under the null hypothesis the two may swap places at each event, or at
-each block of events where errors depend on each other. Two parts of one series have no event in
-common; there any events may belong to the first part. The seed is handed in.
+over each other only where value and reference are shared; otherwise what each saves is compared
+(C-25). Tests are by permutation: under the null hypothesis the two may swap places at each event,
+or at each block of events where errors depend on each other. Two parts of one series have no event
+in common; there any events may belong to the first part. The seed is handed in.
 
 Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Navratil et al. (arXiv 2106.00858),
 cited as C.
@@ -56,9 +56,9 @@ class UncertaintyTest(NamedTuple):
 
     ``measure`` is ``auucc`` (quantity's unit) where the curves may be compared, else
     ``auucc_gain`` (none). ``difference`` is the first less the second: a smaller area and a larger
-    gain are better. ``crossovers`` are the miss rates at which the narrower curve changes, None
-    where curves must not be compared. ``events`` of those given had a band in both; of two parts
-    of one series, those of both parts together.
+    share saved are better. ``crossovers`` are the miss rates at which the narrower curve changes,
+    None where curves must not be compared. ``events`` of those given had a band in both; of two
+    parts of one series, those of both parts together.
     """
 
     measure: str
@@ -82,10 +82,10 @@ class Difference(NamedTuple):
 class PairedComparison(NamedTuple):
     """Two series side by side on their common events, or two parts of one series.
 
-    ``counts`` are the events of each, ``block`` how many were permuted together. ``gain_at`` is
+    ``counts`` are the events of each, ``block`` how many were permuted together. ``saved_at`` is
     what each uncertainty saves in width over a constant one at the same miss rate (C-07),
-    ``width_gain`` what the first saves over the second, NaN where raw curves must not be compared.
-    ``gains`` are 1 - first/second of cost, least cost and mean absolute error (C-29): above 0 the
+    ``width_saved`` what the first saves over the second, NaN where raw curves must not be compared.
+    ``savings`` are 1 - first/second of cost, least cost and mean absolute error (C-29): above 0 the
     first is better; costs are NaN where the stated levels, and so the prices, differ. ``curves``
     are in units of the references' standard deviation ``sd`` (C-22), None without a usable band.
     """
@@ -95,9 +95,9 @@ class PairedComparison(NamedTuple):
     block: int
     scores: dict[str, Difference]
     uncertainty: UncertaintyTest | None
-    gain_at: tuple[float, float]
-    width_gain: float
-    gains: dict[str, float]
+    saved_at: tuple[float, float]
+    width_saved: float
+    savings: dict[str, float]
     curves: tuple[curves.Curve | None, curves.Curve | None]
     sd: float
 
@@ -135,14 +135,14 @@ def compare_uncertainties(
     """Return which of two series has the more useful uncertainty, on the same events row by row.
 
     None where no event has a usable band in both. ``block``: events that swap together. Not
-    ``paired``: two parts of one series, compared by their gains.
+    ``paired``: two parts of one series, compared by their areas saved.
     """
     both = tuple(bands(each) for each in (one, other))
     kept = _kept(*both, paired=paired)
     if min(each.size for each in kept) == 0:
         return None
     shared = paired and curves_comparable(one, other)
-    of_means = curves.area_of if shared else curves.gain_of
+    of_means = curves.area_of if shared else curves.area_saved
     rows = tuple(_rows(each, some) for each, some in zip(both, kept, strict=True))
     test = curves.permutation_test if paired else curves.shuffle_test
     difference, p = test(
@@ -256,13 +256,16 @@ def _duel(
         block=block,
         scores=scores,
         uncertainty=uncertainty,
-        gain_at=(
-            (curves.gain_at(drawn[0], flat[0], miss), curves.gain_at(drawn[1], flat[1], miss))
+        saved_at=(
+            (
+                curves.width_saved(drawn[0], flat[0], miss),
+                curves.width_saved(drawn[1], flat[1], miss),
+            )
             if drawn
             else (np.nan, np.nan)
         ),
-        width_gain=curves.gain_at(drawn[0], drawn[1], miss) if drawn and shared else np.nan,
-        gains={
+        width_saved=curves.width_saved(drawn[0], drawn[1], miss) if drawn and shared else np.nan,
+        savings={
             "cost": _saved(cost, one, other) if same_price else np.nan,
             "cost_optimal": _saved(cost_optimal, one, other) if same_price else np.nan,
             "mae": _saved(lambda each: each.mean(np.abs(each.error)), one, other),

@@ -28,7 +28,7 @@ from monitor.core.analysis.resampling import (
 from monitor.core.columns import Columns
 from monitor.core.model import Float, Int
 from monitor.core.scores.calibration import z_lag1
-from monitor.core.scores.characteristics import auucc_gain
+from monitor.core.scores.characteristics import auucc_partial_gain
 from monitor.core.scores.intervals import LEVEL
 from monitor.core.scores.proper_scores import SCORES, Density, Score
 from monitor.core.scores.summaries import expected_ratio_of
@@ -71,9 +71,9 @@ class Ranking(NamedTuple):
     """The table: one number a series in each array, in the order of the series handed in.
 
     ``events`` is how many events all of them saw, ``seen`` how many each saw, ``availability``
-    that as a share of all events, ``gain`` what each one's uncertainty is worth (comparable where
-    raw curves are not, C-25). ``best_first`` are the series by rank of the ``primary`` score.
-    ``block``: events drawn together.
+    that as a share of all events, ``information`` what each one's uncertainty tells apart
+    (comparable where raw curves are not, C-25). ``best_first`` are the series by rank of the
+    ``primary`` score. ``block``: events drawn together.
     """
 
     events: int
@@ -81,7 +81,7 @@ class Ranking(NamedTuple):
     availability: Float
     primary: str
     scores: dict[str, Ranked]
-    gain: Float
+    information: Float
     best_first: Int
     block: int
     replicates: int
@@ -188,7 +188,7 @@ def ranking(
         availability=availability(c, event, offered),
         primary=primary,
         scores=columns,
-        gain=auucc_gain(pairs),
+        information=auucc_partial_gain(pairs),
         best_first=np.argsort(columns[primary].rank, kind="stable"),
         block=length,
         replicates=replicates,

@@ -31,12 +31,12 @@ MISS: Final = 0.1
 CLEAR: Final = 0.05
 NOT_SHARED: Final = (
     "Their values differ, so their raw curves are not compared: the one that reads nearer would "
-    "win whatever its uncertainty is worth. Compared is what each uncertainty gains over a "
-    "constant one."
+    "win whatever its uncertainty is worth. Compared is the area that each uncertainty "
+    "saves against a constant one."
 )
 NO_SHARED_EVENTS: Final = (
-    "The two parts have no event in common, so their raw curves are not compared; compared is what "
-    "the uncertainty gains over a constant one in each part."
+    "The two parts have no event in common, so their raw curves are not compared; compared is the "
+    "area that the uncertainty saves against a constant one in each part."
 )
 NO_BAND: Final = "There are no events on which both have a usable interval: no curve can be drawn."
 
@@ -78,7 +78,7 @@ def document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
             "replicates": 0,
             "seed": SEED,
         }
-        rest: dict[str, Any] = {"scores": {}, "uncertainty": None, "gains": {}, "curves": None}
+        rest: dict[str, Any] = {"scores": {}, "uncertainty": None, "savings": {}, "curves": None}
         return head | nothing | rest
     return head | {
         "paired": duel.paired,
@@ -88,7 +88,7 @@ def document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
         "seed": SEED,
         "scores": {name: _plain(each._asdict()) for name, each in duel.scores.items()},
         "uncertainty": _uncertainty(duel),
-        "gains": _plain(duel.gains),
+        "savings": _plain(duel.savings),
         "curves": _curves(duel),
     }
 
@@ -127,7 +127,7 @@ def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
     shared = found.measure == "auucc"
     first, second = (each if shared else round(each, 9) + 0.0 for each in found[1:3])
     numbers = f"{first:.3g} against {second:.3g}, p = {found.p:.2g}"
-    what = "areas under the curves" if shared else "gains"
+    what = "areas under the curves" if shared else "areas saved"
     said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
     if not found.p < CLEAR:
         said.append(f"No uncertainty is the more useful for certain ({what} {numbers}).")
@@ -146,8 +146,8 @@ def _uncertainty(duel: PairedComparison) -> dict[str, Any] | None:
         return None
     crossed = None if found.crossovers is None else found.crossovers.tolist()
     numbers = {key: getattr(found, key) for key in ("first", "second", "difference", "p")}
-    first, second = duel.gain_at
-    widths = {"gain_at_first": first, "gain_at_second": second, "width_gain": duel.width_gain}
+    first, second = duel.saved_at
+    widths = {"saved_at_first": first, "saved_at_second": second, "width_saved": duel.width_saved}
     told = {"measure": found.measure, "events": found.events, "crossovers": crossed}
     return told | _plain(numbers | widths)
 

@@ -4,7 +4,7 @@ Rules of this file: the band of a pair is [value - k below, value + k above], be
 half-widths of its interval; its critical scale is the smallest k that holds the reference. A band
 of zero width has critical scale inf where the error is not 0, and 0 where it is. A pair whose
 value lies outside its own interval has no band: it counts for coverage, bandwidth, excess and
-deficit, which need the interval only, and is left out of scales, areas, gains and costs (and
+deficit, which need the interval only, and is left out of scales, areas, savings and costs (and
 counted). The area is the exact one under the step curve: mean half-width x mean critical scale.
 
 Source: Navratil et al. (arXiv 2106.00858), cited as C; its cost weight for the interval score is
@@ -109,11 +109,12 @@ def auucc_constant(c: Columns) -> Float:
 
 
 def auucc_gain(c: Columns) -> Float:
-    """Gain 1 - AUUCC/AUUCC_constant (C eq. 6), equally cov(band, critical scale)/MAE.
+    """Area saved, 1 - AUUCC/AUUCC_constant (C eq. 6, its "gain").
 
-    0 for a constant uncertainty, about 0 for an honest one too (its critical scales do not hang on
-    its bands), below 0 where the uncertainty misleads. What a varying uncertainty is worth shows
-    in :func:`auucc_partial_gain`.
+    Equally cov(band, critical scale)/MAE: 0 for a constant uncertainty, about 0 for an honest one
+    too (its critical scales do not hang on its bands), above 0 where u is too small when it is
+    large, below 0 where the uncertainty misleads. Whether a varying uncertainty informs shows in
+    :func:`auucc_partial_gain`.
     """
     return 1.0 - ratio(c.once(auucc), c.once(auucc_constant))
 
@@ -195,10 +196,12 @@ def tail_area(c: Columns, ordered: Float, largest: float) -> Float:
 
 
 def auucc_partial_gain(c: Columns) -> Float:
-    """Gain over miss rates of 0 to 0.5 alone (C-15, C-16): the part of the curve in use.
+    """Information: area saved over miss rates of 0 to 0.5 alone, the part in use (C-15, C-16).
 
     0 for a constant uncertainty, above for an informative one, 1 for |error| itself; NaN where a
-    constant band leaves no area (one pair, equal errors).
+    constant band leaves no area (one pair, equal errors). A common factor on u changes nothing.
+    Honest normal errors of a lognormal u have 0.22, 0.45 and 0.51 where the standard deviation of
+    ln u is 0.5, 1 and 1.25.
     """
     b = c.once(bands)
     distance = np.sort(c.grid(np.where(b.valid, b.distance, np.nan), np.nan), axis=1)

@@ -3,7 +3,7 @@
 Rules of this file: analysis of one series at a time (arrays of its pairs), O(N log N); the live
 figures are in ``characteristics``. Half-widths are not negative; a band of zero width never holds
 a reference off its value, so its miss stays at every scale. Curves of different sensors may be
-compared only where value and reference are shared; else compare gains (C-25).
+compared only where value and reference are shared; else compare areas saved (C-25).
 
 Source: Navratil et al. (arXiv 2106.00858), cited as C.
 """
@@ -168,8 +168,8 @@ def additive_for_level(below: Float, above: Float, error: Float, alpha: float) -
     return float(needed[rank - 1]) if rank <= needed.size else float("nan")
 
 
-def gain_at(points: Curve, constant: Curve, miss: float) -> float:
-    """Return the relative gain in width over a constant band at one miss rate (C-07).
+def width_saved(points: Curve, constant: Curve, miss: float) -> float:
+    """Return the share of width saved against a constant band at one miss rate (C-07).
 
     1 - bandwidth/bandwidth of the constant band, both at the least scale that misses at most the
     share ``miss``; NaN where one of them never gets there.
@@ -183,8 +183,8 @@ def area_of(means: Float) -> Float:
     return np.asarray(means[..., 0] * means[..., 1])
 
 
-def gain_of(means: Float) -> Float:
-    """Return the gain from means (last axis) of half-width, critical scale and |error|."""
+def area_saved(means: Float) -> Float:
+    """Return AUUCC's saving from means (last axis) of half-width, critical scale and |error|."""
     return np.asarray(1.0 - means[..., 0] * means[..., 1] / means[..., 2])
 
 

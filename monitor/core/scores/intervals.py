@@ -1,8 +1,8 @@
 """Intervals of calibration statistics that cost no resampling, and what they say.
 
 Rules of this file: deterministic, vectorised over series, closed in sums over the window; below
-``MIN_PAIRS`` pairs there is no interval (NaN). They approximate the BCa bootstrap for independent
-pairs: where pairs are autocorrelated use ``monitor.core.analysis.resampling.block_zms``.
+``MIN_PAIRS`` pairs there is no interval (NaN). ABC and saddlepoint approximate the BCa bootstrap
+of independent pairs; :data:`zms_interval`, which is published everywhere, counts autocorrelation.
 
 Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Pernot
 (arXiv 2402.10043v2) eq. 13-15.
@@ -20,8 +20,9 @@ from monitor.core.model import Float
 from monitor.core.scores.calibration import (
     mean_square_error,
     mean_variance,
-    n_effective,
     rce,
+    z_lag1,
+    z_mean,
     z_square,
     zms,
 )
@@ -33,6 +34,8 @@ MIN_PAIRS: Final = 20
 APPROXIMATE: Final = 500
 # |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
 UNDECIDED: Final = 0.05
+# Largest acceleration that fewer effective pairs make: ABC's ends go to infinity at 1/1.96.
+STEEPEST: Final = 0.3
 
 
 class Interval(NamedTuple):
@@ -186,20 +189,44 @@ def saddlepoint_zms(c: Columns) -> Interval:
     return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
 
 
-def effective_zms(c: Columns) -> Interval:
-    """Return the saddlepoint interval of ZMS with its arms stretched for autocorrelated pairs.
+def zms_inflation(c: Columns) -> Float:
+    """Return how many dependent pairs tell as much of ZMS as one independent pair; 1 or more.
 
-    By sqrt(n/n_effective), with the lag-1 correlation of z: cautious, for that of z^2 is less.
+    With z = m + x, x an AR(1) series of variance s^2 and lag-1 correlation r, z^2 - m^2 has the
+    parts 2 m x and x^2, of variances 4 m^2 s^2 and 2 s^4 and correlations r^k and r^2k: the mean of
+    either has its variance times (1 + r)/(1 - r), or (1 + r^2)/(1 - r^2). r is that of z, less its
+    bias of -(1 + 3 r)/n (Kendall, Biometrika 41 (1954)), and at least 0.
+    """
+    seen, n = np.fmax(c.once(z_lag1), 0.0), c.counts
+    r = np.where(seen > 0.0, np.minimum(seen + (1.0 + 3.0 * seen) / n, 1.0 - 2.0 / (n + 2.0)), 0.0)
+    square = np.square(c.once(z_mean))
+    level, spread = 2.0 * square, np.maximum(c.once(zms) - square, 0.0)
+    parts = level * (1.0 + r) / (1.0 - r) + spread * (1.0 + r * r) / (1.0 - r * r)
+    return np.fmax(ratio(parts, level + spread), 1.0)
+
+
+def effective_zms(c: Columns) -> Interval:
+    """Return the interval of ZMS for pairs that may depend on each other.
+
+    The saddlepoint interval's arms, each times what :func:`zms_inflation` makes of the ABC
+    interval's: a mean of n/inflation pairs has its standard error and its acceleration times
+    sqrt(inflation). Of independent pairs it is the saddlepoint interval.
     """
     plain = saddlepoint_zms(c)
-    stretch = np.sqrt(c.counts / c.once(n_effective))
-    ends = [plain.estimate + (end - plain.estimate) * stretch for end in (plain.lower, plain.upper)]
-    return _interval(c, "effective", plain.estimate, (ends[0], ends[1]), 1.0)
+    estimate, spread, a = zms_moments(c)
+    root = np.sqrt(c.once(zms_inflation))
+    of_all = abc_ends(estimate, spread, a)
+    of_fewer = abc_ends(estimate, spread * root, np.clip(a * root, -STEEPEST, STEEPEST))
+    lower, upper = (
+        estimate + (end - estimate) * ratio(np.abs(wide - estimate), np.abs(close - estimate))
+        for end, wide, close in zip((plain.lower, plain.upper), of_fewer, of_all, strict=True)
+    )
+    return _interval(c, "effective", estimate, (np.maximum(lower, 0.0), upper), 1.0)
 
 
-# The live interval of ZMS: nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors
-# (docs/performance.md has the figures and their command).
-zms_interval: Final = saddlepoint_zms
+# The interval of ZMS on /metrics, page, API, in reports and by `monitor score`. Saddlepoint is
+# nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors (docs/performance.md).
+zms_interval: Final = effective_zms
 
 
 def zms_lower(c: Columns) -> Float:

@@ -73,12 +73,20 @@ STATISTICS: Final[dict[str, Statistic]] = {
         threshold=True, expected_ratio="calibration_zms",
     ),
     "zms_lower": Statistic(
-        intervals.zms_lower, "none", "Lower end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_lower", "Lower end of the 95 % interval of ZMS."),
+        intervals.zms_lower, "none",
+        "Lower end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_lower",
+            "Lower end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_upper": Statistic(
-        intervals.zms_upper, "none", "Upper end of the 95 % interval of ZMS.", "B-13",
-        live=Live("calibration_zms_upper", "Upper end of the 95 % interval of ZMS."),
+        intervals.zms_upper, "none",
+        "Upper end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        live=Live(
+            "calibration_zms_upper",
+            "Upper end of the 95 % interval of ZMS, autocorrelation counted.",
+        ),
     ),
     "zms_zeta": Statistic(
         intervals.zms_zeta, "none", "Above 1: uncertainty understated; below -1: overstated.",
@@ -180,13 +188,22 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _U.auucc_constant, "quantity", "That area with a constant uncertainty.", "C-06"
     ),
     "auucc_gain": Statistic(
-        _U.auucc_gain, "none", "Area saved against a constant uncertainty; below 0 it misleads.",
-        "C-16", "high",
-        Live("ucc_gain_ratio", "How much smaller that area is than for a constant uncertainty."),
+        _U.auucc_gain, "none",
+        "Share of the whole area saved against a constant uncertainty: 0 for every honest sensor, "
+        "above 0 where u is too small when it is large, below 0 where u misleads.",
+        "C-16",
     ),
     "auucc_partial_gain": Statistic(
         _U.auucc_partial_gain, "none",
-        "What its uncertainty tells apart: 0 nothing, 1 everything.", "C-15, C-16", "high",
+        "Information: what its uncertainty tells apart, 0 nothing, 1 everything; 0 for any "
+        "constant one, below 0 it misleads.",
+        "C-15, C-16", "high",
+        Live(
+            "ucc_partial_gain_ratio",
+            "How much information the uncertainty holds: area saved against a constant one at miss "
+            "rates to 0.5; 0 for any constant one, 1 for one that knows the error, below 0 it "
+            "misleads.",
+        ),
     ),
     "scale_optimal": Statistic(
         _U.scale_optimal, "none", "Factor on its uncertainty with the least interval score.",
@@ -240,6 +257,20 @@ AVAILABILITY: Final = Live(
 )
 
 
+# What is published of a series while something is wrong with it: numbers of its verdict.
+OF_VERDICTS: Final = (
+    Live(
+        "error_now",
+        "Error now while an alert gathers or fires, in the unit of the quantity: what its sentence "
+        "says, above 0 if it reads high.",
+    ),
+    Live("error_now_lower", "Lower end of the error's 95 % interval."),
+    Live("error_now_upper", "Upper end of the error's 95 % interval."),
+    Live("drift_per_day", "Change of the error a day while the fault is a drift."),
+    Live("due_seconds", "Seconds until a drift leaves its tolerance, as far as it will."),
+)
+
+
 def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[str, Float]:
     """Return the named statistics, one number a series; whatever is not finite is NaN.
 
@@ -270,7 +301,7 @@ def live_statistics(density: Density) -> dict[str, str]:
 def live_metrics() -> dict[str, str]:
     """Return the published names that are metrics, with their help, in the order of the page."""
     live = [each.live for each in STATISTICS.values() if each.live is not None]
-    return {each.name: each.help for each in (*live, AVAILABILITY) if each.help}
+    return {each.name: each.help for each in (*live, AVAILABILITY, *OF_VERDICTS) if each.help}
 
 
 def threshold_statistics() -> dict[str, Statistic]:

@@ -22,16 +22,46 @@ Series are judged side by side (:func:`judge_all`), one is the case of many: arr
 pairs, padded on the right with what adds nothing to a sum, and sums that come out alike however far
 they are padded, so that a verdict does not hang on what is judged beside it.
 
-Alerts, pages and reports still speak from ``core.diagnosis``, which this room is to replace;
-`make verdicts` compares what it says with streams whose truth is known.
+`make verdicts` compares what is said with streams whose truth is known.
 
 What breaks first: a faint gain in a sensor that is mostly noise; drift against offset in the first
 twenty pairs after an alarm; a window that is wrong throughout, which shows nothing to compare with.
 """
 
+from monitor.core.verdict.document import document
+from monitor.core.verdict.faults import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+    Fault,
+    alert_meanings,
+    estimate_unit,
+    shows,
+)
 from monitor.core.verdict.judge import judge, judge_all
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.verdict import Estimate, Remedy, Verdict
+from monitor.core.verdict.verdict import FAULT, IS_RIGHT, UNDECIDED, Estimate, Remedy, Verdict
 from monitor.core.verdict.whole import judge_file
 
-__all__ = ["Estimate", "Pairs", "Remedy", "Verdict", "judge", "judge_all", "judge_file"]
+__all__ = [
+    "FAULT",
+    "FAULTS",
+    "IS_RIGHT",
+    "REFERENCE_STALE",
+    "REFERENCE_SUSPECT",
+    "REJECTED_SHARE",
+    "UNDECIDED",
+    "Estimate",
+    "Fault",
+    "Pairs",
+    "Remedy",
+    "Verdict",
+    "alert_meanings",
+    "document",
+    "estimate_unit",
+    "judge",
+    "judge_all",
+    "judge_file",
+    "shows",
+]

@@ -43,7 +43,7 @@ FEWEST: Final = 4  # pairs below which nothing is said
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
 _CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
-_T_GAIN: Final = 2.5
+_T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
 _DUE_MOST: Final = 1e10  # seconds
 _AT_ONCE: Final = 32  # series, whose numbers a processor keeps near
@@ -62,10 +62,9 @@ def judge(
 
     ``alarm`` is the pair at which the detector fired (0 if it was before the first of these);
     without it nothing is called a fault, only what it may be. Of an incident that lasts, pass what
-    its earlier verdicts said: ``began``, when it was first said to begin (s UTC; it will not be
-    said to begin later), and ``healthy``, since its healthy pairs leave the window. ``tolerance``
-    is the largest error that is allowed, in the series' unit (NaN: its typical standard
-    uncertainty), ``unit`` the series' unit.
+    was said at the alarm: ``began``, when it began (s UTC; the incident keeps it), and ``healthy``,
+    for when its healthy pairs have left the window. ``tolerance`` is the largest error that is
+    allowed, in the series' unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
     """
     return judge_all(
         [p],
@@ -95,7 +94,8 @@ def judge_all(
     began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
     unit = unit or [""] * len(pairs)
     found = [
-        with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, "") for p in pairs
+        with_words(_too_few(p, since), p, "", fired=at is not None)
+        for p, since, at in zip(pairs, began, alarm, strict=True)
     ]
     order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: pairs[i].n)
     for first in range(0, len(order), _AT_ONCE):
@@ -111,8 +111,12 @@ def judge_all(
                 due=_due(verdict, p, tolerance[i], usual),
                 remedy=remedy,
             )
-            found[i] = with_words(whole, p, unit[i], usual)
+            found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
     return found
+
+
+def _too_few(p: Pairs, began: float) -> Verdict:
+    return Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
 
 
 def _judged(
@@ -131,7 +135,9 @@ def _judged(
 
 def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     """Return when the incident began, NaN where there are no times."""
-    return float(np.fmin(p.time[found.since], earlier)) if p.timed else NAN
+    if not p.timed:
+        return NAN
+    return earlier if np.isfinite(earlier) else float(p.time[found.since])
 
 
 def gathered(
@@ -178,9 +184,9 @@ def gathered(
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
-    """Return how the errors moved with the level before the fault."""
+    """Return how the errors moved with the level before each fault: here, or as was ``known``."""
     found = [NO_SLOPES if each is None else each for each in known]
-    some = [i for i, at in enumerate(since) if known[i] is None and at >= HISTORY]
+    some = [i for i, at in enumerate(since) if at >= HISTORY]
     if some:
         end = np.array([since[i] - min(_MARGIN, since[i] // 8) for i in some])
         for i, each in zip(some, slopes_of(p.some(some), np.zeros_like(end), end), strict=True):
@@ -249,7 +255,7 @@ def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Riv
     found = []
     for rival, now, was in zip(rivals, slopes_of(p, begin, p.n), before, strict=True):
         gain = gain_by(now, was)
-        shown = abs(gain.t) > _T_GAIN and gain.size.excludes(1.0)
+        shown = abs(gain.t) > _T_GAIN[was.model != UNDECIDED] and gain.size.excludes(1.0)
         found.append((rival if shown else NONE, gain))
     return found
 
@@ -266,5 +272,7 @@ def _due(found: Verdict, p: Pairs, tolerance: float, typical: float) -> float:
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN
     most = tolerance if np.isfinite(tolerance) else typical
+    if abs(found.level.value) >= most:
+        return NAN
     seconds = (np.copysign(most, rate) - found.level.value) / rate
     return float(p.time[-1] + seconds) if 0.0 < seconds < _DUE_MOST else NAN

@@ -153,7 +153,9 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
 def _named(
     p: _Whole, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
 ) -> tuple[str, Estimate]:
-    if stuck_for(p.side)[0] > 0.5 * p.z.size:
+    held = int(stuck_for(p.side)[0])
+    # Values that never change, without times, are those of a file of errors.
+    if held > 0.5 * p.z.size and (p.side.pairs[0].timed or held < p.z.size):
         value = float(p.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value)
     found, cut = _costs(p, fit, kept)
