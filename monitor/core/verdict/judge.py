@@ -223,16 +223,18 @@ def _now(cut: Cut, p: Side) -> tuple[list[Estimate], list[Estimate]]:
     """Return level now and slope over the clock, given that there are any, over all rivals."""
     last = cut.last
     plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
-    found = []
-    for kind, centre, se in (
-        (LEVEL, last.level, last.se_level),
-        (LINE, last.slope, last.se_slope),
-    ):
-        weight = np.where(plain >= kind, last.weight, 0.0)
-        rows = (each.reshape(p.n.size, -1) for each in (centre, se, last.df, weight))
-        each = mixed(*rows)
-        found.append([one.times(unit) for one, unit in zip(each, p.unit.tolist(), strict=True)])
-    return found[0], found[1]
+    weight = np.concatenate([np.where(plain >= kind, last.weight, 0.0) for kind in (LEVEL, LINE)])
+    centre, se, df = (
+        np.concatenate(each)
+        for each in (
+            (last.level, last.slope),
+            (last.se_level, last.se_slope),
+            (last.df, last.df),
+        )
+    )
+    rows = (each.reshape(2 * p.n.size, -1) for each in (centre, se, df, weight))
+    found = [each.times(unit) for each, unit in zip(mixed(*rows), 2 * p.unit.tolist(), strict=True)]
+    return found[: p.n.size], found[p.n.size :]
 
 
 def _spreads(

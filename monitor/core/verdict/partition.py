@@ -32,7 +32,7 @@ _SHORTEST_MORE: Final = 5  # pairs more for a spread
 _LEAST_VARIANCE: Final = 0.01
 _TINY: Final = 1e-100
 _PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
-_AT_ONCE: Final = 1 << 13  # numbers in one step of the search: what a processor keeps near
+_AT_ONCE: Final = 1 << 14  # numbers in one step of the search: what a processor keeps near
 
 
 class Sums(NamedTuple):
@@ -57,17 +57,20 @@ class Line(NamedTuple):
 
 
 def segments(rows: Float, bounds: Int) -> Float:
-    """Return the sums of rows [series, pairs] from each of ``bounds`` to the next.
+    """Return the sums of rows [series, ..., pairs] from each of ``bounds`` to the next.
 
     The last is 0, as are those from the end of a series on.
     """
-    places = bounds + (np.arange(rows.shape[0]) * rows.shape[1])[:, None]
-    return np.add.reduceat(rows.ravel(), places.ravel()).reshape(bounds.shape)
+    shape = (bounds.shape[0], -1, bounds.shape[1])
+    each = np.arange(rows.size // rows.shape[-1]) * rows.shape[-1]
+    places = bounds[:, None] + each.reshape(bounds.shape[0], -1, 1)
+    found = np.add.reduceat(rows.ravel(), places.ravel()).reshape(shape)
+    return found if rows.ndim > 2 else found[:, 0]
 
 
 def tails(rows: Float, bounds: Int) -> Float:
-    """Return the sums of rows [series, pairs] from each of ``bounds`` on."""
-    return np.asarray(np.cumsum(segments(rows, bounds)[:, ::-1], axis=1)[:, :0:-1])
+    """Return the sums of rows [series, ..., pairs] from each of ``bounds`` on."""
+    return np.asarray(np.cumsum(segments(rows, bounds)[..., ::-1], axis=-1)[..., :0:-1])
 
 
 def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:

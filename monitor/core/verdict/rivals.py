@@ -10,7 +10,7 @@ does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ LAGS: Final = 8
 _CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
 _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
 _LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
+_NEAR: Final = 1 << 15  # numbers
 _NEVER: Final = 1e200  # squares left
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
@@ -74,7 +75,7 @@ def kept_of(p: Side, cut: Cut) -> Kept:
 
 def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
-    left = _left([(p.value + p.reference) * kept.per_s], cut, kept)
+    left = _left(((p.value + p.reference) * kept.per_s)[:, None], cut, kept)
     return _cheapest(left, cut, kept, 2.0)
 
 
@@ -83,7 +84,12 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     lags = min(LAGS, int(p.n.max()) // 3)
     if not lags:
         return [NONE] * p.n.size
-    left = _left((_late(p, kept, k) for k in range(1, lags + 1)), cut, kept)
+    some = _at_once(p)
+    parts = [
+        _left(_late(p, kept, range(k, min(k + some, lags + 1))), cut, kept)
+        for k in range(1, lags + 1, some)
+    ]
+    left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
     for each in left:
         np.copyto(each, _NEVER, where=(np.arange(1, lags + 1) > p.n[:, None] // 3)[:, :, None])
     delayed = _cheapest(left, cut, kept, 1.0)
@@ -94,11 +100,18 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     ]
 
 
-def _late(p: Side, kept: Kept, k: int) -> Float:
-    """Return the errors of a value that is ``k`` pairs late, the first as they are."""
-    found = kept.z.copy()
-    np.subtract(p.value[:, k:], p.reference[:, :-k], out=found[:, k:])
-    found[:, k:] *= kept.per_s[:, k:]
+def _at_once(p: Side) -> int:
+    """Return how many rows of each series a processor keeps near."""
+    return max(1, _NEAR // p.live.size)
+
+
+def _late(p: Side, kept: Kept, lags: range) -> Float:
+    """Return the errors [series, lags, pairs] of values that are late, the first as they are."""
+    found = np.repeat(kept.z[:, None], len(lags), axis=1)
+    for row, k in enumerate(lags):
+        late = found[:, row, k:]
+        np.subtract(p.value[:, k:], p.reference[:, :-k], out=late)
+        late *= kept.per_s[:, k:]
     return found
 
 
@@ -113,14 +126,15 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     ends = np.zeros((p.n.size, _MEMORY - 1))
     padded = np.where(p.live, p.reference, last)
     padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
-    before, after, chance = [], [], np.empty((p.n.size, len(_KERNELS), cut.bounds.shape[1] - 1))
-    for at, kernel in enumerate(_KERNELS):
-        past, coming = ((p.value - each) * kept.per_s for each in _averages(padded, kernel))
-        before.append(past)
-        after.append(coming)
+    some, parts = _at_once(p), []
+    for first in range(0, len(_KERNELS), some):
+        averages = _averages(padded, _KERNELS[first : first + some])
+        past, coming = ((p.value[:, None] - each) * kept.per_s[:, None] for each in averages)
         apart = past * past - coming * coming
-        chance[:, at] = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
-    left, mirrored = _left(before, cut, kept), _left(after, cut, kept)
+        chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
+        parts.append((*_left(past, cut, kept), *_left(coming, cut, kept), chance))
+    of = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
+    left, mirrored, chance = of[:2], of[2:4], of[4]
     plain = _squares(kept.zz[:, None], kept.hz[:, None], kept)
     return [
         each + np.maximum(was - backwards, 0.0) + chance
@@ -128,23 +142,20 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     ]
 
 
-def _averages(padded: Float, kernel: Float) -> tuple[Float, Float]:
-    """Return exponential averages over the past and over what comes."""
+def _averages(padded: Float, kernels: Float) -> tuple[Float, Float]:
+    """Return exponential averages [series, kernels, pairs] over the past and over what comes."""
     width = padded.shape[1] - 2 * (_MEMORY - 1)
-    past, coming = np.zeros((2, padded.shape[0], width))
-    for k, weight in enumerate(kernel.tolist()):
-        past += weight * padded[:, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
-        coming += weight * padded[:, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
+    past, coming = np.zeros((2, padded.shape[0], len(kernels), width))
+    for k, weight in enumerate(kernels.T[:, :, None]):
+        past += weight * padded[:, None, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
+        coming += weight * padded[:, None, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
     return past, coming
 
 
-def _left(rows: Iterable[Float], cut: Cut, kept: Kept) -> list[Float]:
-    """Return the squares [series, rows, places] that right and a level leave of errors."""
-    hz, zz = [], []
-    for row in rows:
-        hz.append(tails(row * kept.h, cut.bounds))
-        zz.append(tails(row * row, cut.bounds))
-    return _squares(np.stack(zz, axis=1), np.stack(hz, axis=1), kept)
+def _left(rows: Float, cut: Cut, kept: Kept) -> list[Float]:
+    """Return the squares that right and a level leave of errors [series, rows, pairs]."""
+    hz, zz = tails(rows * kept.h[:, None], cut.bounds), tails(rows * rows, cut.bounds)
+    return _squares(zz, hz, kept)
 
 
 def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
