@@ -21,6 +21,8 @@ TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
 RUNBOOK = PROJECT / "docs" / "runbook.md"
 GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
+# On the page only while a series drifts.
+DRIFT = {"monitor_drift_per_day", "monitor_due_seconds"}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -57,6 +59,20 @@ def test_the_rules_of_the_faults_are_what_the_script_makes_of_the_table(fault_ru
 
     assert fault_rules.alerts(shipped) == shipped
     assert fault_rules.inhibitions(quiet) == quiet
+
+
+def test_nobody_is_called_because_of_an_overstated_uncertainty():
+    """Its own rule warns; of the critical ones, the one that a fault can raise leaves it out."""
+    own = RULES[FAULTS["overstated"].rule]
+    critical = [rule for rule in RULES.values() if rule["labels"]["severity"] == "critical"]
+
+    assert own["labels"]["severity"] == "warning"
+    for rule in critical:
+        if "monitor_alert_page" in rule["expr"] or "monitor_calibration_zms" in rule["expr"]:
+            assert (
+                'unless on (job, instance, sensor, quantity) monitor_alert_active{alert="over'
+                in (rule["expr"])
+            )
 
 
 def test_every_fault_has_a_rule_that_passes_its_alert_on():
@@ -111,7 +127,10 @@ def test_every_alert_is_seen_to_fire_and_not_to():
 def test_an_alert_says_whom_what_and_where_to_read_on(rule):
     annotations = rule["annotations"]
 
-    assert set(annotations) == {"summary", "description", "runbook_url"}
+    wanted = {"summary", "description", "runbook_url"}
+    assert set(annotations) - {"page_url"} == wanted
+    of_a_series = "$labels.sensor }}" in annotations["summary"]
+    assert ("page_url" in annotations) is of_a_series
     assert rule["labels"]["severity"] in {"critical", "warning", "info"}
     assert "{{" in annotations["summary"] or rule["alert"] == "MonitorAbsent"
     assert annotations["description"].endswith(".")
@@ -121,7 +140,7 @@ def test_an_alert_says_whom_what_and_where_to_read_on(rule):
 @rules
 def test_an_alert_asks_for_metrics_that_the_daemon_has(rule):
     promql_parser.parse(rule["expr"])
-    known = metrics()
+    known = metrics() | DRIFT
     for name in re.findall(r"\b((?:monitor|process|up)\w*)\b(?=[\s{)\[]|$)", rule["expr"]):
         assert name in known or name.removesuffix("_total") in known or TARGET.fullmatch(name)
 
