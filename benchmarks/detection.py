@@ -1,4 +1,4 @@
-"""What the detector does on simulated sensors: false alarms, delays, attribution, cost.
+"""What the detector does on simulated sensors: false alarms, delays, cost.
 
 Run ``python benchmarks/detection.py`` (about fifteen minutes of one core): it prints the tables and
 writes them between the markers of docs/detection.md. ``--only NAME`` runs one table, ``--quick``
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from detection_charts import charts
-from detection_faults import attribution, fleet
+from detection_faults import fleet
 from detection_limits import conventional, thresholds
 from detection_peers import peers
 from detection_references import references
@@ -180,7 +180,6 @@ TABLES: dict[str, Callable[[float], str]] = {
     "delays": delays,
     "coverage": coverage,
     "life-cycle": life_cycle,
-    "attribution": attribution,
     "fleet": fleet,
     "references": references,
     "thresholds": thresholds,

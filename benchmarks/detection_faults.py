@@ -1,4 +1,4 @@
-"""Tables of what the detector finds in a fleet, and of the names it gives to faults."""
+"""Table of what the detector finds in a fleet."""
 
 from __future__ import annotations
 
@@ -6,89 +6,18 @@ import numpy as np
 import numpy.typing as npt
 from detection_streams import (
     FAULTS,
-    ONSET,
     PATIENCE,
     SHAPES,
     judged,
-    one,
-    physical,
     progress,
     table,
 )
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.diagnose import diagnose
 from monitor.core.fleet.call_out import FleetRules, listed
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
-
-LATER = 20  # pairs after the alarm at which a label is no longer provisional
-# fault: (label it must get, share of streams wanted that late); ", N pairs later": that much later
-ATTRIBUTED: dict[str, tuple[str, float]] = {
-    "offset 0.5 u": ("offset", 0.9),
-    "offset 1 u": ("offset", 0.9),
-    "offset 2 u": ("offset", 0.9),
-    "offset -1 u": ("offset", 0.9),
-    "ramp 0.01 u/pair": ("offset", 0.9),
-    "sd x 1.5": ("understated", 0.9),
-    "sd x 2": ("understated", 0.9),
-    "sd x 3": ("understated", 0.9),
-    "sd x 2, 300 pairs later": ("understated", 0.9),
-    "sd / 2": ("overstated", 0.9),
-    "sd / 3": ("overstated", 0.9),
-    "gain 1.25": ("gain", 0.9),
-    "gain 1.5": ("gain", 0.9),
-    "gain 0.75": ("gain", 0.9),
-    "stuck": ("stuck", 0.9),
-    "5 % outliers": ("outliers", 0.9),
-    "2 % outliers": ("outliers", 0.0),
-}
-
-
-def attribution(share: float) -> str:
-    streams, rows = max(60, round(300 * share)), []
-    for name, (label, wanted) in ATTRIBUTED.items():
-        cells = [name, label]
-        fault, _, delayed = name.partition(", ")
-        wait = int(delayed.split()[0]) if delayed else LATER
-        for shape in ("normal", "t4", "AR(0.5)"):
-            world = physical(fault, SHAPES[shape][0], streams, ONSET + 1200)
-            named, later = labels(world, wait)
-            right = [np.mean([found == label for found in part]) for part in (named, later)]
-            cells.append(f"{right[0]:.2f} -> {right[1]:.2f}")
-        cells.append(judged(float(cells[2][-4:]), atleast=wanted))
-        rows.append(cells)
-        progress(cells)
-    return table(
-        ["fault", "label", "right, normal", "t4", "AR(0.5)", "wanted at +20, normal"], rows
-    )
-
-
-def labels(world: dict[str, Float], later: int = LATER) -> tuple[list[str], list[str]]:
-    """Return the labels at each stream's alarm and ``later`` pairs after it."""
-    z = (world["value"] - world["reference"]) / np.hypot(world["u"], world["u_ref"])
-    streams, length = z.shape
-    detector = Detector(np.full(streams, PATIENCE))
-    running, alarm = np.arange(streams), np.full(streams, -1)
-    family = [""] * streams
-    found: tuple[list[str], list[str]] = ([], [])
-    for t in range(length):
-        changes = detector.advance(running, np.arange(running.size), z[running, t])
-        for change in changes:
-            if change.after == "firing" and alarm[change.series] < 0:
-                alarm[change.series], family[change.series] = t, change.family
-        for place, moment in enumerate((0, later)):
-            for row in running[(alarm[running] >= ONSET) & (alarm[running] == t - moment)]:
-                rho = float(detector.rho(np.array([row]))[0])
-                window = one(world, row, max(0, t - 511), t + 1)
-                at = int(alarm[row]) - max(0, t - 511)
-                found[place].append(diagnose(window, rho, family[row], at).label)
-        running = running[(alarm[running] < 0) | (alarm[running] > t - later)]
-        if not running.size:
-            break
-    return found
-
 
 SEEDS = (20260113, 20260114, 20260115)
 

@@ -20,7 +20,7 @@ from messages import readings_and_references
 
 from monitor.config import Settings
 from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.gc_tuning import freeze_after_start
+from monitor.daemon.runtime import freeze_after_start
 from monitor.http.metrics import Exposition
 from monitor.mqtt.inbox import inbox_of
 from monitor.mqtt.packets import Version

@@ -25,8 +25,8 @@ from monitor.config import Settings
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import KnownSeries, Network
 from monitor.daemon.assembly import assemble
-from monitor.daemon.gc_tuning import freeze_after_start
 from monitor.daemon.publisher import Connection, Publisher
+from monitor.daemon.runtime import freeze_after_start
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.http.service import Service

@@ -15,7 +15,8 @@ from monitor.core.model import Distribution, Reading
 from monitor.core.pairing.identities import reading_digest
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
-from monitor.decode.mapping import Arrival, Mapped
+from monitor.decode.mapping import Mapped
+from monitor.decode.records import Arrival
 from monitor.decode.spec import MapSpec, SeriesSpec
 
 START = 1_767_225_600.0

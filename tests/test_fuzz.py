@@ -18,8 +18,8 @@ from fuzz.invariants import BrokenError, check_refusal
 from fuzz.targets import TARGETS, WEB, Outcome, Target
 
 from monitor.decode import DECODERS, Rejected
-from monitor.decode.names import splitter
 from monitor.decode.paths import Fetchers
+from monitor.decode.records import splitter
 
 KEPT = list(corpus())
 INPUTS_A_DECODER = 2000

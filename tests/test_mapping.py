@@ -12,7 +12,8 @@ from monitor.config import SettingsError, load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.decode import DECODERS, Rejected
-from monitor.decode.mapping import Arrival, Mapped
+from monitor.decode.mapping import Mapped
+from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -20,11 +20,12 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from monitor.mqtt import properties
-from monitor.mqtt.decoding import decode
-from monitor.mqtt.encoding import encode
-from monitor.mqtt.fields import MalformedError, Reader, dump_varint, varint_at
+from monitor.mqtt import fields
+from monitor.mqtt.codec import decode, encode
+from monitor.mqtt.fields import MalformedError, Reader, dump_varint, read_properties, varint_at
 from monitor.mqtt.packets import (
+    CONNACK_311,
+    REASONS,
     Connack,
     Connect,
     Disconnect,
@@ -40,9 +41,8 @@ from monitor.mqtt.packets import (
     Unsuback,
     Unsubscribe,
     Version,
+    reason_text,
 )
-from monitor.mqtt.properties import read_properties
-from monitor.mqtt.reasons import CONNACK_311, REASONS, reason_text
 
 V3, V5 = Version.V3_1_1, Version.V5
 VERSIONS = [V3, V5]
@@ -432,4 +432,4 @@ def test_no_property_is_read_that_belongs_elsewhere():
     for kind in range(16):
         with suppress(MalformedError):
             found = read_properties(Reader(b"\x03\x13\0\x0a"), kind)
-            assert (kind, found.number(properties.SERVER_KEEP_ALIVE)) == (properties.CONNACK, 10)
+            assert (kind, found.number(fields.SERVER_KEEP_ALIVE)) == (fields.CONNACK, 10)

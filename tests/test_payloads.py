@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.mqtt.payload_slices import all_of
+from monitor.mqtt.inbox import all_of
 
 
 @pytest.mark.parametrize("width", [0, 1, 4, 9])

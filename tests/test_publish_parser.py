@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.mqtt import publish_parser
-from monitor.mqtt.publish_parser import parse_publishes
-from monitor.mqtt.topic_index import TopicIndex
+from monitor.mqtt.publish_parser import TopicIndex, parse_publishes
 
 TOPICS = (b"a/b", b"a/" + b"c" * 125, b"\x01" * 300)
 # Bytes that look like the beginning of a packet: first byte, length, zero before a topic.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.mqtt import receiver as module
-from monitor.mqtt.decoding import decode
+from monitor.mqtt.codec import decode
 from monitor.mqtt.fields import MalformedError, varint_at
 from monitor.mqtt.packets import Pingresp, Publish, Pubrel, Version
 from monitor.mqtt.receiver import Receiver

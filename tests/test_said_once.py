@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from monitor.core.detector.e_values import FAMILIES
-from monitor.core.diagnosis.faults import FAULTS
-from monitor.core.snapshot.state_rules import STATE_MEANINGS, STATE_NAMES
+from monitor.core.snapshot.snapshot import STATE_MEANINGS, STATE_NAMES
+from monitor.core.verdict import FAULTS
 from monitor.http import selection
 
 PROJECT = Path(__file__).parents[1]
@@ -31,39 +31,41 @@ def told_by(script: str) -> dict:
 ANOTHER_FAULT = """
 import json, sys
 from dataclasses import replace
-from monitor.core.diagnosis.faults import FAULTS, estimate_unit, sentence_of
-from monitor.core.diagnosis.estimates import Diagnosis, Estimate
+from monitor.core.verdict import FAULTS, Estimate, Verdict, estimate_unit
 
-FAULTS["lag"] = replace(
+FAULTS["ringing"] = replace(
     FAULTS["stuck"],
-    means="it follows the measurand too late",
-    sentence=lambda diagnosis, unit: f"lags by {diagnosis.estimate.value:g} {unit}",
-    rule="SensorLag",
-    summary="is late",
-    description="It is {calibration_bias:%+.3g} {unit} behind.",
+    means="it swings about the measurand",
+    words=lambda found, unit: f"rings by {found.size.value:g} {unit}",
+    rule="SensorRinging",
+    summary="rings",
+    description="It is {calibration_bias:%+.3g} {unit} off.",
 )
 
 import numpy as np
 from monitor.config import SettingsError, parse
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.snapshot.state_rules import active
+from monitor.core.snapshot.snapshot import active
 from monitor.http.application import application
 from monitor.http.metrics_docs import metrics_page
 from monitor.http.published import Published
+from monitor.core.verdict import Pairs
+from monitor.core.verdict.sentences import sentence
 
 sys.path.insert(0, "deploy/prometheus")
 import fault_rules
 
 try:
-    parse(b"thresholds: [{name: lag, statistic: calibration_bias, above: 1.0}]", "x.yaml")
+    parse(b"thresholds: [{name: ringing, statistic: calibration_bias, above: 1.0}]", "x.yaml")
     refused = ""
 except SettingsError as error:
     refused = str(error)
-found = Diagnosis("lag", Estimate(3.0, 2.0, 4.0), 0, 20, provisional=False)
+found = Verdict("fault", "ringing", Estimate(3.0, 2.0, 4.0))
+pairs = Pairs(*np.ones((5, 10)))
 print(json.dumps({
-    "sentence": sentence_of(found, "kg"),
-    "unit": estimate_unit("lag", "kg"),
-    "active": active(np.array([FIRING]), np.array([len(FAULTS) - 1]))["lag"].tolist(),
+    "sentence": sentence(found, pairs, "kg"),
+    "unit": estimate_unit("ringing", "kg"),
+    "active": active(np.array([FIRING]), np.array([len(FAULTS) - 1]))["ringing"].tolist(),
     "refused": refused,
     "docs": metrics_page(),
     "rules": fault_rules.alerts(fault_rules.ALERTS.read_text()),
@@ -76,16 +78,16 @@ print(json.dumps({
 def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     told = told_by(ANOTHER_FAULT)
 
-    assert told["sentence"] == "lags by 3 kg"
+    assert told["sentence"] == "rings by 3 kg"
     assert told["unit"] == "kg"
     assert told["active"] == [True]
     assert "there is already an alert of this name" in told["refused"]
-    assert "| `lag` | it follows the measurand too late |" in told["docs"]
-    assert "One of offset, understated, overstated, outliers, stuck, gain, lag," in told["api"]
-    assert "      - alert: SensorLag\n" in told["rules"]
-    assert "runbook_url: docs/runbook.md#sensorlag\n" in told["rules"]
-    assert re.search(r'alert!~"[^"]*\|lag\|', told["rules"])
-    assert re.search(r'alertname =~ "[^"]*\|SensorLag"', told["quiet"])
+    assert "| `ringing` | it swings about the measurand |" in told["docs"]
+    assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
+    assert "      - alert: SensorRinging\n" in told["rules"]
+    assert "runbook_url: docs/runbook.md#sensorringing\n" in told["rules"]
+    assert re.search(r'alert!~"[^"]*\|ringing\|', told["rules"])
+    assert re.search(r'alertname =~ "[^"]*\|SensorRinging"', told["quiet"])
 
 
 def test_the_faults_begin_with_what_the_detector_bets_on():

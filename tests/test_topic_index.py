@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.mqtt.topic_index import TopicIndex
+from monitor.mqtt.publish_parser import TopicIndex
 
 
 def packed(topic: str) -> bytes:

@@ -390,8 +390,8 @@ LATER = (
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
-import monitor.cli, monitor.commands.run, monitor.daemon.reload
-monitor.daemon.reload.prepare("configs/default.yaml")
+import monitor.cli, monitor.commands.run, monitor.daemon.loop
+monitor.daemon.loop.prepare("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

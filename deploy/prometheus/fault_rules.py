@@ -1,4 +1,4 @@
-"""Writes into the files of alerts what follows from the table of faults (core/diagnosis/faults.py).
+"""Writes into the files of alerts what follows from the table of faults (core/verdict/faults.py).
 
 Between the marks in alerts.yml stands one rule a fault, written anew; SensorThreshold leaves out
 the names that are alerts already, and Alertmanager keeps quiet the warnings of a sensor that
@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill, indent
 from typing import Final
 
-from monitor.core.diagnosis.faults import FAULTS, Fault, alert_meanings
+from monitor.core.verdict import FAULTS, Fault, alert_meanings
 
 HERE: Final = Path(__file__).parent
 ALERTS: Final = HERE / "alerts.yml"
@@ -44,7 +44,8 @@ PAGE: Final = (
 )
 # How large a fault is, of which the description shows a metric.
 _SIZES: Final = {
-    "calibration_bias": ": {calibration_bias:%+.3g} {unit}",
+    "drift_per_day": ": {error_now:%+.3g} {unit}, {drift_per_day:%+.3g} {unit} a day",
+    "error_now": ": {error_now:%+.3g} {unit}",
     "calibration_zms": ": mean of z squared {calibration_zms:%.2f}",
 }
 _VALUE: Final = re.compile(r"\{(\w+):(%[^}]+)\}")

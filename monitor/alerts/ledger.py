@@ -22,11 +22,11 @@ from monitor.alerts.transition import (
 )
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.diagnosis.faults import REFERENCE_SUSPECT, estimate_unit
 from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import REFERENCE_SUSPECT, estimate_unit
 
 UNCLEAR: Final = "unclear"
 EVICTED: Final = "gone"  # the state of a series that was evicted

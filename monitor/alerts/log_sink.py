@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final, NamedTuple
 
-from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
+from monitor.alerts.outlet import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition
 from monitor.core.formatting import date_time
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from annotated_types import MaxLen, MinLen, doc
 
 from monitor import __version__
-from monitor.alerts.outlet import LaterError
-from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
+from monitor.alerts.outlet import GiveUpHours, LaterError, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition, document
 from monitor.core.setting import Check, Contradiction
 

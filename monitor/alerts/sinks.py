@@ -11,7 +11,7 @@ from typing import Final
 
 from monitor.alerts.log_sink import LOG
 from monitor.alerts.mqtt_sink import MQTT
-from monitor.alerts.sink_settings import SinkKind
+from monitor.alerts.outlet import SinkKind
 from monitor.alerts.webhook_settings import WEBHOOK
 
 SINKS: Final[dict[str, SinkKind]] = {"log": LOG, "mqtt": MQTT, "webhook": WEBHOOK}

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from monitor.core.diagnosis.faults import FAULTS, REFERENCE_SUSPECT
 from monitor.core.formatting import instant
+from monitor.core.verdict.faults import FAULTS, REFERENCE_SUSPECT
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"

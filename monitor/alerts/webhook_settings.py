@@ -10,10 +10,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from annotated_types import Gt, Le, MaxLen, doc
 
-from monitor.alerts.outlet import Sink
-from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkContext, SinkKind
+from monitor.alerts.outlet import GiveUpHours, RetrySeconds, Sink, SinkContext, SinkKind
 from monitor.core.setting import Check, Contradiction, File, Variable
-from monitor.mqtt.hosts import is_loopback
+from monitor.mqtt.connection import is_loopback
 
 _BASE64_PREFIX: Final = "whsec_"
 _PLAIN_HTTP: Final = "is unencrypted http to another machine; write https, or set allow_http: true"

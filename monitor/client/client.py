@@ -26,7 +26,7 @@ from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 from monitor.config import Settings
 from monitor.errors import UNAVAILABLE, USAGE, MonitorError
 from monitor.http.access import certificate_of
-from monitor.mqtt.hosts import is_loopback
+from monitor.mqtt.connection import is_loopback
 
 USER: Final = "MONITOR_HTTP_USER"
 PASSWORD: Final = "MONITOR_HTTP_PASSWORD"  # noqa: S105 - the name of a variable

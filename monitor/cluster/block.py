@@ -21,9 +21,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.alerts.transition import PENDING
-from monitor.cluster.block_state import VERSION, BlockState, SeriesState, encode_state, load_state
-from monitor.cluster.block_store import BlockStore
-from monitor.cluster.records import Message
+from monitor.cluster.block_store import (
+    VERSION,
+    BlockState,
+    BlockStore,
+    SeriesState,
+    encode_state,
+    load_state,
+)
+from monitor.cluster.placing import Message
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
 from monitor.core.diagnosis.fault_reports import FaultReport

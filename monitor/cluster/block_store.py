@@ -1,21 +1,26 @@
-"""What a block has made durable: a store of a few sensors, as one value in the state of the block.
+"""What a block has made durable, and the state of a block as bytes.
 
-It answers as the daemon's journal does, so that intake and recovery are the daemon's own. Of each
-series only the newest pairs are kept; the evidence before the first of them is the root of its
-replays, and kept by the block.
+Rules of this file: the store holds a few sensors and answers as the daemon's journal does, so that
+intake and recovery are the daemon's own. Of each series only the newest pairs are kept; the
+evidence before the first of them is the root of its replays, and kept by the block. The bytes have
+a version; states of earlier versions are upgraded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
 
 import msgspec
 import numpy as np
 
+from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.model import PAIR, Records, in_event_order
+from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked
 from monitor.journal.store import NO_PAIRS, Batch
+
+# -- the store ------------------------------------------------------------------------------------
 
 REVISIONS_MAX: Final = 100_000
 _COMPACT_FIRST: Final = 256
@@ -175,3 +180,81 @@ def _as_double(single: Records) -> Records:
     pairs["lower"] = pairs["value"] - single["below"]
     pairs["upper"] = pairs["value"] + single["above"]
     return pairs
+
+
+# -- the state as bytes ---------------------------------------------------------------------------
+
+VERSION: Final = 3
+
+
+class StateError(MonitorError):
+    """The state of a block cannot be used; the message says what to do."""
+
+    exit_code = UNAVAILABLE
+
+
+class SeriesState(msgspec.Struct, array_like=True):
+    """The evidence of one series, and when its last reading came."""
+
+    path: int
+    state: bytes
+    root: tuple[float, int, bytes] | None
+    last_reading: float
+    heard: float
+
+
+class BlockState(msgspec.Struct, array_like=True):
+    """A block; :data:`_UPGRADES` says what earlier versions had."""
+
+    version: int
+    expired: float
+    too_late: int
+    stored: BlockImage
+    rows: list[SeriesState]
+    noted: list[int]
+    refusals: tuple[list[int], dict[str, int], dict[str, tuple[float, float, int]]]
+    crossings: Crossings
+    bases: Bases
+    losses: tuple[int, int]
+
+
+encode_state: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(BlockState).decode
+
+
+def _with_refusals(old: list[Any]) -> list[Any]:
+    """Version 1 did not know what was refused."""
+    return [2, *old[1:], [[], {}, {}]]
+
+
+def _with_thresholds(old: list[Any]) -> list[Any]:
+    """Version 2 had the transitions that were told, and nothing of thresholds and losses."""
+    _, expired, too_late, kept, rows, standing, _, refusals = old
+    told = {(each["sensor"], each["quantity"]) for each in standing}
+    noted = [row for row, sensor, quantity, *_ in kept[0] if (sensor, quantity) in told]
+    return [3, expired, too_late, kept, rows, noted, refusals, [], [], [0, 0]]
+
+
+_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
+    1: _with_refusals,
+    2: _with_thresholds,
+}
+
+
+def load_state(state: bytes) -> BlockState:
+    """Return a state of this version; raises StateError."""
+    try:
+        version = msgspec.msgpack.decode(state, type=list[Any])[0]
+        if version == VERSION:
+            return _decode(state)
+        plain = msgspec.msgpack.decode(state, type=list[Any])
+        while plain[0] in _UPGRADES:
+            plain = _UPGRADES[plain[0]](plain)
+        if plain[0] == VERSION:
+            return msgspec.convert(plain, BlockState)
+    except (msgspec.DecodeError, msgspec.ValidationError, IndexError) as error:
+        raise StateError(f"the state of a block is damaged: {error}") from error
+    raise StateError(
+        f"the state of a block is of version {version}, newer than this program's {VERSION}; "
+        "run the program that wrote it"
+    )

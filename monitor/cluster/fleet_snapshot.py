@@ -1,17 +1,136 @@
-"""A snapshot of the fleet from lines of blocks and the driver's verdicts on them."""
+"""A snapshot of the fleet from lines of blocks, and the references that several blocks meet.
+
+Rules of this file: blocks say of each reference what its last pairs are; they are put together as
+one daemon has them, and judged by the same function. Series are in the order of their names. After
+a start what was found before reports until all blocks that it was found from have been heard.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
-from monitor.cluster.fleet_references import Found, Name
-from monitor.cluster.results import STATISTICS, Line, SeriesReport
-from monitor.core.fleet.suspect_references import Suspect
+from monitor.cluster.results import STATISTICS, Line, Part, SeriesReport
+from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
+from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
+from monitor.core.model import Records
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import Estimate
+
+# -- references -----------------------------------------------------------------------------------
+
+REFERENCES_MAX: Final = 10_000
+
+Key = tuple[str, str, bool]  # quantity, reference, whether it is a name of its own
+Name = tuple[str, str]  # sensor, quantity
+
+
+class Found(msgspec.Struct, array_like=True):
+    """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
+
+    ``series`` are all that have it, in blocks ``blocks``.
+    """
+
+    key: Key
+    unit: str
+    estimate: Estimate
+    since: float
+    sensors: int
+    agree: int
+    series: list[Name]
+    blocks: list[int]
+
+
+class _Held(NamedTuple):
+    series: Sequence[Name]
+    pairs: Records
+    first: SeriesFacts
+
+
+_encode: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
+_decode: Final = msgspec.msgpack.Decoder(list[Found]).decode
+
+
+class References:
+    """State: what each block tells of each reference, and which look wrong.
+
+    ``left_out`` counts what was said of references that are more than may be.
+    """
+
+    def __init__(self, noted: bytes = b"") -> None:
+        self._parts: Final[dict[Key, dict[int, _Held]]] = {}
+        self._of_block: Final[dict[int, set[Key]]] = {}
+        self._found: Final[dict[Key, Found]] = {}
+        self._before: Final = {each.key: each for each in _decode(noted)} if noted else {}
+        self.left_out = 0
+
+    def update(self, block: int, references: Iterable[Key], parts: Iterable[Part]) -> set[Key]:
+        """Take what a block says; return the references that are to be judged anew."""
+        now, changed = set(references), set()
+        for key in self._of_block.get(block, set()) - now:
+            changed.add(key)
+            self._parts.get(key, {}).pop(block, None)
+        self._of_block[block] = now
+        for part in parts:
+            key = (part.quantity, part.reference, part.by_id)
+            if key not in self._parts and len(self._parts) >= REFERENCES_MAX:
+                self.left_out += 1
+                continue
+            pairs = np.frombuffer(part.pairs, MEETING)
+            held = _Held(part.series, pairs, part.first)
+            self._parts.setdefault(key, {})[block] = held
+            changed.add(key)
+        return changed
+
+    def judge(self, changed: Iterable[Key]) -> None:
+        """Judge some references by all that is known of them."""
+        for key in changed:
+            parts = self._parts.get(key, {})
+            self._found.pop(key, None)
+            if not parts:
+                self._parts.pop(key, None)
+            elif sum(len(part.series) for part in parts.values()) >= SENSORS_MIN:
+                found = _judged(key, parts)
+                if found is not None:
+                    self._found[key] = found
+        for key in [*self._before]:
+            if self._of_block.keys() >= set(self._before[key].blocks):
+                del self._before[key]
+
+    def suspects(self) -> list[Found]:
+        """Return the references that look wrong, in order of quantity and name."""
+        found = {**self._found, **self._before}
+        return [found[key] for key in sorted(found)]
+
+    def note(self) -> bytes:
+        """Return what a driver that starts anew wants to know."""
+        return _encode(self.suspects())
+
+
+def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
+    """Return what the series of all blocks say together."""
+    blocks = sorted(parts)
+    series = [name for block in blocks for name in parts[block].series]
+    places = np.empty(len(series), dtype=np.int64)
+    places[sorted(range(len(series)), key=series.__getitem__)] = np.arange(len(series))
+    begin, joined = 0, []
+    for block in blocks:
+        pairs = parts[block].pairs.copy()
+        pairs["series"] = places[begin + pairs["series"]]
+        begin += len(parts[block].series)
+        joined.append(pairs[pairs["back"] < tail(len(series))])
+    pairs = np.concatenate(joined)
+    pairs = pairs[np.argsort(pairs["series"], kind="stable")]
+    first = min(part.first for part in parts.values())
+    found = examined(pairs, first.patience, by_id=key[2])
+    return None if found is None else Found(key, first.unit, *found, sorted(series), blocks)
+
+
+# -- the snapshot ---------------------------------------------------------------------------------
 
 
 class SeriesVerdict(NamedTuple):

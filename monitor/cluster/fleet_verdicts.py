@@ -15,8 +15,10 @@ import msgspec
 import numpy as np
 
 from monitor.alerts.ledger import View
-from monitor.cluster.fleet_references import Found, Name, References
 from monitor.cluster.fleet_snapshot import (
+    Found,
+    Name,
+    References,
     SeriesVerdict,
     calm_report,
     series_name,
@@ -39,7 +41,6 @@ from monitor.core.detector.thresholds import (
     Threshold,
     Thresholds,
 )
-from monitor.core.diagnosis.faults import FAULTS, REFERENCE_SUSPECT, alert_meanings
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
@@ -47,6 +48,7 @@ from monitor.core.model import Bool
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, sentence
 from monitor.core.snapshot.states import explains
+from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, alert_meanings
 
 SHOWN_MAX: Final = 10_000  # series with alerts that the metrics show
 

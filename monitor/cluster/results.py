@@ -15,9 +15,9 @@ import numpy as np
 
 from monitor.cluster.block import Results
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.diagnosis.faults import REFERENCE_STALE, REJECTED_SHARE
 from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
 from monitor.http.metrics import METRICS
 from monitor.journal import DeadLetter
 

@@ -3,7 +3,7 @@
 from pyspark import daemon
 
 import monitor.cluster.job  # noqa: F401 - workers find it there
-from monitor.daemon.gc_tuning import freeze_after_start, retain_freed
+from monitor.daemon.runtime import freeze_after_start, retain_freed
 
 if __name__ == "__main__":
     freeze_after_start()

@@ -11,13 +11,13 @@ from types import FrameType
 from typing import Final
 
 from monitor.cluster.bridge import Bridge
-from monitor.cluster.cluster_metrics import Served
 from monitor.cluster.kafka_log import Appender, properties
 from monitor.cluster.placing import Placing
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
-from monitor.daemon.logs import configure
+from monitor.daemon.runtime import configure
 from monitor.decode import DECODERS
+from monitor.http.process_metrics import Served
 from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
 

@@ -15,7 +15,6 @@ from types import FrameType, ModuleType
 from typing import Any, Final, Protocol, Self
 
 from monitor.cluster import results
-from monitor.cluster.cluster_metrics import Served
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
 from monitor.cluster.kafka_log import Appender, MissingLibraryError, properties
 from monitor.cluster.sink import NOTE, Sink
@@ -25,10 +24,11 @@ from monitor.config import (
     settings_hash,
 )
 from monitor.config.core_plan import plan_of
-from monitor.daemon.logs import configure
-from monitor.daemon.outlets import outlets
+from monitor.daemon.assembly import outlets
+from monitor.daemon.runtime import configure
 from monitor.decode import DECODERS
 from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.http.process_metrics import Served
 from monitor.journal import Journal
 
 _log: Final = logging.getLogger("monitor.cluster")

@@ -22,8 +22,7 @@ from monitor.core.analysis.side_by_side import (
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import events_of
+from monitor.report.recorded import Recorded, events_of, read
 
 VERSION = 1
 _SAVED = {

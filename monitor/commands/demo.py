@@ -20,9 +20,9 @@ from monitor.config import (
     parse,
 )
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings
-from monitor.daemon.logs import configure
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
+from monitor.daemon.runtime import configure
 from monitor.http.published import Page
 from monitor.http.service import Service, ServiceError
 from monitor.mqtt.source import MqttSource

@@ -22,8 +22,8 @@ from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.explain import Explanation, Message, explain
+from monitor.explain.document import plain
 from monitor.explain.text import lines
-from monitor.explain.wording import plain
 
 _REJECTED = 1
 _PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."

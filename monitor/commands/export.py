@@ -13,8 +13,8 @@ from monitor.client.current_pairs import current_pairs
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
-from monitor.files.tables import arrow
 
 _STDOUT: Final = "-"
 

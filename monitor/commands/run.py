@@ -8,14 +8,12 @@ import time
 from pathlib import Path
 
 from monitor.config.sections import Http
-from monitor.daemon.gc_tuning import freeze, retain_freed
-from monitor.daemon.logs import configure
-from monitor.daemon.reload import ReloadingDaemon, prepare
-from monitor.daemon.systemd import Supervisor
+from monitor.daemon.loop import ReloadingDaemon, prepare
+from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
 from monitor.http.access import access_of
 from monitor.http.service import Service
 from monitor.journal.repairing import recover
-from monitor.mqtt.hosts import is_loopback
+from monitor.mqtt.connection import is_loopback
 
 _log = logging.getLogger("monitor")
 

@@ -24,16 +24,17 @@ from monitor.core.scores.intervals import (
     zms_interval,
 )
 from monitor.core.scores.statistics import STATISTICS, compute
+from monitor.core.verdict import Verdict, document
 from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, read
-from monitor.report.scoring import alerts, blocks
+from monitor.report.incidents import alerts, judgements
+from monitor.report.recorded import Recorded, blocks, read
 
 SEED: Final = 20_240_210
 REPLICATES: Final = 10_000
-VERSION: Final = 1
+VERSION: Final = 2
 HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
-    *("coverage", "information", "verdict"),
+    *("coverage", "information"),
 )
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
@@ -88,12 +89,14 @@ def run(options: argparse.Namespace) -> int:
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     if options.json:
-        document = _document(recorded, windows, statistics, intervals)
-        for series, parts in zip(document["series"], in_time, strict=False):
+        found = _document(recorded, windows, statistics, intervals)
+        for series, parts in zip(found["series"], in_time, strict=False):
             series["blocks"] = parts
-        print(json.dumps(document, allow_nan=False))
+        print(json.dumps(found, allow_nan=False))
     else:
         _print_table(recorded, windows, statistics, intervals, options.density)
+        _print_verdicts(recorded, judgements(recorded, windows))
+        _print_incidents(alerts(recorded, windows))
         _print_blocks(recorded, in_time)
     return 0
 
@@ -123,7 +126,8 @@ def _document(
     statistics: dict[str, Any],
     intervals: dict[str, Interval],
 ) -> dict[str, Any]:
-    return {
+    judged = judgements(recorded, windows)
+    found: dict[str, Any] = {
         "version": VERSION,
         "series": [
             {
@@ -131,6 +135,7 @@ def _document(
                 "quantity": name.quantity,
                 "unit": name.unit,
                 "n": int(windows.counts[row]),
+                "verdict": document(judged[row], name.unit),
                 "statistics": {key: finite(each[row]) for key, each in statistics.items()},
                 "intervals": {
                     key: entry
@@ -140,8 +145,8 @@ def _document(
             }
             for row, name in enumerate(recorded.names)
         ],
-        "alerts": alerts(recorded, windows),
     }
+    return found | {"alerts": alerts(recorded, windows)} if recorded.timed else found
 
 
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
@@ -169,10 +174,8 @@ def _print_table(
 ) -> None:
     hat = "_tophat" if density == "tophat" else ""
     lines: list[tuple[str, ...]] = [HEADS]
-    raised = {(each["sensor"], each["quantity"]): each for each in alerts(recorded, windows)}
     for row, name in enumerate(recorded.names):
         zms = intervals["zms"]
-        alert = raised.get((name.sensor, name.quantity))
         lines.append(
             (
                 name.sensor,
@@ -185,10 +188,26 @@ def _print_table(
                 f"[{_text(zms.lower[row])}, {_text(zms.upper[row])}]",
                 _text(statistics["coverage"][row]),
                 _text(statistics["auucc_partial_gain"][row]),
-                "no alert" if alert is None else f"since {alert['since']}: {alert['sentence']}",
             )
         )
     _print_lines(lines)
+
+
+def _print_verdicts(recorded: Recorded, judged: list[Verdict]) -> None:
+    """Print what the pairs of each series say as a whole, and what would mend it."""
+    print("\nover all pairs")
+    for name, found in zip(recorded.names, judged, strict=True):
+        advice = f"; to mend it: {found.advice}" if found.advice else ""
+        print(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")
+
+
+def _print_incidents(incidents: list[dict[str, Any]]) -> None:
+    """Print what the daemon would have raised, in the order of their beginning."""
+    if incidents:
+        print("\nincidents the daemon would have raised")
+    for each in incidents:
+        until = "it still lasts" if each["until"] is None else f"until {each['until']}"
+        print(f"{each['since']}, {until}: {each['sentence']} ({each['quantity']})")
 
 
 def _print_blocks(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> None:

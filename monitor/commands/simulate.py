@@ -15,9 +15,9 @@ import numpy as np
 
 from monitor.core.model import Observation
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.files.exporting import write_stream
+from monitor.files.input_file import seconds
 from monitor.files.messages import write_messages
-from monitor.files.opening import seconds
-from monitor.files.writing import write_stream
 from monitor.simulate.carts import (
     CARTS,
     CONTROLS,

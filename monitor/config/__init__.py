@@ -12,7 +12,7 @@ therefore changes nothing.
   name, default, range, meaning. The JSON schema, docs/settings.md and the comments of
   configs/default.yaml are made from that (`settings_docs`).
 * Where the core or the decoders have a type for a section (`MapSpec`, `Threshold`, `FleetRules`,
-  `PairUncertainty`), that type carries the definitions and `derived` makes the section from it.
+  `PairUncertainty`), that type carries the definitions and `kinds` makes the section from it.
   Groups and overrides are made from the sections (`parts`).
 * `core_plan` merges group and overrides over the sections and hands the core its `SeriesRules`.
 
@@ -26,11 +26,11 @@ then said two to seven times, and nothing keeps the copies equal); pydantic-sett
 environment variables for every key (no place to point at, two sources for one value); YAML 1.1, in
 which ``on`` is a truth value and ``1:30`` a number.
 
-What breaks first: `validation_text` maps pydantic's error types to sentences; an error type that
+What breaks first: `loading` maps pydantic's error types to sentences; an error type that
 it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
-from monitor.config.broker_settings import Mqtt
+from monitor.config.connections import Mqtt
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.loading import check, load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError

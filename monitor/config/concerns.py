@@ -16,10 +16,10 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from monitor.config.areas import Area, Place
+from monitor.config.loading import sentence
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
-from monitor.config.validation_text import sentence
+from monitor.config.sources import Area, Place
 from monitor.core.pairing.engine import Concern
 
 _EARTH_KM: Final = 6371.0088

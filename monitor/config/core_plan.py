@@ -21,8 +21,8 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import Maintenance, Route, Router, Units
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.decode.maintenance import Work
 from monitor.decode.mapping import Mapped
+from monitor.decode.route import Work
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -58,6 +58,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         stale_after_seconds=_merged(settings.series, layers).stale_after_seconds,
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
+        tolerance=alerts.tolerance,
         pairing=_pairing_rules(_merged(settings.pairing, layers)),
     )
 

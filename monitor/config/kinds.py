@@ -1,20 +1,40 @@
-"""The building blocks of all sections: a strict base model and the kinds of values.
+"""The building blocks of all sections: a strict base model, the kinds of values, derived sections.
 
 Rules of this file: an error is a whole sentence that says what to write instead; it never repeats
 the value, which may be a secret in the wrong place.
+
+A section can be made from a settings type of the core or the decoders: a NamedTuple that defines
+each setting once, with name, default, range and meaning (:func:`annotated_types.doc`). The section
+of the file, its schema and its row in docs/settings.md are made from it, and the value in
+``Settings`` is the NamedTuple itself, so there is nothing to translate. A field without a meaning
+is not a setting.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from annotated_types import DocInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    Strict,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from monitor.core.setting import Contradiction, Glob
 from monitor.mqtt.topic_templates import Template, TemplateError, valid_name
+
+# -- kinds of values ------------------------------------------------------------------------------
 
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 
@@ -80,3 +100,76 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401 - as Field's
     """Return a field with its default and meaning."""
     return Field(default=default, description=description, **limits)
+
+
+# -- sections made from other types ---------------------------------------------------------------
+
+
+def _agree(_value: Any) -> Iterable[Contradiction]:  # noqa: ANN401 - any of the core's types
+    return ()
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Marks a NamedTuple as a section: ``Annotated[FleetRules, Derived()]``."""
+
+    contradictions: Callable[[Any], Iterable[Contradiction]] = _agree
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: Any,  # noqa: ANN401 - a NamedTuple
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Return the schema of the section, whose value becomes a ``source``."""
+
+        def read(given: Any, validate: Callable[[Any], Section]) -> Any:  # noqa: ANN401
+            value = given if isinstance(given, source) else source(**dict(validate(given)))
+            refuse_contradictions(self.contradictions(value))
+            return value
+
+        return core_schema.no_info_wrap_validator_function(
+            read,
+            handler.generate_schema(section_of(source)),
+            serialization=core_schema.plain_serializer_function_ser_schema(_plain),
+        )
+
+
+@lru_cache
+def section_of(source: Any) -> type[Section]:  # noqa: ANN401 - a NamedTuple
+    """Return the section whose keys are the settings among the fields of ``source``."""
+    hints = get_type_hints(source, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, hint in hints.items():
+        meaning = _meaning(hint)
+        if meaning is not None:
+            default = source._field_defaults.get(name, ...)
+            default = dict(default) if isinstance(default, Mapping) else default
+            fields[name] = (_marked(hint), Field(default, description=meaning))
+    return create_model(source.__name__, __base__=Section, __doc__=source.__doc__, **fields)
+
+
+def _marked(hint: Any) -> Any:  # noqa: ANN401 - a type, of whatever kind
+    """Return a type as a section takes it: tuples from lists, NamedTuples from sections."""
+    parts = get_args(hint)
+    if get_origin(hint) is Annotated:
+        return Annotated[(_marked(parts[0]), *parts[1:])]
+    if get_origin(hint) is Mapping:
+        return Mapping[tuple(map(_marked, parts))]  # type: ignore[misc]
+    if get_origin(hint) is tuple:
+        return Annotated[tuple[tuple(map(_marked, parts))], Strict(strict=False)]  # type: ignore[misc]
+    return Annotated[hint, Derived()] if hasattr(hint, "_field_defaults") else hint
+
+
+def _meaning(hint: object) -> str | None:
+    found = get_args(hint) if get_origin(hint) is Annotated else ()
+    return next((each.documentation for each in found if isinstance(each, DocInfo)), None)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever settings are made of
+    """Return a value as JSON has it."""
+    if hasattr(value, "_fields"):
+        source: Any = type(value)
+        return {key: _plain(getattr(value, key)) for key in section_of(source).model_fields}
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

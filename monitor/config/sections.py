@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from monitor.config.derived import Derived
-from monitor.config.kinds import Globs, Host, Section, setting
+from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty
 from monitor.core.setting import Contradiction, File
-from monitor.mqtt.hosts import is_loopback
+from monitor.mqtt.connection import is_loopback
 
 # Modes in which `candidates` chooses the pairing rule, with its default.
 CANDIDATES_OF_MODE: Final[Mapping[str, str]] = {"nearest": "nearest", "key": "all"}
@@ -172,6 +171,12 @@ class Alerts(Section):
         "late.",
         gt=0,
         le=87_840,
+    )
+    tolerance: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
+        None,
+        "Largest error that is allowed, in the unit of the quantity: a drift's sentence and "
+        "`monitor_due_seconds` say when it will be passed. null for the typical standard "
+        "uncertainty of the sensor's errors. It decides no alert.",
     )
     rejected_share: float = setting(
         0.05,

@@ -1,17 +1,16 @@
-"""The settings as a whole, and what must agree between sections."""
+"""The settings as a whole, and what must agree within the thresholds and between sections."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.areas import Area, Place
-from monitor.config.broker_settings import Mqtt
 from monitor.config.cluster_settings import Cluster
-from monitor.config.derived import Derived
-from monitor.config.kinds import Section, setting
+from monitor.config.connections import Mqtt, Sinks
+from monitor.config.kinds import Derived, Section, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
@@ -24,13 +23,39 @@ from monitor.config.sections import (
     Series,
     Windows,
 )
-from monitor.config.sink_settings import Sinks
-from monitor.config.sources import Maintenance, Source
-from monitor.config.threshold_settings import threshold_contradictions
+from monitor.config.sources import Area, Maintenance, Place, Source
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.scores.statistics import threshold_statistics
 from monitor.core.setting import Contradiction, File, KeyPath
+from monitor.core.verdict import alert_meanings
 from monitor.mqtt.topic_templates import Template
+
+# -- thresholds -----------------------------------------------------------------------------------
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
+    """An alert has a name of its own and a limit, and an expectation only where there is one."""
+    if _NAME.fullmatch(limit.name) is None:
+        what = "is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first"
+        yield Contradiction(("name",), what)
+    if limit.name in alert_meanings():
+        yield Contradiction(("name",), "there is already an alert of this name; choose another")
+    if limit.above is None and limit.below is None:
+        yield Contradiction((), "has no limit; add above or below")
+    if limit.above is not None and limit.below is not None and limit.above <= limit.below:
+        yield Contradiction(("below",), "is not less than above")
+    statistic = threshold_statistics()[limit.statistic]
+    if limit.against == "baseline" and statistic.live is None:
+        yield Contradiction(("against",), "means nothing for a convention; write absolute")
+    if limit.against == "expected" and not (statistic.expected or statistic.expected_ratio):
+        what = "has no expectation; choose another statistic, or compare with the baseline"
+        yield Contradiction(("statistic",), what)
+
+
+# -- the whole ------------------------------------------------------------------------------------
 
 _SOURCES: Final = (
     Source(topic="monitor/{sensor}/{quantity}/reading", kind="reading"),

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.config.kinds import Section
+from monitor.config.loading import model_at
 from monitor.config.parts import Part, Parts
 from monitor.config.settings import Settings
-from monitor.config.validation_text import model_at
 
 SCHEMA_FILE: Final = Path("configs/schema.json")
 PAGE_FILE: Final = Path("docs/settings.md")

@@ -1,12 +1,12 @@
 """The daemon: one loop that reads, commits, acknowledges and publishes.
 
-`reload` prepares everything that settings name and runs a `loop.Daemon`; on SIGHUP it prepares the
-new settings first and only then lets one daemon end and the next start. The loop takes what the
-broker has (`MqttSource.receive`), makes pairs of it (`intake`), commits them to the journal,
-applies them to the network and acknowledges. Every publish interval it evaluates the network in
-steps of a few milliseconds between two reads (`publisher`) and hands an immutable page to HTTP and
-alert transitions to the sinks. `assembly` is the only place that knows which part needs which
-setting.
+`loop` prepares everything that settings name and runs a `Daemon`; on SIGHUP it prepares the new
+settings first and only then lets one daemon end and the next start. A daemon takes what the broker
+has (`MqttSource.receive`), makes pairs of it (`intake`), commits them to the journal, applies them
+to the network and acknowledges. Every publish interval it evaluates the network in steps of a few
+milliseconds between two reads (`publisher`) and hands an immutable page to HTTP and alert
+transitions to the sinks. `assembly` is the only place that knows which part needs which setting,
+`runtime` has what the process owes the system.
 
 Invariants:
 
@@ -26,7 +26,7 @@ Considered and rejected: asyncio or threads between socket and disk (they need q
 need limits that somebody must notice; docs/adr/0001); a thread for publication (it needs a lock on
 the network, or a copy of it); applying settings to running parts (every part needs a second way to
 get its state); the cycle collector at its defaults (a full collection walks all that was
-recovered, `gc_tuning`).
+recovered, `runtime`).
 
 What breaks first: the fsync of one commit per batch limits single messages; a publication whose
 single step takes long delays reads; a reload with a large journal takes as long as a start, during

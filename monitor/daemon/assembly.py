@@ -7,10 +7,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.config import (
-    Credentials,
-    Settings,
-)
+from monitor.alerts.outlet import Outlet, SinkContext
+from monitor.alerts.sinks import SINKS
+from monitor.config import Credentials, Settings, resolve_secret, resolve_sink_secrets
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
@@ -18,11 +17,7 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal import Batch, Journal
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.mqtt.source import (
-    MqttSettings,
-    Subscription,
-    tls_context,
-)
+from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import Topics
 
@@ -129,3 +124,20 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         connect_timeout_seconds=mqtt.connect_timeout_seconds,
         tls=mqtt.tls,
     )
+
+
+def outlets(settings: Settings, path: str) -> list[Outlet]:
+    """Return the outlets of the settings in the file at ``path``; none is started.
+
+    Raises SettingsError if a secret that the settings name cannot be read.
+    """
+    broker = resolve_secret(settings, path)
+    secrets = resolve_sink_secrets(settings, path)
+    opened = []
+    for name, kind in SINKS.items():
+        section = getattr(settings.sinks, name)
+        if section is not None:
+            own = {each: secret.get_secret_value() for each, secret in secrets[name].items()}
+            context = SinkContext(lambda: publisher_of(settings, broker), own)
+            opened.append(Outlet(name, kind.open(section, context), section))
+    return opened

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.thresholds import Crossings
-from monitor.core.fleet.eviction import EvictionSummary
-from monitor.core.fleet.refusals import RefusalSummary
+from monitor.core.fleet.presence import EvictionSummary, RefusalSummary
 from monitor.core.state.network import Network
 from monitor.journal import Store
 

@@ -20,8 +20,7 @@ from monitor.config import settings_hash, shown_settings
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, examined
 from monitor.explain.doctor import report, text
-from monitor.http.on_demand import OnDemandEvaluator, OnDemandRequests
-from monitor.http.published import Page
+from monitor.http.published import OnDemandEvaluator, OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal import DeadLetter
 

@@ -35,9 +35,8 @@ message of the same batch may teach.
 from __future__ import annotations
 
 from monitor.decode.checks import REASONS, Rejected
-from monitor.decode.maintenance import Maintenance
-from monitor.decode.mapping import Found, Seen
-from monitor.decode.route import Route
+from monitor.decode.records import Found, Seen
+from monitor.decode.route import Maintenance, Route
 from monitor.decode.router import DECODERS, Decoded, Router
 from monitor.decode.units import Units
 

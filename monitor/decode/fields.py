@@ -12,12 +12,6 @@ from monitor.decode.checks import (
     check_era,
     check_key,
 )
-from monitor.decode.names import (
-    Compose,
-    Fields,
-    composer,
-    names_in,
-)
 from monitor.decode.paths import (
     MISSING,
     Fetch,
@@ -28,6 +22,7 @@ from monitor.decode.paths import (
     shown,
 )
 from monitor.decode.quantity import Quantity
+from monitor.decode.records import Compose, Fields, composer, names_in
 from monitor.decode.spec import (
     Kind,
     MapError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -17,7 +17,6 @@ from monitor.core.model import (
     Collocation,
     Distribution,
     Event,
-    Observation,
     Reading,
     Reference,
 )
@@ -47,43 +46,23 @@ from monitor.decode.fields import (
     quantities,
     texts,
 )
-from monitor.decode.filters import filters
-from monitor.decode.names import (
+from monitor.decode.paths import MISSING, Fetchers, shown
+from monitor.decode.quantity import u_of_reference
+from monitor.decode.records import (
+    Arrival,
     Fields,
+    Found,
+    Seen,
     Split,
+    filters,
+    framing,
     names_in,
     splitter,
 )
-from monitor.decode.paths import MISSING, Fetchers, shown
-from monitor.decode.quantity import u_of_reference
-from monitor.decode.records import framing
 from monitor.decode.spec import Kind, MapSpec
 from monitor.decode.uncertainty import Claim
-from monitor.decode.units import Units
 
 _RANKS: Final = {"": 0, "prelim": 0, "final": 1, "void": 2}
-
-Found = Observation | Rejected
-
-
-class Seen(NamedTuple):
-    """One record, the payload it is of (None where neither can be read), and what came of it."""
-
-    root: object
-    record: object
-    found: list[Found]
-
-
-class Arrival(NamedTuple):
-    """What is known of a message besides its payload.
-
-    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those that
-    quantities are kept in, None to keep each as it is stated.
-    """
-
-    fields: Fields
-    received: float
-    units: Units | None = None
 
 
 class Mapped:

@@ -1,20 +1,135 @@
-"""From one payload to its records: itself, the entries of an array, or the rows of columns."""
+"""From one payload to its records: which there are, which count, and the names split out of them.
+
+Rules of this file: records are the payload itself, the entries of an array, or the rows of columns.
+Conditions say which records are looked at, which are refused for their quality, which take one
+back. A template is plain text with ``{name}`` in it; a name comes from the topic or from an earlier
+split; what comes out is checked where it names something.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from monitor.decode.checks import Rejected
-from monitor.decode.paths import (
-    MISSING,
-    Fetch,
-    Fetchers,
-    shown,
-)
-from monitor.decode.spec import MapError, MapSpec
+from monitor.core.model import Observation
+from monitor.decode.checks import Rejected, check_name
+from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown
+from monitor.decode.spec import MapError, MapSpec, Scalar
+from monitor.decode.units import Units
+
+# -- named fields ---------------------------------------------------------------------------------
+
+_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_FIELDS_MAX: Final = 8
+
+Fields = dict[str, str]
+Compose = Callable[[Fields], str]
+Split = Callable[[object, object, Fields], None]
+
+
+def names_in(template: str) -> list[str]:
+    """Return the names of the fields in ``template``."""
+    return _FIELD.findall(template)
+
+
+def composer(template: str, known: Collection[str], place: Place) -> Compose:
+    """Return what puts ``template`` together from fields; raises MapError for an unknown one."""
+    _check(template, place)
+    for name in names_in(template):
+        if name not in known:
+            there = ", ".join(f"{{{each}}}" for each in sorted(known)) or "none"
+            raise MapError(place, f"there is no field {{{name}}}; topic and names give {there}")
+    whole = _FIELD.fullmatch(template)
+    if whole is not None:
+        field = whole[1]
+        return lambda fields: fields[field]
+    return template.format_map
+
+
+def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Split:
+    """Return what splits the text at ``path`` and adds its parts to the fields."""
+    _check(template, place)
+    names = names_in(template)
+    if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
+        raise MapError(place, "needs between one and eight {names}, each once")
+    text = fetchers.text(path, place)
+    plain = _FIELD.split(template)[::2]
+
+    def split(root: object, record: object, fields: Fields) -> None:
+        whole = text(root, record)
+        parts = _parts(whole, plain)
+        if parts is None:
+            what = f"{place[-1]} is {whole[:60]!r}, not of {template!r}"
+            raise Rejected("bad_name", what, shown(path))
+        fields.update(zip(names, parts, strict=True))
+
+    return split
+
+
+def _parts(whole: str, plain: list[str]) -> list[str] | None:
+    """Return what stands between ``plain`` texts, None if they do not stand so.
+
+    The first part is as long as it can be, then the second; none is empty. From the end each text
+    is found once, as far right as it can be, for a pattern would try all the ways there are.
+    """
+    first, *between, last = plain
+    end = len(whole) - len(last)
+    if not (whole.startswith(first) and whole.endswith(last)):
+        return None
+    parts: list[str] = []
+    for each in reversed(between):
+        at = whole.rfind(each, len(first) + 1, max(end - 1, 0))
+        if at < 0:
+            return None
+        parts.append(whole[at + len(each) : end])
+        end = at
+    parts.append(whole[len(first) : end])
+    return parts[::-1] if end > len(first) else None
+
+
+def _check(template: str, place: Place) -> None:
+    plain = _FIELD.sub("", template)
+    if "{" in plain or "}" in plain:
+        raise MapError(place, "has a brace that is no field; write for example {sensor}")
+
+
+def check_names(fields: dict[str, str]) -> None:
+    """Raise Rejected if what a topic names may not be named so."""
+    try:
+        for name in ("sensor", "subject", "quantity"):
+            if name in fields:
+                check_name(name, fields[name])
+    except Rejected as error:
+        raise error.at("topic") from None
+
+
+# -- records --------------------------------------------------------------------------------------
 
 _COLUMNS_MAX: Final = 1000  # each row is a map of its own
+
+Found = Observation | Rejected
+
+
+class Seen(NamedTuple):
+    """One record, the payload it is of (None where neither can be read), and what came of it."""
+
+    root: object
+    record: object
+    found: list[Found]
+
+
+class Arrival(NamedTuple):
+    """What is known of a message besides its payload.
+
+    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those that
+    quantities are kept in, None to keep each as it is stated.
+    """
+
+    fields: Fields
+    received: float
+    units: Units | None = None
+
 
 Frame = Callable[[object], Iterable[object]]
 
@@ -67,3 +182,64 @@ def _rows(fetch: Fetch, name: str) -> Frame:
             yield {**common, **dict(zip(columns, row, strict=True))}
 
     return frame
+
+
+# -- conditions -----------------------------------------------------------------------------------
+
+
+class Filter(NamedTuple):
+    """A path and the values that count; a truth value is not the number 1."""
+
+    path: str
+    fetch: Fetch
+    values: tuple[Scalar, ...]
+
+    def holds(self, root: object, record: object) -> bool:
+        """Return whether one of the values stands there."""
+        found = self.fetch(root, record)
+        return any(
+            found == value and isinstance(found, bool) == isinstance(value, bool)
+            for value in self.values
+        )
+
+
+class Filters(NamedTuple):
+    """The three sets of conditions of a mapping."""
+
+    select: list[Filter]
+    where: list[Filter]
+    void_where: list[Filter]
+
+    def selects(self, root: object, record: object) -> bool:
+        """Return whether the record is one to look at."""
+        return all(each.holds(root, record) for each in self.select)
+
+    def check(self, root: object, record: object) -> None:
+        """Raise Rejected if a quality is not among the allowed ones, or not stated."""
+        for each in self.where:
+            if not each.holds(root, record):
+                found = each.fetch(root, record)
+                what = "missing" if found is MISSING else quoted(found)
+                allowed = ", ".join(map(str, each.values))
+                place = shown(each.path)
+                raise Rejected("quality", f"`{place}` is {what}; use {allowed}", place)
+
+    def voids(self, root: object, record: object) -> bool:
+        """Return whether the record takes a reference back."""
+        return any(each.holds(root, record) for each in self.void_where)
+
+
+def filters(spec: MapSpec, fetchers: Fetchers) -> Filters:
+    """Return the compiled conditions; raises MapError."""
+
+    def compiled(name: str, wanted: Mapping[str, tuple[Scalar, ...]]) -> list[Filter]:
+        return [
+            Filter(path, fetchers.fetch(path, (name, path)), tuple(values))
+            for path, values in wanted.items()
+        ]
+
+    return Filters(
+        compiled("select", spec.select),
+        compiled("where", spec.where),
+        compiled("void_where", spec.void_where),
+    )

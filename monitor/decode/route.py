@@ -2,23 +2,25 @@
 
 Rules of this file: a format makes values or records of bytes, a mapping makes observations of
 those. A decoder yields what it sees record by record; what a message says is all of it in order.
+Readings that a sensor sent while it was under maintenance are refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import translate
 from typing import Final, NamedTuple
 
+from monitor.core.model import Observation, Reading
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.decode.mapping import (
-    Arrival,
-    Found,
-    Mapped,
-    Seen,
-)
+from monitor.decode.mapping import Mapped
+from monitor.decode.records import Arrival, Found, Seen
 from monitor.decode.spec import Kind
 from monitor.decode.units import Units
+
+# -- sources and decoders -------------------------------------------------------------------------
 
 
 class Route(NamedTuple):
@@ -35,6 +37,13 @@ class Route(NamedTuple):
     mapped: Mapped | None = None
     births: Births | None = None
     units: Units | None = None
+
+    def declared_unit(self) -> str:
+        """Return the unit that the settings name for what can be accelerated."""
+        if self.mapped is None or not self.mapped.spec.series:
+            return self.unit
+        series = self.mapped.spec.series[0]
+        return series.to_unit or self.unit or series.unit
 
 
 class Call(NamedTuple):
@@ -93,3 +102,32 @@ def mapping_of(route: Route) -> Mapped:
     if route.mapped is None:
         raise ValueError(f"source {route.template!r} has the decoder {route.decoder!r} but no map")
     return route.mapped
+
+
+# -- maintenance ----------------------------------------------------------------------------------
+
+
+class Work(NamedTuple):
+    """From ``start`` until before ``end`` (s since 1970 UTC) on sensors that fit a pattern."""
+
+    sensor: str
+    start: float
+    end: float
+
+
+class Maintenance:
+    """Knows when who is worked on."""
+
+    def __init__(self, works: Iterable[Work]) -> None:
+        self._works: Final = [(re.compile(translate(work.sensor)), work) for work in works]
+
+    def without(self, found: Sequence[Observation | Rejected]) -> list[Observation | Rejected]:
+        """Return ``found`` with a Rejected in place of each reading of a sensor worked on."""
+        return [self._refused(each) if isinstance(each, Reading) else each for each in found]
+
+    def _refused(self, reading: Reading) -> Reading | Rejected:
+        for pattern, work in self._works:
+            if work.start <= reading.time < work.end and pattern.match(reading.sensor):
+                what = f"{reading.sensor} was worked on at that time (maintenance {work.sensor!r})"
+                return Rejected("maintenance", what)
+        return reading

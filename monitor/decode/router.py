@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import compress
 from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.model import Int, Reading
+from monitor.core.model import Int
 from monitor.core.pairing.interning import NONE, Interner
 from monitor.core.pairing.observations import (
     Name,
     Observed,
-    columns_of,
-    is_plain,
 )
 from monitor.decode.accelerators import (
     Batch,
     Gathered,
-    Rows,
     Stream,
     batch_native,
     batch_records,
 )
 from monitor.decode.accelerators.batch_records import Arrays, arrays
-from monitor.decode.checks import Rejected, check_name
+from monitor.decode.checks import Rejected
 from monitor.decode.formats import (
     csv_lines,
     lineprotocol,
@@ -35,16 +31,16 @@ from monitor.decode.formats import (
     senml,
     sparkplug,
 )
-from monitor.decode.maintenance import Maintenance
-from monitor.decode.mapping import Found, Seen
+from monitor.decode.records import Found, Seen, check_names
 from monitor.decode.route import (
     Call,
     Decoder,
+    Maintenance,
     Route,
     flat,
 )
 from monitor.decode.units import Units
-from monitor.mqtt.payload_slices import Payloads, payloads_of
+from monitor.mqtt.inbox import Payloads, payloads_of
 from monitor.mqtt.topic_templates import Template, Topics, topics_of
 
 DECODERS: Final[Mapping[str, Decoder]] = {
@@ -115,7 +111,7 @@ class Router:
     ) -> Decoded:
         """Return what messages that arrived at ``received`` (s since 1970 UTC) say."""
         found = self._gather(topics, payloads, received)
-        self._lay_out(found)
+        found.lay_out(self._which)
         return Decoded(found.observed(), found.places + found.sources, found.refused)
 
     def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
@@ -245,23 +241,6 @@ class Router:
                     left += batch_records.read(batch, found, readers)
         return sorted(left)
 
-    def _lay_out(self, found: Gathered) -> None:
-        """Let the plain readings that were decoded one by one be columns too."""
-        if Reading not in set(map(type, found.others)):
-            return
-        are_plain = [
-            isinstance(each, Reading) and not each.key and is_plain(each) for each in found.others
-        ]
-        if not any(are_plain):
-            return
-        plain = cast("list[Reading]", list(compress(found.others, are_plain)))
-        which = [self._which((each.sensor, each.quantity)) for each in plain]
-        found.parts.append(Rows(np.array(which, dtype=np.int64), *columns_of(plain)))
-        found.places += compress(found.sources, are_plain)
-        are_left = [not each for each in are_plain]
-        found.others = list(compress(found.others, are_left))
-        found.sources = list(compress(found.sources, are_left))
-
     # -- topics -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
@@ -300,7 +279,7 @@ class Router:
         is_reference = route.kind == "reference"
         if self._maintenance is not None or not (is_reference or route.kind == "reading"):
             return DECODED
-        declared = _declared(route)
+        declared = route.declared_unit()
         if declared and self._units is not None and stream.unit != declared:
             return DECODED  # its values are converted, or its unit is the first of its quantity
         if route.decoder == "native":
@@ -318,7 +297,7 @@ class Router:
         for template, route in self._routes:
             fields = template.match(topic)
             if fields is not None:
-                _check_names(fields)
+                check_names(fields)
                 fields.setdefault("quantity", "value")
                 fields.setdefault("subject", fields.get("sensor", ""))
                 return route, fields
@@ -330,16 +309,6 @@ class Router:
         if place == len(self._names):
             self._names.append(name)
         return place
-
-
-def _check_names(fields: dict[str, str]) -> None:
-    """Raise Rejected if what a topic names may not be named so."""
-    try:
-        for name in ("sensor", "subject", "quantity"):
-            if name in fields:
-                check_name(name, fields[name])
-    except Rejected as error:
-        raise error.at("topic") from None
 
 
 def _complete(route: Route) -> Route:
@@ -354,11 +323,3 @@ def _arrays(route: Route) -> Arrays | None:
     if route.decoder != "json" or route.mapped is None:
         return None
     return arrays(route.mapped.spec, route.mapped.unit)
-
-
-def _declared(route: Route) -> str:
-    """Return the unit that the settings of a source name for what can be accelerated."""
-    if route.mapped is None or not route.mapped.spec.series:
-        return route.unit
-    series = route.mapped.spec.series[0]
-    return series.to_unit or route.unit or series.unit

@@ -1,7 +1,7 @@
 """What a mapping says: where in a payload what stands. docs/formats.md shows mappings.
 
 Each field says all there is to say of the setting it is: default, range and meaning; the section
-``map`` of a source, its schema and its documentation are made from them (monitor.config.derived).
+``map`` of a source, its schema and its documentation are made from them (monitor.config.kinds).
 
 Rules of this file: a text is a path unless said otherwise; a path that is empty is not used; where
 a number may stand instead of a path it is a constant.

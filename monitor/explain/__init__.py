@@ -31,17 +31,18 @@ from monitor.explain.document import (
     Refused,
     Source,
     Tried,
+    name_of,
+    utc,
 )
 from monitor.explain.excerpt import around
-from monitor.explain.reading import Record, name_of
+from monitor.explain.reading import Record
 from monitor.explain.session import (
     Fate,
     Message,
     Session,
     Took,
+    tried,
 )
-from monitor.explain.topics import tried
-from monitor.explain.wording import utc
 from monitor.mqtt.topic_templates import Template
 
 __all__ = ["SHOWN_MAX", "Explanation", "Message", "explain"]

@@ -1,16 +1,21 @@
-"""What an explanation says, as plain values: the same for people and for machines.
+"""What an explanation says, as plain values; numbers, times and strange texts for a person.
 
-Rules of this file: a number that was not stated is NaN (null in JSON), a text that is not there is
-empty; ``found`` is what stands in the payload, as JSON on one line.
+Rules of this file: the values are the same for people and for machines. A number that was not
+stated is NaN (null in JSON), a text that is not there is empty; ``found`` is what stands in the
+payload, as JSON on one line. Nothing that a terminal would obey comes out; times are in UTC.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from datetime import datetime
+from typing import Final, Literal
 
 from msgspec import Struct, field
 
-from monitor.core.model import NAN
+from monitor.core import formatting
+from monitor.core.formatting import duration, instant, significant
+from monitor.core.model import NAN, Event, Observation, Reading, Reference
 
 Origin = Literal["payload", "default", "settings", "missing"]
 Changed = Literal["made", "changed", "taken back"]
@@ -184,3 +189,80 @@ class Explanation(Struct, frozen=True):
     not_read: list[str]
     earlier: list[Earlier]
     version: int = 1
+
+
+FOUND_CHARACTERS_MAX: Final = 60
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with everything that is not printable escaped: one line, no commands."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+        for each in text
+    )
+
+
+def clipped(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
+    """Return ``text`` in at most ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def as_json(found: object) -> str:
+    """Return what stands in a payload as JSON, whatever it is made of, on one safe line."""
+    try:
+        text = json.dumps(found, ensure_ascii=False, default=_other, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError):
+        text = _safe_repr(found)
+    return plain(text)
+
+
+def _safe_repr(found: object) -> str:
+    """Return what JSON cannot say: maps by odd keys, loops, numbers of thousands of digits."""
+    try:
+        return repr(found)
+    except (ValueError, RecursionError):
+        return f"a {type(found).__name__} that cannot be written out"
+
+
+def _other(found: object) -> object:
+    if isinstance(found, datetime):
+        return found.isoformat()
+    if isinstance(found, bytes):
+        return found.hex()
+    return clipped(_safe_repr(found))
+
+
+def number(x: float) -> str:
+    """Return a number with seven significant digits at most."""
+    return significant(x, 7)
+
+
+def amount(x: float, unit: str) -> str:
+    """Return a number with its unit."""
+    return formatting.amount(x, unit, 7)
+
+
+def utc(time: float) -> str:
+    """Return a time (s since 1970 UTC) in RFC 3339, empty where there is none."""
+    return instant(time, "shortest")
+
+
+def from_now(seconds_before: float) -> str:
+    """Return how far from now something is."""
+    if seconds_before == 0:
+        return "now"
+    return f"{duration(seconds_before)} {'before' if seconds_before > 0 else 'after'} now"
+
+
+def name_of(observation: Observation) -> tuple[str, str, str]:
+    """Return the kind of an observation, whom it is about, and its quantity."""
+    if isinstance(observation, Reading):
+        return "reading", observation.sensor, observation.quantity
+    if isinstance(observation, Reference):
+        return "reference", observation.subject, observation.quantity
+    kind = "event" if isinstance(observation, Event) else "collocation"
+    return kind, observation.sensor, ""

@@ -1,4 +1,4 @@
-"""The payload around the place that a refusal names, and what may help there."""
+"""A payload piece by piece: what stands at a path, and where a refusal points."""
 
 from __future__ import annotations
 
@@ -8,15 +8,61 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.mapping import Seen
-from monitor.decode.paths import steps
-from monitor.explain.document import Shown
-from monitor.explain.wording import as_json, plain
+from monitor.decode.paths import MISSING, steps
+from monitor.decode.records import Seen
+from monitor.explain.document import Origin, Read, Shown, as_json, clipped, plain
 
 _SIDE_CHARACTERS: Final = 400
 _BYTES_SHOWN: Final = 64
+_LEAVES_MAX: Final = 1000
 
 Spans = tuple[int, int]
+
+
+# -- what stands at a path ------------------------------------------------------------------------
+
+
+class Spelled(NamedTuple):
+    """What stands at one path of one record."""
+
+    path: str
+    found: object
+    origin: Origin
+
+    @property
+    def there(self) -> bool:
+        """Whether anything is there."""
+        return self.found is not MISSING
+
+    @property
+    def says(self) -> bool:
+        """Whether anything is there but a default for nothing."""
+        return self.there and not (self.origin == "default" and self.found in ("", 0))
+
+    def read(self, what: str, kept: str = "", note: str = "") -> Read:
+        """Return it as an explanation shows it."""
+        text = clipped(as_json(self.found)) if self.there else ""
+        return Read(what, self.path, text, self.origin, kept, note)
+
+
+def leaves(found: object, path: str) -> list[str]:
+    """Return the paths of the numbers and texts in ``found``, a list being one thing."""
+    leaves: list[str] = []
+    waiting = [(path, found)]
+    for _ in range(_LEAVES_MAX):
+        if not waiting:
+            break
+        at, each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting += [
+                (f"{at}.{name}" if at else str(name), below) for name, below in each.items()
+            ][::-1]
+        elif at:
+            leaves.append(at)
+    return leaves
+
+
+# -- the place of a refusal -----------------------------------------------------------------------
 
 
 class Around(NamedTuple):

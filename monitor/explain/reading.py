@@ -9,31 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from monitor.core.model import (
     Collocation,
-    Event,
     Observation,
     Reading,
     Reference,
     time_of,
 )
 from monitor.decode.fields import ARRIVAL
-from monitor.decode.mapping import Mapped, Seen
+from monitor.decode.mapping import Mapped
 from monitor.decode.paths import MISSING, Fetchers, shown
 from monitor.decode.quantity import presence
+from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
 from monitor.decode.time import parsed
 from monitor.decode.units import Conversion, Units, conversion
-from monitor.explain.document import Origin, Read, Uncertainty
-from monitor.explain.wording import (
+from monitor.explain.document import (
+    Read,
+    Uncertainty,
     amount,
     as_json,
     clipped,
     number,
     utc,
 )
+from monitor.explain.excerpt import Spelled, leaves
 
 _FORMS: Final = ("u", "U", "percent", "samples", "lower", "plus_minus", "quantiles")
 _PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")
@@ -48,30 +50,6 @@ _TEXTS: Final = (
     "distance_m",
 )
 _UNIT_OF_NUMBER: Final = {"s": "seconds", "ms": "ms", "us": "us", "ns": "ns"}
-_LEAVES_MAX: Final = 1000
-
-
-class Spelled(NamedTuple):
-    """What stands at one path of one record."""
-
-    path: str
-    found: object
-    origin: Origin
-
-    @property
-    def there(self) -> bool:
-        """Whether anything is there."""
-        return self.found is not MISSING
-
-    @property
-    def says(self) -> bool:
-        """Whether anything is there but a default for nothing."""
-        return self.there and not (self.origin == "default" and self.found in ("", 0))
-
-    def read(self, what: str, kept: str = "", note: str = "") -> Read:
-        """Return it as an explanation shows it."""
-        text = clipped(as_json(self.found)) if self.there else ""
-        return Read(what, self.path, text, self.origin, kept, note)
 
 
 class Record:
@@ -315,7 +293,7 @@ class Record:
         asked = {path.removeprefix("$.") for path in asked}
         return [
             shown(leaf)
-            for leaf in _leaves(self.seen.record, "")
+            for leaf in leaves(self.seen.record, "")
             if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for path in asked)
         ]
 
@@ -340,30 +318,3 @@ def _paths(spec: MapSpec) -> Iterator[object]:
         yield from (getattr(one, name) or None for name in (*_PARTS, "value", "samples"))
         yield one.unit_path or None
         yield from one.quantiles.values()
-
-
-def _leaves(found: object, path: str) -> list[str]:
-    """Return the paths of the numbers and texts in ``found``, a list being one thing."""
-    leaves: list[str] = []
-    waiting = [(path, found)]
-    for _ in range(_LEAVES_MAX):
-        if not waiting:
-            break
-        at, each = waiting.pop()
-        if isinstance(each, Mapping):
-            waiting += [
-                (f"{at}.{name}" if at else str(name), below) for name, below in each.items()
-            ][::-1]
-        elif at:
-            leaves.append(at)
-    return leaves
-
-
-def name_of(observation: Observation) -> tuple[str, str, str]:
-    """Return the kind of an observation, whom it is about, and its quantity."""
-    if isinstance(observation, Reading):
-        return "reading", observation.sensor, observation.quantity
-    if isinstance(observation, Reference):
-        return "reference", observation.subject, observation.quantity
-    kind = "event" if isinstance(observation, Event) else "collocation"
-    return kind, observation.sensor, ""

@@ -20,8 +20,6 @@ from monitor.explain.document import (
     Refused,
     Shown,
     Tried,
-)
-from monitor.explain.wording import (
     amount,
     clipped,
     from_now,

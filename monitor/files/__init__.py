@@ -6,8 +6,8 @@ they were recorded; a message file has topics and payloads. `detect` tells them 
 Invariants: a row passes the same checks as a message to the daemon (`monitor.decode.checks`), so a
 score of a file is one that the daemon could have given. A file is refused with its mistakes
 listed, each as ``file:line:column`` with what to write instead; after the first mistake no further
-rows are returned. What `writing` and `exporting` write reads back to the same bits. Gzip is
-detected by its first bytes, never by the name.
+rows are returned. What `exporting` writes reads back to the same bits. Gzip is detected by its
+first bytes, never by the name.
 
 Considered and rejected: pandas for reading (its guesses of types lose digits and times); accepting
 a file with some bad rows (a score over an unknown part of the data).
@@ -17,11 +17,11 @@ What breaks first: a pairs file is held in memory as columns; a stream file is r
 
 from __future__ import annotations
 
+from monitor.files.exporting import write_stream
+from monitor.files.input_file import FileError, detect
 from monitor.files.messages import read_messages, write_messages
-from monitor.files.opening import FileError, detect
 from monitor.files.pairs import PairTable, read_pairs
 from monitor.files.stream import Stream, read_stream
-from monitor.files.writing import write_stream
 
 __all__ = [
     "FileError",

@@ -15,7 +15,7 @@ from typing import Final, TextIO
 import msgspec
 
 from monitor.core.model import NAN
-from monitor.files.opening import FileError, opened
+from monitor.files.input_file import FileError, opened
 from monitor.simulate.playback import RawMessage
 
 

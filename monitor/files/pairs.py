@@ -22,8 +22,8 @@ from monitor.core.model import (
     Int,
 )
 from monitor.decode.checks import U_MIN, Rejected, check_name
-from monitor.files.claims import CRPS, Claims
-from monitor.files.opening import (
+from monitor.files.cells import CRPS, Claims, table_rows
+from monitor.files.input_file import (
     FileError,
     Mistakes,
     Row,
@@ -35,7 +35,6 @@ from monitor.files.opening import (
     number,
     seconds,
 )
-from monitor.files.tables import table_rows
 
 _CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
 _NUMBERS: Final = (
@@ -50,7 +49,7 @@ class PairTable(NamedTuple):
     """The pairs of a file, in its order; arrays have one number a row.
 
     ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
-    indexes them. ``time`` is s UTC, or the row's number where the file has no times. ``u``,
+    indexes them. ``time`` is s UTC, or the row's number where the file has none (``timed``). ``u``,
     ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
     so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
     quantiles or members, NaN where none are stated.
@@ -71,6 +70,7 @@ class PairTable(NamedTuple):
     reference_id: npt.NDArray[np.uint64]
     crps: Float
     notes: tuple[str, ...]
+    timed: bool
 
 
 def read_pairs(path: str | Path) -> PairTable:
@@ -165,6 +165,7 @@ class _Gathered:
             reference_id=np.concatenate(self._ids),
             crps=column[CRPS],
             notes=(note,) if unused else (),
+            timed="time" in self._names,
         )
 
     def _whole(self, chunk: list[Row]) -> list[Row]:

@@ -23,7 +23,7 @@ from monitor.decode.checks import (
     check_reading,
     check_u,
 )
-from monitor.files.opening import (
+from monitor.files.input_file import (
     FileError,
     Mistakes,
     header,

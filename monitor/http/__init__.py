@@ -7,13 +7,15 @@ What and why
     of metrics with a million samples costs nothing where Prometheus is not there.
 
 Where things are
-    ``service`` runs the server (``server``, ``limits``), ``access`` and ``authentication`` say who
-    may read. ``application`` puts the routes together: ``metrics_routes``, ``interface`` (/api/v1),
-    ``pages`` and ``server_sent_events``. Routes know ``published`` and nothing of the service.
-    ``models`` and ``analysis_models`` have the members of every JSON document; ``documents`` and
-    ``rankings`` make them. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's
-    of ``telemetry``, the cluster's. ``on_demand`` passes on what is too much to publish for
-    everybody. ``lines``, ``plots``, ``figures`` and ``svg`` draw for people.
+    ``service`` runs the server: ``access`` says who may read, ``server`` adds limits, passwords
+    and dates to uvicorn. ``application`` puts the routes together: metrics, health, ``interface``
+    (/api/v1), ``pages`` and ``server_sent_events``. Routes know ``published`` and nothing of the
+    service; what is too much to publish for everybody is requested there. ``answers`` has what all
+    routes need. ``models`` has the members of the JSON documents, ``documents`` makes them;
+    ``rankings`` does both for rankings and comparisons. ``text_format`` writes metrics: the series'
+    of ``metrics``, the daemon's of ``telemetry``, the cluster's; ``process_metrics`` has the rest.
+    ``rendering`` fills the templates; ``lines``, ``plots``, ``ucc_plots``, ``figures`` and ``svg``
+    draw for people.
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path of a client names a file.

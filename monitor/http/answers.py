@@ -1,4 +1,4 @@
-"""What every route needs: the page, what was asked for on demand, an answer packed and safe.
+"""What every route needs: its parameters, the page, what was asked for, an answer packed and safe.
 
 No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do.
 """
@@ -9,12 +9,13 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
-from fastapi import HTTPException, Request
+from fastapi import Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 
+from monitor.core.analysis.ranking import Profile
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import (
     Contenders,
@@ -23,14 +24,58 @@ from monitor.core.snapshot.details import (
     Occasion,
 )
 from monitor.http.published import Page, Published
+from monitor.http.selection import ORDERS, ROWS, STATES, WORDS, SeriesQuery
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
 WAIT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.02
 _PACK_BYTES: Final = 1024
+ROWS_SHOWN_MAX: Final = 1000
 
 T = TypeVar("T")
+
+# -- what may be asked ---------------------------------------------------------------------------
+
+SORT: Final = rf"^-?({'|'.join((*ORDERS, *WORDS))})$"
+STATE: Final = rf"^({'|'.join(STATES)})?$"
+Name = Annotated[str, Path(max_length=128)]
+StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
+WordsText = Annotated[
+    str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
+]
+SortText = Annotated[
+    str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
+]
+ProfileText = Annotated[
+    Profile | None,
+    Query(description="What counts: it chooses the score. By default what the settings say."),
+]
+MissNumber = Annotated[
+    float, Query(gt=0.0, lt=1.0, description="Miss rate at which widths are compared.")
+]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
+RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
+GroupName = Annotated[str, Query(max_length=128)]
+
+
+def page_query(  # a query as the page's form sends it: an empty group is any group
+    state: StateText = "",
+    group: GroupName = "",
+    text: WordsText = "",
+    sort: SortText = "state",
+    page: PageNumber = 1,
+    rows: RowsNumber = ROWS,
+) -> SeriesQuery:
+    """Return the query of the page's form."""
+    descending = sort.startswith("-")
+    return SeriesQuery(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
+
+
+PageQuery = Annotated[SeriesQuery, Depends(page_query)]
+
+
+# -- what is answered ----------------------------------------------------------------------------
 
 
 def shown_page(shared: Published) -> Page:

@@ -24,8 +24,9 @@ from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import IS_RIGHT, UNDECIDED, Verdict, document
 from monitor.http import models, ucc_plots
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 CSV_COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
@@ -51,8 +52,21 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         pairs=int(now.window_pairs[row]),
         last_reading=finite(now.last_reading[row]),
         last_pair=finite(now.last_pair[row]),
+        verdict=verdict(now, row),
         statistics={name: finite(values[row]) for name, values in now.statistics.items()},
     )
+
+
+def verdict(now: Snapshot, row: int) -> models.Verdict:
+    """Return the verdict on one series; a calm one is right, or it is not known yet."""
+    report = now.reports.get(row)
+    if report is None:
+        state = IS_RIGHT if now.states[row] == "ok" else UNDECIDED
+        pairs = int(now.window_pairs[row])
+        found = Verdict(state, sentence=now.sentences[row], pairs=pairs)
+    else:
+        found = report.verdict
+    return cast("models.Verdict", document(found, now.names[row].unit))
 
 
 def alerts(now: Snapshot) -> list[models.Alert]:

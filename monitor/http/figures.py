@@ -1,19 +1,14 @@
-"""The figures of a series' page, each with a sentence on how to read it.
-
-Among them whether the advice would have helped: each remedy is chosen on some pairs and judged on
-those after them (core/analysis/prequential).
-"""
+"""The figures of a series' page, each with a sentence on how to read it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, Correlation, correlation
-from monitor.core.analysis.prequential import Trial, prequential
 from monitor.core.analysis.ranking import PROFILES, WORDS, score_of
 from monitor.core.columns import Columns
 from monitor.core.model import Float
@@ -22,7 +17,6 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail
 from monitor.http import plots, ucc_plots
-from monitor.http.lines import percent, rounded, sized
 
 _NAN = float("nan")
 
@@ -189,27 +183,3 @@ _PIT = (
     "Flat is right. A hill: uncertainty overstated; a valley: understated; a slope: offset. The "
     "shade is what chance does."
 )
-
-
-PAIRS: Final = 50
-TRIED: Final = {
-    "offset": "subtracting the mean error",
-    "scale": "multiplying u by one factor",
-    "both": "both",
-}
-
-
-def evidence(detail: Detail) -> list[str]:
-    """Return what each remedy would have done, nothing below a hundred pairs."""
-    if detail.pairs is None:
-        return []
-    trials = (prequential(detail.pairs, method, PAIRS, detail.density) for method in TRIED)
-    return [_said(trial, detail.name.unit) for trial in trials if trial is not None]
-
-
-def _said(trial: Trial, unit: str) -> str:
-    before, after = (sized(each, unit) for each in (trial.crps.before, trial.crps.after))
-    zms = " to ".join(rounded(each) for each in trial.zms)
-    held = " to ".join(percent(each) for each in trial.coverage)
-    judged = f"over {trial.pairs} pairs"
-    return f"{TRIED[trial.method]}: CRPS {before} to {after}, ZMS {zms}, coverage {held}, {judged}"

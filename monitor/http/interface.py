@@ -11,46 +11,34 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from monitor import __version__
-from monitor.core.analysis.ranking import Profile
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
-from monitor.http import analysis_models, answers, documents, models
-from monitor.http.answers import document, shown_page
+from monitor.http import answers, documents, models
+from monitor.http.answers import (
+    MissNumber,
+    Name,
+    PageNumber,
+    ProfileText,
+    SortText,
+    StateText,
+    WordsText,
+    document,
+    shown_page,
+)
 from monitor.http.published import Published
-from monitor.http.rankings import RankingCache, usual_quantity
+from monitor.http.rankings import Comparison, RankingCache, RankingTable, usual_quantity
 from monitor.http.selection import (
-    ORDERS,
-    STATES,
-    WORDS,
     SeriesQuery,
     select,
 )
 
 ROWS_MAX: Final = 10_000
-SORT: Final = rf"^-?({'|'.join((*ORDERS, *WORDS))})$"
-STATE: Final = rf"^({'|'.join(STATES)})?$"
 
-Name = Annotated[str, Path(max_length=128)]
-StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
 GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
 QuantityText = Annotated[
     str, Query(max_length=128, description="By default the one most series have.")
 ]
-WordsText = Annotated[
-    str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
-]
-SortText = Annotated[
-    str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
-]
-ProfileText = Annotated[
-    Profile | None,
-    Query(description="What counts: it chooses the score. By default what the settings say."),
-]
-MissNumber = Annotated[
-    float, Query(gt=0.0, lt=1.0, description="Miss rate at which widths are compared.")
-]
-PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
 def described(model: object, **more: dict[str, Any]) -> dict[int | str, Any]:
@@ -183,7 +171,7 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
 
 
 def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
-    @router.get("/ranking", responses=described(analysis_models.RankingTable))
+    @router.get("/ranking", responses=described(RankingTable))
     async def ranked(
         request: Request,
         quantity: QuantityText = "",
@@ -201,7 +189,7 @@ def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -
 
 
 def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
-    @router.get("/compare", responses=described(analysis_models.Comparison))
+    @router.get("/compare", responses=described(Comparison))
     async def compare(
         request: Request,
         quantity: QuantityText = "",

@@ -13,6 +13,7 @@ from monitor.core.formatting import amount, date_time
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import plots
 from monitor.http.selection import (
+    error_shown,
     leading,
     of_leading,
     score_ratio,
@@ -22,7 +23,6 @@ from monitor.http.selection import (
 NONE: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
 _NUMBERS: Final = {
-    "bias": "calibration_bias",
     "zms": "calibration_zms",
     "lower": "calibration_zms_lower",
     "upper": "calibration_zms_upper",
@@ -71,6 +71,7 @@ class Line(NamedTuple):
 def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
     """Yield the lines of some series."""
     columns = {word: statistic(now, key) for word, key in _NUMBERS.items()}
+    columns["bias"] = error_shown(now)
     columns["ratio"] = score_ratio(now)
     columns["score"] = of_leading(now, "mean")
     for row in rows:

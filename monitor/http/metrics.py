@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import orjson
 
-from monitor.core.diagnosis.faults import REFERENCE_STALE
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
-from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_rules import STATE_MEANINGS
+from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
+from monitor.core.verdict import REFERENCE_STALE
 from monitor.http.text_format import Family, escape, header, labelled, render
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
-from monitor.core.diagnosis.faults import alert_meanings
+from monitor.core.verdict import FAULTS, alert_meanings
 from monitor.http.selection import STATES
 
 Number = float | None
@@ -24,6 +24,41 @@ def about(words: str) -> FieldInfo:
     """Return what the description of the interface says of a member."""
     description: FieldInfo = Field(description=words)
     return description
+
+
+class Remedy(TypedDict):
+    """What to do: v' = v + add; v' = intercept + slope v (linear); u' = scale_u u; or none."""
+
+    kind: Literal["add", "linear", "scale_u", "add_and_scale_u", "none"]
+    add: Number
+    slope: Number
+    intercept: Number
+    scale_u: Number
+    pairs: Annotated[int, about("Pairs after those it was chosen from, on which it was tried.")]
+    crps_before: Number
+    crps_after: Number
+
+
+class Verdict(TypedDict):
+    """What is wrong, how large, since when, and what would mend it; null where not known."""
+
+    state: Literal["right", "fault", "undecided"]
+    fault: Annotated[str | None, Field(json_schema_extra={"enum": [*FAULTS, None]})]
+    sentence: str
+    advice: str
+    error_model: Annotated[
+        Literal["classical", "predictive", "undecided"],
+        about("Whether its errors are independent of the measurand, or of its own value."),
+    ]
+    estimate: Annotated[Number, about("How large the fault is now.")]
+    lower: Number
+    upper: Number
+    unit: Annotated[str, about("Of the estimate; empty for a factor or a share.")]
+    slope_per_day: Annotated[Number, about("Of a drift, in the unit of the quantity a day.")]
+    since: Annotated[str | None, about("When the fault began.")]
+    due: Annotated[str | None, about("When a drift leaves its tolerance.")]
+    pairs: Annotated[int, about("Pairs that the size is from.")]
+    remedy: Remedy | None
 
 
 class SeriesEntry(TypedDict):
@@ -41,6 +76,7 @@ class SeriesEntry(TypedDict):
     pairs: Annotated[int, about("Pairs in its window.")]
     last_reading: Annotated[Number, about("Event time, s since 1970 UTC.")]
     last_pair: Annotated[Number, about("Event time, s since 1970 UTC.")]
+    verdict: Verdict
     statistics: Annotated[dict[str, Number], about("docs/metrics.md has their meaning.")]
 
 

@@ -10,7 +10,7 @@ import platform
 from typing import Annotated, Any, Final
 
 import numpy as np
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -19,41 +19,35 @@ from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest
-from monitor.http import answers, documents, page_parts
-from monitor.http.answers import shown_page, unless_known
-from monitor.http.figures import (
-    compared,
-    evidence,
-    figures,
-)
-from monitor.http.interface import (
+from monitor.http import answers, documents, rendering
+from monitor.http.answers import (
+    GroupName,
     MissNumber,
     Name,
-    PageNumber,
+    PageQuery,
     ProfileText,
-    SortText,
-    StateText,
-    WordsText,
+    shown_page,
+    unless_known,
+)
+from monitor.http.figures import (
+    compared,
+    figures,
 )
 from monitor.http.lines import counted, href, lines
-from monitor.http.page_parts import PAIRS_SHOWN
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
-from monitor.http.rendering import Renderer
+from monitor.http.rendering import PAIRS_SHOWN, Renderer
 from monitor.http.selection import (
-    ROWS,
     STATES,
     Selection,
-    SeriesQuery,
 )
 
-ROWS_SHOWN_MAX: Final = 1000
 STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
     ("evidence", "evidence", "That it is not as right as it says"),
-    ("bias", "bias", "Mean error; sorted by its size"),
+    ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
     ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
@@ -65,24 +59,8 @@ _COLUMNS: Final = (
 _LARGEST_FIRST: Final = frozenset(
     ("evidence", "bias", "score", "zms", "availability", "pairs", "last_pair")
 )
-RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
-GroupName = Annotated[str, Query(max_length=128)]
 
 
-def page_query(  # a query as the page's form sends it: an empty group is any group
-    state: StateText = "",
-    group: GroupName = "",
-    text: WordsText = "",
-    sort: SortText = "state",
-    page: PageNumber = 1,
-    rows: RowsNumber = ROWS,
-) -> SeriesQuery:
-    """Return the query of the page's form."""
-    descending = sort.startswith("-")
-    return SeriesQuery(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
-
-
-PageQuery = Annotated[SeriesQuery, Depends(page_query)]
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
@@ -142,31 +120,30 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         values: dict[str, Any] = {
             "name": detail.name,
             "entry": entry,
-            "said": page_parts.after_name(entry["sentence"]),
+            "said": rendering.after_name(entry["sentence"]),
             "line": told,
             "detail": detail,
             "shown": PAIRS_MAX,
             "figures": figures(detail, score_of(profile, detail.density), fired),
-            "evidence": evidence(detail) if entry["advice"] else [],
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
-            "statistics": page_parts.statistics(now, row),
-            "letters": page_parts.dead_letters(shared, sensor),
-            "history": page_parts.history(page, sensor, quantity),
+            "statistics": rendering.statistics(now, row),
+            "letters": rendering.dead_letters(shared, sensor),
+            "history": rendering.history(page, sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
-        return unless_known(request, main, page_parts.without_time(main))
+        return unless_known(request, main, rendering.without_time(main))
 
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         found = await answers.occasion(shared, key)
         occasion = documents.occasion(found)
-        listed = [{**each, "href": page_parts.series_href(each)} for each in occasion["pairs"]]
+        listed = [{**each, "href": rendering.series_href(each)} for each in occasion["pairs"]]
         told = {**occasion, "pairs": listed}
         values = {
             "key": key,
             "told": told,
-            "drawings": page_parts.drawings(found),
+            "drawings": rendering.drawings(found),
             "time": found.time,
         }
         return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
@@ -195,7 +172,7 @@ def _add_ranking(
             "quantities": sorted({name.quantity for name in names}),
             "groups": sorted({name.group for name in names if name.group}),
             "profiles": PROFILES,
-            "drawings": page_parts.scatters(table),
+            "drawings": rendering.scatters(table),
             "time": found.time,
         }
         text = renderer.text("ranking.html", values)
@@ -243,7 +220,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         listed = [
             {
                 **each,
-                "href": page_parts.series_href(each),
+                "href": rendering.series_href(each),
                 "evidence": counted(each["evidence"] or 0.0),
             }
             for each in documents.alerts(now)
@@ -251,12 +228,12 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         values = {
             "here": "/alerts",
             "alerts": listed,
-            "history": page_parts.history(page),
+            "history": rendering.history(page),
             "time": now.time,
             "live": "page",
         }
         text = renderer.text("alerts.html", values)
-        return unless_known(request, text, page_parts.without_time(text))
+        return unless_known(request, text, rendering.without_time(text))
 
     @router.get("/doctor")
     async def doctor(request: Request) -> Response:
@@ -264,7 +241,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         values: dict[str, Any] = {
             "here": "/doctor",
             "doctor": {} if page is None else await answers.doctor(shared),
-            "letters": page_parts.dead_letters(shared, ""),
+            "letters": rendering.dead_letters(shared, ""),
             "time": None if page is None else page.snapshot.time,
         }
         text = renderer.text("doctor.html", values)

@@ -1,36 +1,170 @@
-"""Templates, and the fleet rendered once for all who look at the same part of it.
+"""Templates, what fills them, and the fleet rendered once for all who look at the same part of it.
 
 Templates escape everything but our own drawings. What was rendered is kept as long as its page is
-shown.
+shown. Beside the documents of the interface a page shows what changed since yesterday: the alerts
+that began and those that ended, from the history. An alert that began and ended counts on both
+sides, and once on each however often it did so; one that is only pending does not count.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from monitor import __version__
+from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
-from monitor.core.formatting import date_time
-from monitor.http.changes import Changes, changes
-from monitor.http.lines import (
-    brief,
-    lines,
-    placed,
-    share,
-)
-from monitor.http.published import Page
-from monitor.http.selection import (
-    ROWS,
-    Selection,
-    SeriesQuery,
-    select,
-)
+from monitor.core.formatting import date_time, finite
+from monitor.core.registry import SeriesKey
+from monitor.core.snapshot.details import Occasion
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http import documents, models, plots
+from monitor.http.figures import Figure, score_figures, zeta_figure
+from monitor.http.lines import brief, href, lines, placed, share
+from monitor.http.metrics import METRICS
+from monitor.http.published import Page, Published
+from monitor.http.selection import ROWS, Selection, SeriesQuery, select
+
+# -- what changed since yesterday -----------------------------------------------------------------
+
+DAY_SECONDS: Final = 86_400.0
+NAMED: Final = 4
+
+
+class Change(NamedTuple):
+    """One alert that began or ended; ``href`` is empty for what has no page (a reference)."""
+
+    sensor: str
+    alert: str
+    href: str
+
+
+class Side(NamedTuple):
+    """The alerts that began, or those that ended: how many, and the last of them."""
+
+    number: int
+    named: tuple[Change, ...]
+
+
+class Changes(NamedTuple):
+    """What alerts did in a day; ``more``: the history that is published does not reach so far."""
+
+    began: Side
+    ended: Side
+    more: bool
+
+
+def changes(page: Page) -> Changes:
+    """Return what alerts did in the last 24 hours, by when it was found."""
+    yesterday = page.snapshot.time - DAY_SECONDS
+    late = list(takewhile(lambda each: each.notified >= yesterday, page.history))
+    began = [each for each in late if each.fires]
+    ended = [each for each in late if each.is_news and not each.fires]
+    return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)
+
+
+def _side(found: Sequence[Transition], page: Page) -> Side:
+    alerts = list({(each.sensor, each.quantity, each.alert): each for each in found}.values())
+    return Side(len(alerts), tuple(_change(each, page) for each in alerts[:NAMED]))
+
+
+def _change(of: Transition, page: Page) -> Change:
+    known = SeriesKey(of.sensor, of.quantity) in page.rows
+    return Change(of.sensor, of.alert, href(of.sensor, of.quantity) if known else "")
+
+
+# -- parts of pages -------------------------------------------------------------------------------
+
+PAIRS_SHOWN: Final = 50
+HISTORY_SHOWN: Final = 100
+
+
+def after_name(sentence: str) -> str:
+    """Return a sentence that may follow a sensor's name."""
+    return f"is {sentence}" if sentence.startswith("as right") else sentence
+
+
+def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
+    """Return the metrics of one series: name, number, meaning."""
+    found = []
+    for metric, (name, meaning) in METRICS.items():
+        value = finite(now.statistics[name][row]) if name in now.statistics else None
+        found.append((metric, "absent" if value is None else f"{value:.5g}", meaning))
+    return found
+
+
+def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
+    """Return the newest dead letters, of one sensor or (empty) of all."""
+    page = shared.page()
+    letters = () if page is None else page.dead_letters
+    found = [each for each in letters if documents.concerns(each, sensor)]
+    return [{**documents.dead_letter(letter)} for letter in found[:PAIRS_SHOWN]]
+
+
+def history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
+    """Return the last changes of alerts, each with the address of its series if it is of one."""
+    return [
+        {
+            **each,
+            "href": series_href(each)
+            if SeriesKey(each["sensor"], each["quantity"]) in page.rows
+            else "",
+            "when": each["time"][:19].replace("T", " "),
+        }
+        for each in documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
+    ]
+
+
+def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
+    """Return the address of the series that something is about."""
+    return href(of["sensor"], of["quantity"])
+
+
+def drawings(found: Occasion) -> list[tuple[str, Markup]]:
+    """Return one drawing a quantity, the best CRPS on top."""
+    drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(found)]
+    for quantity in sorted({name.quantity for name in found.names}):
+        rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
+        rows.sort(key=lambda at: crps[at])
+        if found.pairs is not None:
+            names = [found.names[at].sensor for at in rows]
+            part = found.pairs.take(np.array(rows))
+            drawn = plots.occasion(part, names, found.names[rows[0]].unit)
+            drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
+    return drawings
+
+
+def scatters(table: dict[str, Any]) -> list[Figure]:
+    """Return scores against each other and the map of zeta, nothing for two sensors."""
+    listed = table["series"]
+    if len(listed) < 3:
+        return []
+    names = [each["sensor"] for each in listed]
+    means = {
+        score: np.array([each["scores"][score]["mean"] for each in listed], dtype=np.float64)
+        for score in listed[0]["scores"]
+    }
+    zms, rce = (
+        np.array([each[name] for each in listed], dtype=np.float64)
+        for name in ("zeta_zms", "zeta_rce")
+    )
+    return [*score_figures(means, table["density"], names), zeta_figure(zms, rce, names)]
+
+
+def without_time(text: str) -> str:
+    """Return a page without the line that says when it was made."""
+    return text.partition('<main id="main"')[2]
+
+
+# -- templates ------------------------------------------------------------------------------------
 
 HERE: Final = Path(__file__).parent
 _KEPT: Final = 32

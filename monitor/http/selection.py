@@ -109,6 +109,12 @@ def _severity(now: Snapshot) -> Float:
     return np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
 
 
+def error_shown(now: Snapshot) -> Float:
+    """Return the error that stands beside each sentence: what it says, else the window's mean."""
+    said = statistic(now, "error_now")
+    return np.where(np.isfinite(said), said, statistic(now, "calibration_bias"))
+
+
 def statistic(now: Snapshot, name: str) -> Float:
     """Return a statistic of every series, NaN where the snapshot has none of that name."""
     values = now.statistics.get(name)
@@ -146,7 +152,7 @@ ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "known": lambda now: np.arange(float(len(now.names))),
     "state": _severity,
     "pairs": lambda now: now.window_pairs.astype(np.float64),
-    "bias": lambda now: np.abs(statistic(now, "calibration_bias")),
+    "bias": lambda now: np.abs(error_shown(now)),
     "score": score_ratio,
     "zms": lambda now: statistic(now, "calibration_zms"),
     "coverage": coverage_gap,

@@ -1,20 +1,38 @@
-"""uvicorn without its clock: the thread of HTTP wakes for a request and to end, and else never.
+"""What stands between uvicorn and the application: no clock, limits for connections, passwords.
 
 uvicorn wakes ten times a second, to see whether it is to end and to write the date of its answers.
-Here the end is signalled, and the date is written with each answer.
+Here the end is signalled, and the date is written with each answer, so the thread of HTTP wakes
+for a request and to end, and else never.
+
+A connection that is slow, or one too many, costs nobody else anything. The head of a request has a
+time limit and its answer another. Over the cap the oldest connection that has not said what it
+wants gives way, so that many silent ones keep nobody out. uvicorn has no limit for the head, so its
+protocol is extended here.
+
+A wrong name costs the same time as a wrong password; one password is tried at a time, away from the
+loop that answers; what was tried is remembered as a digest, never as itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from email.utils import formatdate
 from typing import Any, Final
 
+import bcrypt
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# -- without a clock ------------------------------------------------------------------------------
 
 
 class Dated:
@@ -58,3 +76,187 @@ class QuietServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         if not self.should_exit:
             await self._ended.wait()
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+ANSWER_SECONDS = 30.0
+
+
+class LimitedProtocol(H11Protocol):
+    """HTTP/1.1 with limits; make a class with your own by :func:`limited`."""
+
+    connections_max = 64
+    head_seconds = 5.0
+    refused = 0
+    speechless: dict[LimitedProtocol, None]
+    """Those whose request's head is not complete, oldest first."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _over_the_cap = False
+
+    def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as uvicorn types it
+        """Take a connection, or close it if there are too many."""
+        if len(self.connections) >= self.connections_max and not self._make_room():
+            type(self).refused += 1
+            self._over_the_cap = True
+            transport.abort()
+            return
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._limit(None)
+        self.speechless.pop(self, None)
+        if not self._over_the_cap:
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; once the head is complete the answer's limit holds."""
+        if self._over_the_cap:
+            return
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self.speechless.pop(self, None)
+            self._limit(ANSWER_SECONDS)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request's head."""
+        super().on_response_complete()
+        self._await_head()
+
+    def _await_head(self) -> None:
+        self.speechless[self] = None
+        self._limit(self.head_seconds)
+
+    def _make_room(self) -> bool:
+        """Close the oldest connection that has not said what it wants; return whether one was."""
+        if not self.speechless:
+            return False
+        oldest = next(iter(self.speechless))
+        type(self).refused += 1
+        del self.speechless[oldest]
+        self.connections.discard(oldest)
+        oldest.transport.abort()
+        return True
+
+    def _limit(self, seconds: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """A loop whose encrypted connections must be agreed upon in time."""
+
+    handshake_seconds = 5.0
+
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:  # noqa: ANN401
+        """Listen."""
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = self.handshake_seconds
+        return await super().create_server(*args, **options)
+
+
+def loop_of(handshake_seconds: float) -> Callable[[], asyncio.AbstractEventLoop]:
+    """Return what makes a loop with this limit."""
+    return type("Loop", (_Loop,), {"handshake_seconds": handshake_seconds})
+
+
+def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
+    """Return a protocol class with these limits."""
+    limits = {"connections_max": connections_max, "head_seconds": head_seconds, "refused": 0}
+    return type("Limited", (LimitedProtocol,), {**limits, "speechless": {}})
+
+
+# -- passwords ------------------------------------------------------------------------------------
+
+_REMEMBERED_MAX: Final = 256
+_WAITING_MAX: Final = 16
+_HEADER_BYTES_MAX: Final = 1024
+_PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
+
+
+class Authenticated:
+    """Lets requests through that come with a user's password; others get 401."""
+
+    def __init__(self, app: ASGIApp, users: Mapping[str, bytes]) -> None:
+        self._app: Final = app
+        self._users: Final = users
+        self._nobody: Final = bcrypt.hashpw(secrets.token_bytes(16), _salt(users))
+        self._key: Final = secrets.token_bytes(32)
+        self._known: dict[bytes, bool] = {}
+        self._lock = asyncio.Lock()
+        self._waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if self._waiting >= _WAITING_MAX:
+            await _refuse(send, 429, b"too many passwords are being tried\n")
+        elif await self._may_enter(given):
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(send, 401, b"a name and a password are needed\n")
+
+    async def _may_enter(self, given: bytes) -> bool:
+        name, password = _parsed(given)
+        if not name:
+            return False
+        digest = hmac.new(self._key, given, hashlib.sha256).digest()
+        if digest in self._known:
+            return self._known[digest]
+        self._waiting += 1
+        try:
+            async with self._lock:
+                known = self._users.get(name)
+                is_right = await asyncio.to_thread(
+                    bcrypt.checkpw, password, self._nobody if known is None else known
+                )
+        finally:
+            self._waiting -= 1
+        if len(self._known) >= _REMEMBERED_MAX:
+            self._known.pop(next(iter(self._known)))
+        self._known[digest] = is_right and known is not None
+        return self._known[digest]
+
+
+def _salt(users: Mapping[str, bytes]) -> bytes:
+    """Return a salt of the same cost as the users' hashes."""
+    cost = max((int(hash_[4:6]) for hash_ in users.values()), default=10)
+    return bcrypt.gensalt(cost)
+
+
+def _parsed(given: bytes) -> tuple[str, bytes]:
+    """Return name and password of an Authorization header, an empty name where there is none."""
+    scheme, _, encoded = given.partition(b" ")
+    if scheme.lower() != b"basic" or len(given) > _HEADER_BYTES_MAX:
+        return "", b""
+    try:
+        name, _, password = base64.b64decode(encoded.strip(), validate=True).partition(b":")
+        text = name.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "", b""
+    if len(password) > _PASSWORD_BYTES_MAX or b"\0" in password:
+        return "", b""
+    return text, password
+
+
+async def _refuse(send: Send, status: int, body: bytes) -> None:
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Basic realm="monitor", charset="UTF-8"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

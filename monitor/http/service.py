@@ -108,9 +108,13 @@ class Service:
         import uvicorn  # noqa: PLC0415
 
         from monitor.http.application import application  # noqa: PLC0415
-        from monitor.http.authentication import Authenticated  # noqa: PLC0415
-        from monitor.http.limits import limited, loop_of  # noqa: PLC0415
-        from monitor.http.server import Dated, QuietServer  # noqa: PLC0415
+        from monitor.http.server import (  # noqa: PLC0415
+            Authenticated,
+            Dated,
+            QuietServer,
+            limited,
+            loop_of,
+        )
 
         app, users = application(self.published, self.connections_max), self._access.users
         settings = uvicorn.Config(

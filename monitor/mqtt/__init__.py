@@ -7,18 +7,17 @@ The way of a message::
       └── session <──┘                                │
       └───────────────── PUBACK, PUBREC ──────────────┘
 
-``fields``, ``properties``, ``packets``, ``encoding`` and ``decoding`` are MQTT 3.1.1 and 5 without
-I/O: tables from bytes to types and back. ``receiver`` splits what a connection brings; ``wire`` is
-the socket, with ``tls`` over memory buffers; ``session`` connects, subscribes, keeps the connection
-alive and comes back; ``source`` decides how long messages may gather (``coalescing``) and is what
-the daemon holds. ``publish`` sends messages for sinks and tools; it alone uses paho.
+``fields``, ``packets`` and ``codec`` are MQTT 3.1.1 and 5 without I/O: tables from bytes to types
+and back. ``receiver`` splits what a connection brings; ``wire`` is the socket, with ``tls`` over
+memory buffers; ``session`` connects, subscribes, keeps the connection alive and comes back;
+``source`` decides how long messages may gather (``pacing``) and is what the daemon holds.
+``publish`` sends messages for sinks and tools; it alone uses paho.
 
 Why messages are columns: a broker sends hundreds of messages a read, and an object for each costs
-more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers (``topic_index``) and
-payloads as places in the bytes that came (``payload_slices``); a ``Message`` is made only when
-somebody asks for one. ``publish_parser`` finds the messages of a large read by the column. It is an
-accelerator: what it cannot take it leaves to the loop in ``receiver``, and tests hold both equal to
-``decoding.decode``, packet by packet.
+more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers and payloads as places in
+the bytes that came; a ``Message`` is made only when somebody asks for one. ``publish_parser`` finds
+the messages of a large read by the column. It is an accelerator: what it cannot take it leaves to
+the loop in ``receiver``, and tests hold both equal to ``codec.decode``, packet by packet.
 
 Invariants
 * Nothing is acknowledged before it is durable, and only on the connection it came on: on the next
@@ -34,7 +33,7 @@ Invariants
 
 Tried and rejected: paho for receiving (ADR 6: nine private names, PUBREC before anything is
 stored); one write per acknowledgement (a system call a message); ssl.SSLSocket (two system calls a
-record, and brokers send a record a message); waking up for every segment (see ``coalescing``).
+record, and brokers send a record a message); waking up for every segment (see ``pacing``).
 
 What breaks first: brokers that stretch the standard. The decoder refuses what the standard calls
 malformed, and is lenient elsewhere: DUP with QoS 0, unknown reason codes, and properties of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,22 @@ from monitor.core.setting import File
 from monitor.errors import BAD_SETTINGS, MonitorError
 from monitor.mqtt.packets import Connect
 
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` is a loopback address; of names, only ``localhost`` is."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 __all__ = [
     "MqttSettings",
     "SourceRefusedError",
     "Subscription",
     "Tls",
     "connect_packet",
+    "is_loopback",
     "tls_context",
 ]
 

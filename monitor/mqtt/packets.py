@@ -1,12 +1,16 @@
 """MQTT's packets as types (MQTT 3.1.1 and 5.0 section 3): those a client sends, and a broker.
 
-``encoding`` writes the former as bytes, ``decoding`` reads the latter.
+:mod:`.codec` writes the former as bytes and reads the latter. What a broker's reason codes say
+(MQTT 5.0 section 2.4) is in the words of the standard.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# -- packets --------------------------------------------------------------------------------------
 
 
 class Version(IntEnum):
@@ -120,3 +124,61 @@ class Disconnect(NamedTuple):
 
 Sent = Connect | Subscribe | Unsubscribe | Puback | Pubrec | Pubrel | Pubcomp | Pingreq | Disconnect
 Control = Connack | Suback | Unsuback | Puback | Pubrec | Pubrel | Pubcomp | Pingresp | Disconnect
+
+
+# -- reason codes ---------------------------------------------------------------------------------
+
+FAILURE: Final = 0x80  # from here on a code tells of a failure
+MALFORMED_PACKET: Final = 0x81
+SESSION_TAKEN_OVER: Final = 0x8E
+_SAID_CHARACTERS_MAX: Final = 200
+
+REASONS: Final[Mapping[int, str]] = {
+    0x00: "Success",
+    0x01: "Granted QoS 1",
+    0x02: "Granted QoS 2",
+    0x80: "Unspecified error",
+    0x81: "Malformed packet",
+    0x82: "Protocol error",
+    0x83: "Implementation specific error",
+    0x84: "Unsupported protocol version",
+    0x85: "Client identifier not valid",
+    0x86: "Bad user name or password",
+    0x87: "Not authorized",
+    0x88: "Server unavailable",
+    0x89: "Server busy",
+    0x8A: "Banned",
+    0x8B: "Server shutting down",
+    0x8C: "Bad authentication method",
+    0x8D: "Keep alive timeout",
+    0x8E: "Session taken over",
+    0x8F: "Topic filter invalid",
+    0x90: "Topic name invalid",
+    0x91: "Packet identifier in use",
+    0x92: "Packet identifier not found",
+    0x93: "Receive maximum exceeded",
+    0x94: "Topic alias invalid",
+    0x95: "Packet too large",
+    0x96: "Message rate too high",
+    0x97: "Quota exceeded",
+    0x98: "Administrative action",
+    0x99: "Payload format invalid",
+    0x9A: "Retain not supported",
+    0x9B: "QoS not supported",
+    0x9C: "Use another server",
+    0x9D: "Server moved",
+    0x9E: "Shared subscription not supported",
+    0x9F: "Connection rate exceeded",
+    0xA0: "Maximum connect time",
+    0xA1: "Subscription identifiers not supported",
+    0xA2: "Wildcard subscription not supported",
+}
+
+# What CONNACK of MQTT 3.1.1 says, as codes of MQTT 5 (3.1.1 section 3.2.2.3).
+CONNACK_311: Final[Mapping[int, int]] = {0: 0x00, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
+
+
+def reason_text(code: int, said: str = "") -> str:
+    """Return a code in words, and what the broker ``said`` besides, fit for a line of a log."""
+    words = REASONS.get(code, f"reason code {code:#04x}")
+    return f"{words} ({said[:_SAID_CHARACTERS_MAX]!r})" if said else words

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.mqtt.decoding import ID_BYTES, decode_control, publish_places, topic_text
+from monitor.mqtt.codec import ID_BYTES, decode_control, publish_places, topic_text
 from monitor.mqtt.fields import MalformedError, varint_at
 from monitor.mqtt.inbox import NO_MID, Inbox
 from monitor.mqtt.packets import Control, Version
-from monitor.mqtt.publish_parser import ENOUGH_BYTES, parse_publishes
-from monitor.mqtt.topic_index import TopicIndex
+from monitor.mqtt.publish_parser import ENOUGH_BYTES, TopicIndex, parse_publishes
 
 CONTROL_BYTES_MAX: Final = 65_536
 _TOPICS_MAX: Final = 65_536

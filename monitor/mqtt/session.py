@@ -17,10 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
+from monitor.mqtt.codec import encode
 from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
-from monitor.mqtt.encoding import encode
 from monitor.mqtt.fields import MalformedError
+from monitor.mqtt.pacing import Backoff, Takeovers
 from monitor.mqtt.packets import (
+    FAILURE,
+    MALFORMED_PACKET,
+    SESSION_TAKEN_OVER,
     Connack,
     Control,
     Disconnect,
@@ -34,10 +38,9 @@ from monitor.mqtt.packets import (
     Unsuback,
     Unsubscribe,
     Version,
+    reason_text,
 )
-from monitor.mqtt.reasons import FAILURE, MALFORMED_PACKET, SESSION_TAKEN_OVER, reason_text
 from monitor.mqtt.receiver import Receiver
-from monitor.mqtt.reconnecting import Backoff, Takeovers
 from monitor.mqtt.wire import EndedError, Wire, plain_reason
 
 _log: Final = logging.getLogger("monitor.mqtt")

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from monitor.mqtt.coalescing import MESSAGE_BYTES, Coalescing
 from monitor.mqtt.connection import (
     MqttSettings,
     SourceRefusedError,
@@ -21,6 +20,7 @@ from monitor.mqtt.connection import (
     tls_context,
 )
 from monitor.mqtt.inbox import Inbox, Message, inbox_of, owed
+from monitor.mqtt.pacing import MESSAGE_BYTES, Coalescing
 from monitor.mqtt.session import Session
 from monitor.mqtt.topic_templates import Template
 from monitor.mqtt.wire import Wire

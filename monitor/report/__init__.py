@@ -1,7 +1,7 @@
 """Recorded data evaluated as the daemon would have: what it would have raised, and an HTML report.
 
 `recorded` runs a file, or the pairs of a daemon, through the same network as live data, with the
-event time as its clock; `scoring` turns the result into plain values for `monitor score --json`;
+event time as its clock, and turns the result into plain values for `monitor score --json`;
 `html_report` writes one page.
 
 Invariants: replay equals live, bit for bit, for the same pairs in event order. The page is

@@ -39,6 +39,7 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.snapshot.details import Detail
+from monitor.core.verdict import Verdict
 from monitor.http.figures import (
     Figure,
     block_figure,
@@ -46,8 +47,8 @@ from monitor.http.figures import (
     score_figures,
     zeta_figure,
 )
-from monitor.report.recorded import Recorded
-from monitor.report.scoring import alerts, events_of
+from monitor.report.incidents import alerts, judgements
+from monitor.report.recorded import Recorded, events_of
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
@@ -73,7 +74,9 @@ class Chapter(NamedTuple):
     quantity: str
     unit: str
     pairs: int
-    sentences: tuple[str, ...]
+    sentence: str
+    advice: str
+    incidents: tuple[str, ...]
     remarks: tuple[str, ...]
     intervals: tuple[tuple[str, str], ...]
     statistics: tuple[tuple[str, str, str, str], ...]
@@ -101,10 +104,10 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         "ZMS": zms_interval(windows),
         "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
     }
-    raised = alerts(recorded, windows)
+    raised, judged = alerts(recorded, windows), judgements(recorded, windows)
     table = _ranked(recorded, windows, source)
     chapters = [
-        _chapter(recorded, windows, row, statistics, intervals, raised, source)
+        _chapter(recorded, windows, row, statistics, intervals, (judged[row], raised), source)
         for row in range(len(recorded.names))
     ]
     sensors = [name.sensor for name in recorded.names]
@@ -139,10 +142,10 @@ def _chapter(
     row: int,
     statistics: Mapping[str, Float],
     intervals: Mapping[str, Interval],
-    raised: list[dict[str, Any]],
+    said: tuple[Verdict, list[dict[str, Any]]],
     source: Source,
 ) -> Chapter:
-    name = recorded.names[row]
+    name, (judged, raised) = recorded.names[row], said
     one = windows.take(np.array([row]))
     last = one.rows(slice(max(0, one.value.size - _DRAWN_PAIRS), None))
     mine = [each for each in raised if (each["sensor"], each["quantity"]) == name_of(name)]
@@ -165,7 +168,9 @@ def _chapter(
         quantity=name.quantity,
         unit=name.unit,
         pairs=one.value.size,
-        sentences=tuple(_said(each) for each in mine) or ("no alert",),
+        sentence=judged.sentence,
+        advice=judged.advice,
+        incidents=tuple(_said(each) for each in mine),
         remarks=tuple(remarks(one, np.random.default_rng(SEED))),
         intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
         statistics=tuple(
@@ -190,8 +195,7 @@ def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of a
 
 def _said(alert: Mapping[str, Any]) -> str:
     until = "it still lasts" if alert["until"] is None else f"until {alert['until']}"
-    advice = f"; to mend it: {alert['advice']}" if alert["advice"] else ""
-    return f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until}){advice}"
+    return f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until})"
 
 
 def _interval(interval: Interval, row: int) -> str:

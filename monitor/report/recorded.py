@@ -1,6 +1,7 @@
 """A recorded file as pairs and alerts: what the daemon would have made of it, without a broker.
 
-Rules of this file: the same core, in event order; the clock is the event time.
+Rules of this file: the same core, in event order; the clock is the event time. What the daemon
+would have raised becomes plain values at the end.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.columns import Columns, columns
+from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.replay import AlertChange
+from monitor.core.formatting import finite, instant
 from monitor.core.model import (
     PAIR,
     Event,
-    Float,
+    Int,
     Observation,
     Records,
     Reference,
@@ -27,15 +29,14 @@ from monitor.core.model import (
 from monitor.core.pairing.history import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.files import (
-    PairTable,
-    detect,
-    read_pairs,
-    read_stream,
-)
+from monitor.files import PairTable, detect, read_pairs, read_stream
 from monitor.journal import Batch, InMemoryStore
+
+# -- the daemon without a broker ------------------------------------------------------------------
 
 _BATCH: Final = 4096
 _BARE: Final = (
@@ -53,13 +54,18 @@ def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
 
 
 class Recorded(NamedTuple):
-    """The standing pairs of a file, in the order (series, time, id), and what alerts did."""
+    """The standing pairs of a file, in the order (series, time, id), and what alerts did.
+
+    Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
+    series.
+    """
 
     names: tuple[SeriesName, ...]
     pairs: Records
     changes: list[AlertChange]
-    rho: Float
     notes: tuple[str, ...]
+    rules: tuple[SeriesRules, ...]
+    timed: bool = True
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -131,8 +137,8 @@ class _InMemory:
                 for change in self.network.drain_transitions()
                 if change.series in renumbered
             ],
-            self.network.detector.rho(paired),
             tuple(notes),
+            tuple(self.network.rules[row] for row in paired),
         )
 
 
@@ -153,7 +159,7 @@ def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         pairs,
         lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
         notes=(*table.notes, *([_BARE] if bare.any() else [])),
-    )
+    )._replace(timed=table.timed)
 
 
 def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
@@ -174,3 +180,44 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
     iterator = iter(observations)
     while batch := list(itertools.islice(iterator, _BATCH)):
         yield batch
+
+
+# -- what it would have raised --------------------------------------------------------------------
+
+
+def events_of(recorded: Recorded) -> Int:
+    """Return the occasion of each pair: its reference's identity, else its time and reference."""
+    rows = recorded.pairs
+    if rows["reference_id"].any():
+        return np.asarray(rows["reference_id"].astype(np.int64))
+    both = np.stack([rows["time"], rows["reference"]])
+    return np.unique(both, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
+    """Return the figures of the only series of ``one`` block by block in time (C-32).
+
+    Blocks are of nearly equal count, at most one a pair.
+    """
+    parts = in_blocks(one, count)
+    hat = "_tophat" if density == "tophat" else ""
+    wanted = {
+        "bias": "bias",
+        "crps": f"crps{hat}",
+        "crps_expected_ratio": f"crps{hat}_expected_ratio",
+        "interval": "interval",
+        "zms": "zms",
+        "coverage": "coverage",
+        "auucc_partial_gain": "auucc_partial_gain",
+    }
+    found = compute(parts, list(wanted.values()))
+    ends = parts.starts + parts.counts - 1
+    return [
+        {
+            "since": instant(float(parts.time[first])),
+            "until": instant(float(parts.time[last])),
+            "n": int(last - first + 1),
+            "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
+        }
+        for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
+    ]

@@ -122,7 +122,7 @@ CARTS: Final = (
         "cart-07",
         "reads 0.1 kg heavier with every animal, up to 40 kg",
         "drift",
-        "offset",
+        "drift",
         drift_kg=0.1,
     ),
     Cart(

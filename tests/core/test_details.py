@@ -8,7 +8,8 @@ import pytest
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.details import PAIRS_MAX, RECENT
+from monitor.core.snapshot.details import PAIRS_MAX
+from monitor.core.snapshot.series_stats import RECENT
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import InMemoryStore

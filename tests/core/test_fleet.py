@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.call_out import FleetRules, listed
 from monitor.core.fleet.reference_stations import ReferenceStations
 from monitor.core.fleet.suspect_references import Met, innovations, suspect
 from monitor.core.snapshot.states import explains
 from monitor.core.steps import finish
+from monitor.core.verdict import Estimate
 
 EVERY = np.ones(4, np.bool_)
 

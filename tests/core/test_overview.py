@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.core.fleet.refusals import Refusals
+from monitor.core.fleet.presence import Refusals
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.state_rules import (
-    COMPARED,
-    LATE,
-    LOST,
-    compared,
-)
+from monitor.core.snapshot.snapshot import COMPARED, LATE, LOST, compared
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore

@@ -44,7 +44,7 @@ from monitor.config.settings_docs import schema_json, settings_page
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.explain.doctor import _CAUSES
-from monitor.explain.pairs import JoinConditions, miss, rules_sentence
+from monitor.explain.pair_wording import JoinConditions, miss, rules_sentence
 from monitor.core.pairing.unpaired import examine
 
 try:

@@ -12,63 +12,64 @@ from series import pairs
 
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.fault_reports import fault_report
-from monitor.core.diagnosis.sentences import direction
 from monitor.core.formatting import amount
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.state_sentences import sentence
+from monitor.core.verdict.words import direction
 
-CHANCE = np.random.default_rng(3)
-Z = CHANCE.standard_normal(200)
-Z = (Z - Z.mean()) / Z.std()
+N, ONSET, ALARM = 350, 150, 170
 
 
-def judged(error, u=5.0, unit="kg", leading="offset", alarm=None):
+def noise(seed=3, n=N):
+    return np.random.default_rng(seed).standard_normal(n)
+
+
+def since_onset(fault, u=5.0, seed=3):
+    """Return errors that are honest until ``ONSET`` and ``fault(error)`` from there on."""
+    error = u * noise(seed)
+    error[ONSET:] = fault(error[ONSET:])
+    return error
+
+
+def judged(error, u=5.0, unit="kg", leading="offset", alarm=ALARM):
     error = np.asarray(error, dtype=float)
     reference = 500.0 + 100.0 * np.random.default_rng(4).standard_normal(error.size)
-    return fault_report(
-        pairs(reference + error, reference, u, u_ref=0.1), 0.0, leading, alarm, unit
-    )
+    made = pairs(reference + error, reference, u, u_ref=0.1)
+    return fault_report(made, leading, alarm, rules=SeriesRules(unit=unit))
+
+
+def outlying(error):
+    return np.where(np.arange(error.size) % 14, error, 60.0)
 
 
 @pytest.mark.parametrize(
-    ("error", "leading", "alert", "says", "advice"),
+    ("fault", "leading", "alert", "says", "advice"),
     [
-        (5.0 * Z + 6.2, "offset", "offset", "kg heavy (", "subtract 6.2 kg"),
-        (5.0 * Z - 6.2, "offset", "offset", "kg light (", "add 6.2 kg"),
+        (lambda e: e + 6.2, "offset", "offset", "kg heavy (", "subtract "),
+        (lambda e: e - 6.2, "offset", "offset", "kg light (", "add "),
         (
-            10.0 * Z,
-            "understated",
-            "understated",
-            "understates its uncertainty 2.0 times (",
-            "multiply its u by 2",
+            *(lambda e: 2.0 * e, "understated", "understated"),
+            *("understates its uncertainty ", ""),
         ),
         (
-            2.5 * Z,
-            "overstated",
-            "overstated",
-            "overstates its uncertainty 2.1 times (",
-            "multiply its u by 0.4",
+            *(lambda e: 0.5 * e, "overstated", "overstated"),
+            *("overstates its uncertainty ", ""),
         ),
-        (
-            np.where(np.arange(200) % 14, 5.0 * Z, 60.0),
-            "outliers",
-            "outliers",
-            "% of its readings (",
-            "look at",
-        ),
-        (10.0 * Z + 12.0, "offset", "offset", "kg heavy (", "and multiply its u by 2"),
+        (outlying, "outliers", "outliers", "% of its readings (", "look at"),
+        (lambda e: 2.0 * e + 30.0, "offset", "offset", "kg heavy (", "and multiply its u by "),
     ],
 )
 def test_a_fault_is_named_with_its_size_its_interval_and_what_mends_it(
-    error, leading, alert, says, advice
+    fault, leading, alert, says, advice
 ):
-    found = judged(error, leading=leading)
+    found = judged(since_onset(fault), leading=leading)
 
     assert found.alert == alert
+    assert found.clear
     assert says in found.sentence
     assert "since 1970-01-01" in found.sentence
     assert advice in found.advice
-    assert sentence("firing", found, 200, {}) == found.sentence
-    assert sentence("pending", found, 200, {}).endswith(found.sentence)
+    assert sentence("firing", found, N, {}) == found.sentence
 
 
 def test_with_few_pairs_it_says_that_it_is_not_clear():
@@ -79,26 +80,40 @@ def test_with_few_pairs_it_says_that_it_is_not_clear():
     assert found.advice == ""
 
 
-EVEN = np.tile([5.0, -5.0], 100)
+@pytest.mark.parametrize("leading", ["offset", "understated", "overstated"])
+def test_what_may_be_nothing_has_no_size_and_no_advice(leading):
+    pending, fired = (judged(5.0 * noise(), leading=leading, alarm=at) for at in (None, 340))
+
+    for found in (pending, fired):
+        assert (found.alert, found.clear) == (leading, False)
+        assert "kg" not in found.sentence
+        assert "since" not in found.sentence
+    told = sentence("pending", pending, N, {})
+    assert told == f"something may be wrong, not clear yet in which way ({N} pairs)"
+    assert fired.sentence.startswith("is not as right as it says; not clear yet in which way")
+    assert pending.advice == fired.advice == ""
 
 
-@pytest.mark.parametrize(
-    ("error", "leading"),
-    [(EVEN + 0.3, "offset"), (1.02 * EVEN, "understated"), (0.98 * EVEN, "overstated")],
-)
-def test_what_may_be_nothing_has_no_size_and_no_advice_until_it_fires(error, leading):
-    pending, fired = (judged(error, leading=leading, alarm=at) for at in (None, 150))
+def test_what_is_pending_is_told_as_not_sure_yet():
+    found = judged(since_onset(lambda error: error + 20.0), alarm=None)
 
-    assert pending.estimate.lower < (0.0 if leading == "offset" else 1.0) < pending.estimate.upper
-    assert (pending.alert, pending.advice) == (leading, "")
-    told = sentence("pending", pending, 200, {})
-    assert told == "something may be wrong, not clear yet in which way (200 pairs)"
-    assert "kg" not in pending.sentence
-    assert fired.advice.startswith("nothing yet")
+    told = sentence("pending", found, N, {})
+    assert told.startswith("may be wrong, not sure yet: reads ")
+    assert " kg heavy (" in told
+
+
+def test_a_fault_that_is_gone_is_told_with_its_date_and_nothing_to_do():
+    error = 5.0 * noise()
+    error[ONSET : ONSET + 60] += 40.0
+    found = judged(error)
+
+    assert "had a fault that began 1970-01-01" in found.sentence
+    assert "no longer show it" in found.sentence
+    assert found.advice.startswith("nothing yet")
 
 
 def test_other_quantities_are_high_or_low():
-    assert judged(5.0 * Z - 6.2, unit="ppb").sentence.startswith("reads 6.2 ppb low")
+    assert " ppb low (" in judged(since_onset(lambda error: error - 6.2), unit="ppb").sentence
     assert [direction(1.0, "kg"), direction(-1.0, "kg"), direction(1.0, "K")] == [
         "heavy",
         "light",

@@ -12,9 +12,10 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
+from monitor.core.scores.statistics import OF_VERDICTS
 from monitor.core.snapshot.series_stats import SeriesStats
-from monitor.core.snapshot.series_texts import SeriesTexts
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.state_sentences import SeriesTexts
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
@@ -132,7 +133,10 @@ def test_after_whatever_changed_it_is_what_one_look_at_everything_says(seed):
 def numbers(snapshot: Snapshot, row: int) -> tuple[object, ...]:
     """Return what is shown of one series that must be of one moment."""
     columns = (snapshot.window_pairs, snapshot.last_pair, snapshot.last_reading, snapshot.evidence)
-    shown = [*columns, *snapshot.statistics.values()]
+    # A verdict, with its numbers, is of the moment it was made.
+    of_verdicts = {each.name for each in OF_VERDICTS}
+    windows = {*snapshot.statistics} - of_verdicts
+    shown = [*columns, *(snapshot.statistics[name] for name in sorted(windows))]
     return tuple(np.float64(column[row]).tobytes() for column in shown)
 
 

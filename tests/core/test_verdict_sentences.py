@@ -90,7 +90,10 @@ def test_an_offset_beside_a_wrong_uncertainty_is_told_with_it():
 def test_the_sentence_says_what_it_does_not_know():
     p = sensor(7, 12)
 
-    assert judge(p, alarm=11).sentence == "not clear yet whether it is right (12 pairs)"
+    assert judge(p).sentence == "not clear yet whether it is right (12 pairs)"
+    assert judge(p, alarm=11).sentence == (
+        "is not as right as it says; not clear yet in which way (8 pairs)"
+    )
     assert judge(sensor(7, N)).sentence == "as right as it says"
 
 

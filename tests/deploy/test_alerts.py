@@ -13,7 +13,7 @@ from harness.programs import need
 from installation import DEPLOY, PROJECT, changed, run
 from test_dashboards import TARGET, metrics
 
-from monitor.core.diagnosis.faults import FAULTS
+from monitor.core.verdict import FAULTS
 
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
@@ -21,8 +21,6 @@ TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
 RUNBOOK = PROJECT / "docs" / "runbook.md"
 GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
-# On the page only while a series drifts.
-DRIFT = {"monitor_drift_per_day", "monitor_due_seconds"}
 rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -140,7 +138,7 @@ def test_an_alert_says_whom_what_and_where_to_read_on(rule):
 @rules
 def test_an_alert_asks_for_metrics_that_the_daemon_has(rule):
     promql_parser.parse(rule["expr"])
-    known = metrics() | DRIFT
+    known = metrics()
     for name in re.findall(r"\b((?:monitor|process|up)\w*)\b(?=[\s{)\[]|$)", rule["expr"]):
         assert name in known or name.removesuffix("_total") in known or TARGET.fullmatch(name)
 

@@ -92,7 +92,7 @@ def test_faults_are_told_in_one_notification_a_kind_with_the_way_to_the_runbook(
     alert = told()["cart-03"]
     assert {cart.sensor for cart in CARTS if cart.fault(0, 1).alert} >= told().keys()
     assert alert["labels"]["unit"] == "kg"
-    said = r"^offset: on average it is \+\d+(\.\d+)? kg off, mean of z squared is \d"
+    said = r"^offset: it is \+\d+(\.\d+)? kg off now, mean of z squared is \d"
     assert re.search(said, alert["annotations"]["description"])
     assert alert["annotations"]["runbook_url"] == "docs/runbook.md#sensorpage"
 

@@ -15,9 +15,8 @@ from monitor.config import parse
 from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon as MonitorDaemon
 from monitor.daemon.publisher import Publisher
-from monitor.daemon.systemd import Supervisor
-from monitor.http.on_demand import OnDemandRequests
-from monitor.http.published import Page
+from monitor.daemon.runtime import Supervisor
+from monitor.http.published import OnDemandRequests, Page
 from monitor.journal import Batch, JournalFullError
 from monitor.mqtt.source import Message
 

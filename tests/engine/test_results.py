@@ -15,11 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from test_block import block_of
 
 from monitor.cluster import results
-from monitor.cluster.cluster_metrics import Served
 from monitor.cluster.fleet_verdicts import Fleet
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.sink import NOTE, Sink
 from monitor.http.metrics import METRICS, OTHERS
+from monitor.http.process_metrics import Served
 from monitor.journal import Journal
 
 MESSAGES = stream(["cart-1", "cart-2", "cart-3"], 200)

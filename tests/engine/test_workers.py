@@ -10,7 +10,7 @@ import pytest
 
 VALUES = """
 import resource, sys
-from monitor.daemon.gc_tuning import retain_freed
+from monitor.daemon.runtime import retain_freed
 if sys.argv[1] == "kept":
     retain_freed(256 << 20, 64 << 20)
 def pages():

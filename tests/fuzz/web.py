@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
 from monitor.http.application import application
-from monitor.http.limits import LimitedProtocol, limited
+from monitor.http.server import LimitedProtocol, limited
 from monitor.http.service import Service
 from monitor.simulate.carts import CARTS
 

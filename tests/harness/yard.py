@@ -16,8 +16,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.http.metrics import METRICS, STATES
-from monitor.http.on_demand import OnDemandEvaluator
-from monitor.http.published import Page
+from monitor.http.published import OnDemandEvaluator, Page
 from monitor.http.service import Service
 from monitor.journal import Batch, DeadLetter, InMemoryStore
 from monitor.simulate.carts import CARTS, Cart, Fleet

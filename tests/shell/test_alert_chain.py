@@ -124,7 +124,7 @@ def test_a_fault_reaches_a_person_and_so_does_its_repair(mosquitto, daemon, prom
     assert told["labels"]["quantity"] == "mass"
     assert told["labels"]["unit"] == "kg"
     assert told["annotations"]["runbook_url"] == "docs/runbook.md#sensorpage"
-    assert "offset: on average it is +" in told["annotations"]["description"]
+    assert "offset: it is +" in told["annotations"]["description"]
     found = daemon.json("/api/v1/alerts")["alerts"]
     assert [(each["sensor"], each["alert"]) for each in found] == [("cart-03", "offset")]
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from monitor.mqtt.coalescing import Coalescing
+from monitor.mqtt.pacing import Coalescing
 
 BYTES = 100.0
 MOST = 5000

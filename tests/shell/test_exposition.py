@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_statistics
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import Estimate
 from monitor.decode import REASONS
 from monitor.http import metrics
 from monitor.http.metrics import (

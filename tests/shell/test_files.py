@@ -23,7 +23,7 @@ from monitor.files import (
     read_stream,
     write_stream,
 )
-from monitor.files.opening import MISTAKES_MAX, seconds
+from monitor.files.input_file import MISTAKES_MAX, seconds
 
 SMALL = Path(__file__).parents[1] / "small"
 NUMBERS = st.floats(min_value=-1e15, max_value=1e15)

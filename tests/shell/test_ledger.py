@@ -16,7 +16,6 @@ from monitor.alerts.ledger import Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import AlertChange
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
@@ -25,16 +24,20 @@ from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.core.verdict import Estimate, Verdict
 from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
 JUDGEMENT = FaultReport(
     "offset",
-    "reads 3 kg heavy",
-    "subtract 3 kg",
-    Estimate(3.0, 2.0, np.nan),
-    900.0,
-    provisional=False,
+    Verdict(
+        "fault",
+        "offset",
+        size=Estimate(3.0, 2.0, np.nan),
+        began=900.0,
+        sentence="reads 3 kg heavy",
+        advice="subtract 3 kg",
+    ),
 )
 
 

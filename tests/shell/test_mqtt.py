@@ -23,8 +23,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.mqtt import session
+from monitor.mqtt.pacing import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.mqtt.reconnecting import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.source import (
     Message,
     MqttSettings,

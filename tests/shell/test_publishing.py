@@ -14,8 +14,7 @@ from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
-from monitor.http.on_demand import OnDemandRequests
-from monitor.http.published import Page
+from monitor.http.published import OnDemandRequests, Page
 from monitor.mqtt.source import Message
 
 NOW = 1_780_000_000.0

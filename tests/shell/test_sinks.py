@@ -11,7 +11,7 @@ from pathlib import Path
 SINK = """
 from typing import Annotated, NamedTuple
 from annotated_types import doc
-from monitor.alerts.sink_settings import GiveUpHours, RetrySeconds, SinkKind
+from monitor.alerts.outlet import GiveUpHours, RetrySeconds, SinkKind
 from monitor.alerts.sinks import SINKS
 from monitor.core.setting import File, Variable
 
@@ -44,7 +44,7 @@ import json, sys
 from shell.transitions import transition
 from monitor.config import SettingsError, load, parse, shown_settings
 from monitor.config.settings_docs import schema_json, settings_page
-from monitor.daemon.outlets import outlets
+from monitor.daemon.assembly import outlets
 
 settings = load(sys.argv[1])
 (log, file) = outlets(settings, sys.argv[1])

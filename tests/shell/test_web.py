@@ -29,6 +29,7 @@ from scipy.stats import spearmanr
 from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
+from monitor.core.formatting import amount
 from monitor.core.model import Reading
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contest
@@ -36,14 +37,14 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.files import read_pairs
 from monitor.http import documents
 from monitor.http.metrics import Exposition
-from monitor.http.on_demand import (
+from monitor.http.published import (
     CONTESTS_MAX,
     OCCASIONS_MAX,
     REQUEST_SECONDS,
     SERIES_MAX,
     OnDemandRequests,
+    Page,
 )
-from monitor.http.published import Page
 from monitor.http.selection import (
     ORDERS,
     WORDS,
@@ -296,28 +297,27 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
-def test_advice_stands_with_what_it_would_have_saved_and_the_plot_with_its_alert(service, yard):
-    document(service, "/api/v1/series/cart-01/mass/pairs")
-    document(service, "/api/v1/series/cart-04/mass/pairs")
+def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(service, yard):
+    document(service, "/api/v1/series/cart-03/mass/pairs")
     yard.stop()
-    pairs = document(service, "/api/v1/series/cart-04/mass/pairs")["pairs"][::-1]
-    ahead = len(pairs) % 50 + 50
+    told = document(service, "/api/v1/series/cart-03/mass")
+    pairs = document(service, "/api/v1/series/cart-03/mass/pairs")["pairs"]
     shown = service.page()
     assert shown is not None
-    fired = transition(1, sensor="cart-04", time=pairs[-9]["time"])
-    other = transition(2, sensor="cart-03", time=pairs[-9]["time"])
+    fired = transition(1, sensor="cart-03", time=pairs[9]["time"])
+    other = transition(2, sensor="cart-04", time=pairs[9]["time"])
     service.publish(replace(shown, history=(fired, other)))
-    body = get(service, "/series/cart-04/mass")[1].decode()
-    said = html.unescape(body.partition('id="would-it-help"')[2].partition("</details>")[0])
+    body = html.unescape(get(service, "/series/cart-03/mass")[1].decode())
+    verdict = told["verdict"]
 
-    assert len(pairs) >= 100
-    assert re.search(
-        rf"multiplying u by one factor: CRPS [\d.]+ kg to [\d.]+ kg, ZMS \S+ to \S+, "
-        rf"coverage \d+ % to \d+ %, over {len(pairs) - ahead} pairs",
-        said,
-    )
+    assert (verdict["state"], verdict["fault"], verdict["unit"]) == ("fault", "offset", "kg")
+    assert verdict["estimate"] == told["statistics"]["error_now"]
+    assert verdict["lower"] == told["statistics"]["error_now_lower"] > 0.0
+    assert (verdict["sentence"], verdict["advice"]) == (told["sentence"], told["advice"])
+    assert verdict["sentence"] in body
+    assert verdict["advice"] in body
+    assert f"<dt>bias</dt><dd>+{amount(verdict['estimate'], 'kg')}</dd>" in body
     assert body.count('class="rule fired"') == 1
-    assert 'id="would-it-help"' not in get(service, "/series/cart-01/mass")[1].decode()
 
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):

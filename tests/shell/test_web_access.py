@@ -22,7 +22,7 @@ from monitor.http.access import (
     access_of,
     read,
 )
-from monitor.http.authentication import Authenticated
+from monitor.http.server import Authenticated
 from monitor.http.service import Service
 
 WORD = "correct horse"

@@ -18,10 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import scipy
 
+from monitor.core.analysis import estimates
+from monitor.core.analysis.estimates import share_independent
 from monitor.core.columns import Columns, coverage_factor
-from monitor.core.diagnosis import estimates
-from monitor.core.diagnosis.estimates import LEVEL, UNKNOWN, Estimate
-from monitor.core.diagnosis.segments import share_independent
 from monitor.core.model import NAN, Float
 from monitor.core.scores.bins import (
     BINS,
@@ -33,6 +32,7 @@ from monitor.core.scores.calibration import z_lag1, zms
 from monitor.core.scores.characteristics import bands, scale_for_level, scale_optimal
 from monitor.core.scores.curves import additive_for_level
 from monitor.core.scores.intervals import Interval, effective_zms
+from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
 
 # An addend leaves at least this share of each u.
 LEAST_LEFT: Final = 0.01
@@ -178,7 +178,7 @@ def quantile_interval(
     The share's standard error is turned into the numbers beyond which that much more or less lies.
     """
     if not np.isfinite(estimate) or n_eff <= 2.0:
-        return UNKNOWN if not np.isfinite(estimate) else Estimate(estimate, NAN, NAN)
+        return NOTHING if not np.isfinite(estimate) else Estimate(estimate, NAN, NAN)
     beyond = weight * (rows > estimate) - share * total
     error = float(beyond.std() / (total.mean() * np.sqrt(n_eff)))
     order = np.argsort(rows)[::-1]

@@ -16,15 +16,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.analysis import estimates
 from monitor.core.analysis.adjustments import METHODS, Adjustment, applied
+from monitor.core.analysis.estimates import lag_one
 from monitor.core.columns import Columns
-from monitor.core.diagnosis import estimates
-from monitor.core.diagnosis.estimates import Estimate
-from monitor.core.diagnosis.segments import lag_one
 from monitor.core.model import NAN, Float
 from monitor.core.scores.calibration import coverage, zms
 from monitor.core.scores.characteristics import cost, cost_optimal
 from monitor.core.scores.proper_scores import SCORES, Density
+from monitor.core.verdict.verdict import Estimate
 
 # What the measure of what could be recovered is chosen by.
 HINDSIGHT: Final = "both"

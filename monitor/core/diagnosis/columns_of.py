@@ -16,6 +16,8 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.windows.rings import WINDOW
 from monitor.core.windows.windows import Windows
 
+_BEFORE_ALARM: Final = 256
+
 
 class SeriesColumns:
     """Lays pairs of series end to end, as the statistics want them."""
@@ -54,6 +56,15 @@ class SeriesColumns:
             return present, present, np.zeros(0, WINDOW)
         sizes, ages = np.full(present.size, most), np.full(present.size, np.inf)
         return present, *self._windows.gather(present, sizes, ages)
+
+    def up_to_alarm(self, series: int, since: int) -> Columns | None:
+        """Return pairs of one series that end ``since`` pairs before its newest; None if gone.
+
+        So many that memory mostly holds them at the alarm: half a window, at most 256.
+        """
+        rows = self._windows.up_to(series, since, min(_BEFORE_ALARM, 1 + self._windows.size // 2))
+        one = np.array([series])
+        return self.columns(one, np.zeros(1, dtype=np.int64), rows) if rows.size else None
 
     def densities(self, series: Int) -> list[Density]:
         """Return the density that each series' scores use."""

@@ -1,88 +1,113 @@
 """What is known of each series whose alert is pending or fires: the fault, its size, what mends it.
 
-Derived from the windows and the detector's state, and recomputed for series that changed. A
-diagnosis takes a tenth of a millisecond, so where many series are to be diagnosed at once the new
-alerts come first, then those whose report is the oldest.
+Derived from the windows and the detector's state, and recomputed for series that changed. A verdict
+takes some milliseconds, so where many series are to be judged at once the new alerts come first,
+then those whose report is the oldest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import chain, islice
+from math import isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.detector.detector import RING, Detector
+from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.diagnosis.diagnose import PROVISIONAL_PAIRS, diagnose
-from monitor.core.diagnosis.estimates import UNKNOWN, Diagnosis, Estimate
-from monitor.core.diagnosis.faults import UNCLEAR, advice_on, sentence_of
-from monitor.core.model import Int
+from monitor.core.model import NAN, Int
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
+from monitor.core.verdict import Estimate, Pairs, Verdict, judge, shows
 
-_PAIRS_AFTER: Final = 100
-_REPORTED_AT_ONCE: Final = 32
-
-Units = Callable[[int], str]
+PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
+FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
+_REPORTED_AT_ONCE: Final = 4
 
 
 class FaultReport(NamedTuple):
-    """A fault in words: which (an alert's name), how large, since when, what would mend it.
+    """A verdict on a series that is not calm, under the name of an alert.
 
-    The entry in ``FAULTS`` says whether ``estimate`` has the series' unit; ``since`` is in s UTC.
-    ``clear`` unless it is not known yet in which way it is wrong.
+    ``alert`` is the verdict's fault, or the detector's leading family while none is clear.
     """
 
     alert: str
-    sentence: str
-    advice: str
-    estimate: Estimate
-    since: float
-    provisional: bool
-    clear: bool = True
+    verdict: Verdict
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, as what follows the sensor's name."""
+        return self.verdict.sentence
+
+    @property
+    def advice(self) -> str:
+        """What would mend it, empty where that is open."""
+        return self.verdict.advice
+
+    @property
+    def estimate(self) -> Estimate:
+        """How large the fault is; its entry in ``FAULTS`` says whether it has the series' unit."""
+        return self.verdict.size
+
+    @property
+    def since(self) -> float:
+        """When the fault began, s UTC."""
+        return self.verdict.began
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is known in which way the series is wrong."""
+        return shows(self.verdict.fault, self.verdict.size)
+
+
+class Onset(NamedTuple):
+    """What was said at the alarm, which an incident keeps: the verdict on the pairs up to it."""
+
+    alarm: float
+    verdict: Verdict
+
+
+def at_alarm(pairs: Columns) -> Onset:
+    """Return what the pairs up to the one that raised the alarm say; they end with it."""
+    last = Pairs.of(pairs.rows(slice(-PAIRS_MAX, None)))
+    alarm = float(last.time[-1])
+    found = judge(last, alarm=last.n - 1)
+    return Onset(alarm, found if isfinite(found.began) else found._replace(began=alarm))
 
 
 def fault_report(
-    pairs: Columns, rho: float, leading: str, alarm: int | None, unit: str
+    pairs: Columns,
+    leading: str,
+    alarm: int | None = None,
+    onset: Onset | None = None,
+    rules: SeriesRules = SeriesRules(),  # noqa: B008 - a tuple
 ) -> FaultReport:
-    """Return what the last pairs of one series say; arguments as those of :func:`diagnose`."""
-    found = diagnose(pairs, rho, leading, alarm)
-    since = float(pairs.time[found.since])
-    alert = leading if found.label == UNCLEAR else found.label
-    sentence = sentence_of(found, unit, since)
-    return FaultReport(
-        alert,
-        sentence,
-        advice_on(found, pairs, unit),
-        found.estimate,
-        since,
-        found.provisional,
-        clear=not (found.hinted or found.label == UNCLEAR),
-    )
+    """Return what the last pairs of one series say.
 
-
-def pairs_around(windows: Columns, row: int, alarm: float, until: float) -> tuple[Columns, int]:
-    """Return the pairs of one series that tell of an alert, and which of them raised it.
-
-    They end a hundred pairs after the alarm at the latest: an alert may last, and change.
+    ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
+    fired (0 if that was before the first), None if it has not; ``onset`` what was said then.
     """
-    one = windows.take(np.array([row]))
-    raised = int(np.searchsorted(one.time, alarm, side="right")) - 1
-    last = min(int(np.searchsorted(one.time, until, side="right")), raised + 1 + _PAIRS_AFTER)
-    first = max(0, last - RING)
-    return one.rows(slice(first, last)), raised - first
-
-
-def undiagnosed(leading: str, pairs: Columns) -> FaultReport:
-    """Return the report on a series that there was no time to diagnose; ``pairs`` are its own."""
-    found = Diagnosis(UNCLEAR, UNKNOWN, 0, pairs.value.size, provisional=True)
-    return FaultReport(
-        leading, sentence_of(found, ""), "", found.estimate, float(pairs.time[0]), provisional=True
+    last = pairs.rows(slice(-PAIRS_MAX, None))
+    left_out = pairs.value.size - last.value.size
+    found = judge(
+        Pairs.of(last),
+        alarm=None if alarm is None else max(alarm - left_out, 0),
+        began=NAN if onset is None else onset.verdict.began,
+        healthy=None if onset is None else onset.verdict.healthy,
+        tolerance=NAN if rules.tolerance is None else rules.tolerance,
+        unit=rules.unit,
     )
+    return FaultReport(found.fault if shows(found.fault, found.size) else leading, found)
+
+
+def unjudged(leading: str, pairs: Columns) -> FaultReport:
+    """Return the report on a series that there was no time to judge; ``pairs`` are its own."""
+    found = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=float(pairs.time[0]))
+    return FaultReport(leading, found._replace(pairs=pairs.value.size))
 
 
 class FaultReports:
@@ -90,12 +115,17 @@ class FaultReports:
 
     def __init__(self) -> None:
         self._known: dict[int, FaultReport] = {}
+        self._onsets: dict[int, Onset] = {}
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
     def get(self, row: int) -> FaultReport | None:
         """Return what is known of a series."""
         return self._known.get(row)
+
+    def known(self) -> dict[int, FaultReport]:
+        """Return the report on each series that has one; later changes do not change it."""
+        return self._known.copy()
 
     def mark(self, series: Int, detector: Detector) -> None:
         """Note that the windows of ``series`` changed: those that are calm need no report."""
@@ -105,7 +135,7 @@ class FaultReports:
             self.leave(row)
         others = series[~is_calm]
         since = detector.since_alarm(others)
-        is_fresh = (since >= 0) & (since < PROVISIONAL_PAIRS)
+        is_fresh = (since >= 0) & (since < FRESH_PAIRS)
         for row, soon in zip(others.tolist(), is_fresh.tolist(), strict=True):
             if row not in self._known or soon:
                 self._waiting.pop(row, None)
@@ -114,9 +144,13 @@ class FaultReports:
                 self._waiting[row] = None
 
     def steps(
-        self, columns_of: SeriesColumns, detector: Detector, units: Units, most: int | None
+        self,
+        columns_of: SeriesColumns,
+        detector: Detector,
+        rules: Sequence[SeriesRules],
+        most: int | None,
     ) -> Steps[Int]:
-        """Diagnose at most ``most`` of the series that wait; return those with another report.
+        """Judge at most ``most`` of the series that wait; return those with another report.
 
         Every series that is not calm has a report then, if only that it is not clear yet.
         """
@@ -125,7 +159,7 @@ class FaultReports:
             self._new.pop(row, None)
             self._waiting.pop(row, None)
         for part in portions(chosen, _REPORTED_AT_ONCE):
-            self._diagnose(np.array(part), columns_of, detector, units)
+            self._judge(np.array(part), columns_of, detector, rules)
             yield
         bare = [row for row in self._new if row not in self._known]
         for part in portions(bare, _REPORTED_AT_ONCE):
@@ -140,24 +174,48 @@ class FaultReports:
             windows, leading = columns_of.windows(series), detector.leading(series)
             for at, row in enumerate(series.tolist()):
                 family = FAMILIES[int(leading[at])]
-                self._known[row] = undiagnosed(family, windows.take(np.array([at])))
+                self._known[row] = unjudged(family, windows.take(np.array([at])))
 
-    def _diagnose(
-        self, series: Int, columns_of: SeriesColumns, detector: Detector, units: Units
+    def _judge(
+        self,
+        series: Int,
+        columns_of: SeriesColumns,
+        detector: Detector,
+        rules: Sequence[SeriesRules],
     ) -> None:
         # A series may have lost its pairs since it was chosen.
         series = columns_of.present(series)
         if not series.size:
             return
         windows, leading = columns_of.windows(series), detector.leading(series)
-        rho, fresh = detector.rho(series), detector.since_alarm(series)
+        since = detector.since_alarm(series)
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))
-            alarm = None if fresh[at] < 0 else one.value.size - 1 - int(fresh[at])
+            alarm, onset = None, None
+            if since[at] >= 0:
+                alarm = one.value.size - 1 - int(since[at])
+                onset = self._onset(row, one, alarm, columns_of)
+            else:
+                self._onsets.pop(row, None)
             family = FAMILIES[int(leading[at])]
-            self._known[row] = fault_report(one, float(rho[at]), family, alarm, units(row))
+            self._known[row] = fault_report(one, family, alarm, onset, rules[row])
+
+    def _onset(self, row: int, one: Columns, alarm: int, columns_of: SeriesColumns) -> Onset | None:
+        """Return what was said when pair ``alarm`` of the window (negative: before it) came."""
+        known = self._onsets.get(row)
+        if known is None or (alarm >= 0 and known.alarm != float(one.time[alarm])):
+            before = columns_of.up_to_alarm(row, one.value.size - 1 - alarm)
+            if before is None:
+                return None
+            known = self._onsets[row] = at_alarm(before)
+        return known
 
     def leave(self, row: int) -> None:
-        """Drop a series from the waiting list: it has no pairs to be diagnosed by."""
+        """Drop a series from the waiting list: it is calm, or has no pairs to be judged by."""
         self._waiting.pop(row, None)
         self._new.pop(row, None)
+        self._onsets.pop(row, None)
+
+    def forget(self, row: int) -> None:
+        """Note that the past of a series is another now: what was said at its alarm is void."""
+        self._onsets.pop(row, None)

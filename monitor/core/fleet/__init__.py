@@ -14,8 +14,8 @@ error subtracted within a round, and the same detector reads it. Few sensors can
 reference: at least five must meet it, the tenth that leans most is left out, and the rest must
 still reach the verdict.
 
-The bookkeeping of presence is here too: ``liveness`` (when each series was heard), ``eviction``
-(which silent series leave memory) and ``refusals`` (the share of a sensor's messages refused).
+``presence`` keeps the books: when each series was heard, which silent series leave memory, and the
+share of a sensor's messages that were refused.
 
 Invariants: verdicts are functions of windows and held references, so a restart changes none; a row
 belongs to one series for ever, so an evicted one comes back as itself.

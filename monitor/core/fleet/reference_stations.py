@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.fleet.suspect_references import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
 from monitor.core.model import Bool, Int, Records
 from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
+from monitor.core.verdict import Estimate
 
 _BUFFERS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least

@@ -17,13 +17,14 @@ import scipy
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.diagnosis.estimates import LEVEL, Estimate
-from monitor.core.diagnosis.segments import change_point
-from monitor.core.diagnosis.sentences import direction, numbers
 from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
+from monitor.core.verdict.pairs import inflation, inflation_of_squares
+from monitor.core.verdict.verdict import LEVEL, Estimate
+from monitor.core.verdict.words import direction, numbers
 
 SENSORS_MIN: Final = 5
+SHORTEST: Final = 3  # rounds that a departure must last to be one
 PAIRS: Final = 1024  # the last pairs of a reference that are looked at
 LEFT_OUT: Final = 0.1  # of the sensors, and one more
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
@@ -204,3 +205,24 @@ def _rho(z: Float) -> float:
     far = q[12:] - q[:-12]
     parts = (one @ one, two @ two, one.size, far @ far, far.size)
     return float(whitening(*(np.array([float(part)]) for part in parts)).rho[0])
+
+
+def change_point(z: Float, rho: float) -> int:
+    """Return the index from which ``z`` departs most from N(0, 1): maximum likelihood with BIC.
+
+    Each tail of at least three pairs is tried with a mean, a spread, or both; the last two cost
+    by Schwarz's criterion. With fewer pairs than that, 0.
+    """
+    if z.size < SHORTEST:
+        return 0
+    q = np.clip(z[::-1], -CLIP, CLIP)
+    n = np.arange(1.0, z.size + 1.0)
+    mean, square = np.cumsum(q) / n, np.maximum(np.cumsum(q * q) / n, 1e-4)
+    variance = np.maximum(square - mean * mean, 1e-4)
+    for_mean, for_variance = 1.0 / inflation(rho), 1.0 / inflation_of_squares(rho)
+    by_mean = 0.5 * n * for_mean * mean * mean
+    by_spread = 0.5 * n * for_variance * (square - 1.0 - np.log(square))
+    by_both = by_mean + 0.5 * n * for_variance * (variance - 1.0 - np.log(variance))
+    penalty = 0.5 * np.log(z.size)
+    best = np.maximum(np.maximum(by_mean, by_spread) - penalty, by_both - 2.0 * penalty)
+    return z.size - SHORTEST - int(np.argmax(best[SHORTEST - 1 :]))

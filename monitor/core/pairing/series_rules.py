@@ -52,7 +52,11 @@ class Rules(NamedTuple):
 
 
 class SeriesRules(NamedTuple):
-    """The settings that hold for one series."""
+    """The settings that hold for one series.
+
+    ``tolerance`` is the largest error that is allowed, in its unit; None: its typical standard
+    uncertainty.
+    """
 
     group: str = ""
     unit: str = ""
@@ -65,4 +69,5 @@ class SeriesRules(NamedTuple):
     stale_after_seconds: float = 3600.0
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
+    tolerance: float | None = None
     pairing: Rules = Rules()

@@ -257,6 +257,20 @@ AVAILABILITY: Final = Live(
 )
 
 
+# What is published of a series while something is wrong with it: numbers of its verdict.
+OF_VERDICTS: Final = (
+    Live(
+        "error_now",
+        "Error now while an alert gathers or fires, in the unit of the quantity: what its sentence "
+        "says, above 0 if it reads high.",
+    ),
+    Live("error_now_lower", "Lower end of the error's 95 % interval."),
+    Live("error_now_upper", "Upper end of the error's 95 % interval."),
+    Live("drift_per_day", "Change of the error a day while the fault is a drift."),
+    Live("due_seconds", "Seconds until a drift leaves its tolerance, as far as it will."),
+)
+
+
 def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[str, Float]:
     """Return the named statistics, one number a series; whatever is not finite is NaN.
 
@@ -289,7 +303,7 @@ def live_metrics() -> dict[str, str]:
     """Return the published names that are metrics, with their help, in the order of the page."""
     live = [each.live for each in STATISTICS.values() if each.live is not None]
     found = {}
-    for each in (*live, AVAILABILITY):
+    for each in (*live, AVAILABILITY, *OF_VERDICTS):
         if each.help:
             found[each.name] = each.help
         if each.alias:

@@ -7,10 +7,10 @@ What and why
     series (the pairs of one, what shares a key, the windows of a ranking) are made on request.
 
 The way of a snapshot
-    ``build`` runs one round: it refreshes the series that changed (``series_stats``, its numbers in
-    ``statistic_columns``), has their faults reported (core/diagnosis), judges the references
-    (core/fleet), and lays states, alerts and sentences beside them (``states``; the rules are in
-    ``state_rules``, the words in ``state_sentences``). ``details`` looks into single series.
+    ``build`` runs one round: it refreshes the series that changed (``series_stats``), has their
+    faults reported (core/diagnosis), judges the references (core/fleet), and lays states, alerts
+    and sentences beside them (``states``; the rules are in ``snapshot``, the words in
+    ``state_sentences``). ``details`` looks into single series.
 
 Invariants
     * A round is made of steps of some milliseconds, between which pairs may come. All numbers of a

@@ -18,7 +18,7 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.liveness import HeardTimes
+from monitor.core.fleet.presence import HeardTimes
 from monitor.core.fleet.reference_stations import (
     Gathered,
     IsShared,
@@ -90,6 +90,7 @@ class SnapshotBuilder:
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Note that from an event time on the past of a series is another now."""
+        self._reports.forget(row)
         self._states.thresholds.forget(row, since)
 
     def shared_references(
@@ -144,7 +145,7 @@ class SnapshotBuilder:
             changed = np.union1d(changed, since)
             yield
         judged = yield from self._reports.steps(
-            sources.columns_of, sources.detector, lambda row: sources.rules[row].unit, judged_most
+            sources.columns_of, sources.detector, sources.rules, judged_most
         )
         yield from self._stations.steps(
             np.concatenate(present),
@@ -154,9 +155,9 @@ class SnapshotBuilder:
             self._told,
         )
         shown = yield from stats.shown(len(names))
-        suspects, fault_report = self._stations.suspects(), self._reports.get
+        suspects, reports = self._stations.suspects(), self._reports.known()
         known = StatesInput(
-            now, names, sources.rules, shown, fault_report, rejected, suspects, self._baseline
+            now, names, sources.rules, shown, reports, rejected, suspects, self._baseline
         )
         return (yield from self._states.steps(known, np.union1d(changed, judged)))
 

@@ -19,7 +19,6 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import (
     Event,
-    Float,
     Int,
     Records,
     Reference,
@@ -35,8 +34,6 @@ from monitor.core.windows.windows import Windows
 
 PAIRS_MAX: Final = 5_000
 CONTENDERS_MAX: Final = 200
-# The last z of each series that the snapshot carries, for a line of the fleet.
-RECENT: Final = 20
 
 Made = tuple[Reference, Row]
 
@@ -152,14 +149,6 @@ def last(rows: Records) -> Records:
     """Return the rows that a detail has room for."""
     kept: Records = rows[-PAIRS_MAX:]
     return kept
-
-
-def recent_z(windows: Columns) -> Float:
-    """Return the last ``RECENT`` z of each series (series x RECENT), NaN before the first."""
-    ends = windows.starts + windows.counts
-    rows = ends[:, None] - np.arange(RECENT, 0, -1)
-    known = rows >= windows.starts[:, None]
-    return np.where(known, windows.z[np.maximum(rows, 0)], np.nan)
 
 
 class DetailSources(NamedTuple):

@@ -1,28 +1,85 @@
 """What a snapshot shows of each series: its numbers, its evidence, its times, all as of one moment.
 
-A series is refreshed when it changed, and all that is shown of it is taken then. Until the next
-time it keeps its numbers, which are the same as long as it did not change.
+A series is refreshed when it changed, and all that is shown of it is taken then; its published
+statistics are computed again. Until the next time it keeps its numbers, which are the same as long
+as it did not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.fleet.liveness import HeardTimes
+from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
-from monitor.core.scores.statistics import AVAILABILITY
-from monitor.core.snapshot.details import RECENT, recent_z
-from monitor.core.snapshot.state_rules import usual_gap
-from monitor.core.snapshot.statistic_columns import StatisticColumns
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import AVAILABILITY, compute, live_statistics
+from monitor.core.snapshot.snapshot import usual_gap
 from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
+DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
+
+
+class StatisticColumns:
+    """The last statistics of up to ``capacity`` series, and which of them are out of date."""
+
+    def __init__(self, capacity: int, asked: Sequence[str] = ()) -> None:
+        self._asked: Final = {name: name for name in asked}
+        self._capacity: Final = capacity
+        self._values: dict[str, Float] = {}
+        self._changed: Bool = np.zeros(capacity, dtype=np.bool_)
+
+    def mark(self, series: Int) -> None:
+        """Note that the windows of ``series`` changed."""
+        self._changed[series] = True
+
+    def drain_changed(self, among: Int | None = None) -> Int:
+        """Return which series' numbers are out of date, and forget that they are."""
+        changed = np.flatnonzero(self._changed) if among is None else among[self._changed[among]]
+        self._changed[changed] = False
+        return changed
+
+    def update(self, series: Int, densities: Sequence[Density], windows: Columns) -> None:
+        """Recompute the live statistics of ``series`` from their windows."""
+        of = np.array(densities)
+        for density in DENSITIES:
+            chosen = np.flatnonzero(of == density)
+            if chosen.size:
+                part = windows if chosen.size == series.size else windows.take(chosen)
+                self._store(series[chosen], density, part)
+
+    def _store(self, series: Int, density: Density, windows: Columns) -> None:
+        metrics = live_statistics(density) | self._asked
+        computed = compute(windows, set(metrics.values()))
+        for metric, name in metrics.items():
+            self.store(metric, series, computed[name])
+
+    def store(self, name: str, series: Int, values: Float) -> None:
+        """Keep one statistic of ``series``."""
+        column = self._values.get(name)
+        if column is None:
+            column = self._values[name] = np.full(self._capacity, np.nan)
+        column[series] = values
+
+    def clear(self, series: Int) -> None:
+        """Forget the numbers of ``series``: their windows are empty."""
+        for column in self._values.values():
+            column[series] = np.nan
+
+    def columns(self) -> Iterable[tuple[str, Float]]:
+        """Return the statistics by name, one number a series; they change with the series."""
+        return self._values.items()
+
+
+# The last z of each series that the snapshot carries, for a line of the fleet.
+RECENT: Final = 20
 _COLUMNS_AT_ONCE: Final = 8
 
 
@@ -165,3 +222,11 @@ class SeriesStats:
         self._window_pairs[series] = windows.counts
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
+
+
+def recent_z(windows: Columns) -> Float:
+    """Return the last ``RECENT`` z of each series (series x RECENT), NaN before the first."""
+    ends = windows.starts + windows.counts
+    rows = ends[:, None] - np.arange(RECENT, 0, -1)
+    known = rows >= windows.starts[:, None]
+    return np.where(known, windows.z[np.maximum(rows, 0)], np.nan)

@@ -1,16 +1,24 @@
-"""What the daemon knows at one instant, immutable: the only thing readers ever see."""
+"""What the daemon knows at one instant, immutable: the only thing readers ever see.
+
+Among it the state of each series, which follows by the column from evidence, pairs and times.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
+from monitor.core.columns import Columns
+from monitor.core.detector.lifecycle import FIRING, OK, STATES
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
+from monitor.core.verdict import FAULTS
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,10 @@ class Snapshot:
     name to whether it is active, ``paged`` marks series of which a fleet's list says that somebody
     should be called; ``suspects`` are references that look wrong, and the offsets they explain are
     no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
-    longer shown. ``recent_z`` (series x a few) are the last z of each in event
-    order, NaN where there are fewer; ``intervals_only`` marks series that state no u;
-    ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of series
-    that memory let go of, of which nothing is shown.
+    longer shown. ``reports`` are those on series that are not calm. ``recent_z`` (series x a few)
+    are the last z of each in event order, NaN where there are fewer; ``intervals_only`` marks
+    series that state no u; ``profiles`` say what counts, balanced where there are none; ``gone``
+    are the rows of series that memory let go of, of which nothing is shown.
     """
 
     time: float
@@ -40,6 +48,7 @@ class Snapshot:
     last_reading: Float
     last_pair: Float
     withdrawn: Bool
+    reports: Mapping[int, FaultReport] = field(default_factory=dict)
     extra: Mapping[str, float] = field(default_factory=dict)
     recent_z: Float | None = None
     intervals_only: Bool | None = None
@@ -53,3 +62,71 @@ class Snapshot:
         present = np.ones(len(self.names), dtype=np.bool_)
         present[list(self.gone)] = False
         return present
+
+
+# -- the states of series -------------------------------------------------------------------------
+
+# The states of a series in the order of /metrics.
+STATE_MEANINGS: Final = {
+    "unknown": "too few pairs to call it right or wrong",
+    "ok": "its errors agree with what it says of them",
+    "pending": "evidence gathers, not yet enough to fire",
+    "firing": "it is not as right as it says; `monitor_alert_active` says which way",
+    "stale": "no reading came for longer than `series.stale_after_seconds`, or no reference for "
+    "longer than `alerts.reference_stale_hours`; `unknown` after twice that",
+}
+STATE_NAMES: Final = (*STATES, "unknown", "stale")
+_UNKNOWN, _STALE = STATE_NAMES.index("unknown"), STATE_NAMES.index("stale")
+# Below this many pairs a calm series is "unknown": too few to call it right.
+FEW_PAIRS: Final = 20
+# A series is compared regularly while its last pair is not older than so many usual gaps.
+GAPS: Final = 3.0
+RECENT_GAPS: Final = 20
+COMPARED, LATE, LOST = 0, 1, 2
+
+
+def usual_gap(windows: Columns) -> Float:
+    """Return the median time between the last pairs of each series, s; NaN with fewer than three.
+
+    Pairs of one instant are one.
+    """
+    ends = windows.starts + windows.counts
+    rows = ends[:, None] - np.arange(RECENT_GAPS + 1, 0, -1)
+    times = np.where(rows >= windows.starts[:, None], windows.time[np.maximum(rows, 0)], np.nan)
+    gaps = np.diff(times, axis=1)
+    gaps = np.sort(np.where(gaps > 0.0, gaps, np.nan), axis=1)
+    known = np.isfinite(gaps).sum(axis=1)
+    middle = gaps[np.arange(known.size), np.maximum(known - 1, 0) // 2]
+    return np.where(known >= 2, middle, np.nan)
+
+
+def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:
+    """Return whether series are compared with references still: COMPARED, LATE or LOST.
+
+    Late when the last ``pair`` is older than the last ``reading`` by more than three usual gaps and
+    by more than ``at_least``, lost at twice that; times of events, in s. A series without a pair is
+    neither.
+    """
+    limit = np.fmax(GAPS * gap, at_least)
+    age = reading - pair
+    found: Int = (age > limit).astype(np.int64) + (age > 2.0 * limit)
+    return found
+
+
+def state_codes(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:
+    """Return the state of each series as an index in ``STATE_NAMES``."""
+    words = np.array([STATE_NAMES.index(state) for state in STATES])[states]
+    words[(states == OK) & (pairs < FEW_PAIRS)] = _UNKNOWN
+    words[compared == LATE] = _STALE
+    words[compared == LOST] = _UNKNOWN
+    words[withdrawn] = _STALE
+    return words
+
+
+def active(states: Int, faults: Int) -> dict[str, Bool]:
+    """Return for each fault which series it is active for: one fault a firing series.
+
+    ``faults`` are places in ``FAULTS``, other numbers for none of them.
+    """
+    firing = states == FIRING
+    return {fault: firing & (faults == at) for at, fault in enumerate(FAULTS)}

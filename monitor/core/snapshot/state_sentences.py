@@ -1,13 +1,22 @@
-"""What a state means, in one plain sentence."""
+"""What a state means, in one plain sentence a series.
+
+A sentence depends on what is known of the series besides its own pairs: its references, its
+messages, the thresholds of the settings. Texts are copied for readers only when one of them
+changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration
-from monitor.core.model import Float
+from monitor.core.model import Bool, Float, Int
+
+# -- sentences ------------------------------------------------------------------------------------
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
 BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
@@ -79,9 +88,84 @@ def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
 def _pending(fault_report: FaultReport, pairs: int) -> str:
     if not fault_report.clear:
         return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
-    return f"something may be wrong, not sure yet: {fault_report.sentence}"
+    return fault_report.sentence
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
     """Return one series' numbers out of the columns."""
     return {name: float(values[row]) for name, values in statistics.items()}
+
+
+# -- circumstances of many series -----------------------------------------------------------------
+
+
+class CircumstanceColumns(NamedTuple):
+    """What is known of each series besides its pairs; 0, False or absent where there is nothing."""
+
+    uncompared: Float
+    rejected: Float
+    beyond: Mapping[str, Bool]
+    suspicion: Mapping[int, str]
+
+    def is_any(self) -> Bool:
+        """Return for which series there is anything."""
+        found = (self.uncompared != 0.0) | (self.rejected != 0.0)
+        for crossed in self.beyond.values():
+            found |= crossed
+        found[[*self.suspicion]] = True
+        return found
+
+    def of(self, row: int) -> Circumstances:
+        """Return what is known of one series."""
+        return Circumstances(
+            uncompared_seconds=float(self.uncompared[row]),
+            rejected=float(self.rejected[row]),
+            suspicion=self.suspicion.get(row, ""),
+            beyond=tuple(name for name, crossed in self.beyond.items() if crossed[row]),
+        )
+
+    def changed_since(self, before: CircumstanceColumns) -> Int:
+        """Return the series of which something else was known ``before``."""
+        known = before.uncompared.size
+        other = self.uncompared[:known] != before.uncompared
+        other |= self.rejected[:known] != before.rejected
+        for name, crossed in self.beyond.items():
+            other |= crossed[:known] != before.beyond[name]
+        rows = [
+            row
+            for row in self.suspicion.keys() | before.suspicion.keys()
+            if self.suspicion.get(row) != before.suspicion.get(row)
+        ]
+        return np.union1d(np.flatnonzero(other), np.array(rows, dtype=np.int64))
+
+
+# -- texts of many series -------------------------------------------------------------------------
+
+
+class SeriesTexts:
+    """State: a text of every series; readers get a tuple, the same one while none changes."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._shown: tuple[str, ...] = ()
+        self._is_changed = False
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def grow(self, count: int) -> None:
+        """Hold texts of ``count`` series; new ones are empty."""
+        self._texts += [""] * (count - len(self._texts))
+        self._is_changed |= len(self._shown) != count
+
+    def set(self, row: int, text: str) -> None:
+        """Replace the text of one series."""
+        if text != self._texts[row]:
+            self._texts[row] = text
+            self._is_changed = True
+
+    def all(self) -> tuple[str, ...]:
+        """Return the texts of all."""
+        if self._is_changed:
+            self._shown, self._is_changed = tuple(self._texts), False
+        return self._shown

@@ -14,28 +14,20 @@ import numpy as np
 from monitor.core.analysis.ranking import Profile
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
-from monitor.core.diagnosis.estimates import Estimate
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.diagnosis.faults import (
-    FAULTS,
-    REFERENCE_STALE,
-    REFERENCE_SUSPECT,
-    REJECTED_SHARE,
-)
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
-from monitor.core.snapshot.circumstances import CircumstanceColumns
+from monitor.core.scores.statistics import OF_VERDICTS
 from monitor.core.snapshot.series_stats import SnapshotColumns
-from monitor.core.snapshot.series_texts import SeriesTexts
-from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_rules import (
+from monitor.core.snapshot.snapshot import (
     COMPARED,
     LOST,
     STATE_NAMES,
+    Snapshot,
     active,
     compared,
     state_codes,
@@ -43,9 +35,19 @@ from monitor.core.snapshot.state_rules import (
 from monitor.core.snapshot.state_sentences import (
     BLURRED,
     NOTHING,
+    CircumstanceColumns,
+    SeriesTexts,
     sentence,
 )
 from monitor.core.steps import Steps, portions
+from monitor.core.verdict import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+    Estimate,
+    Verdict,
+)
 
 _SAME_SIZE: Final = 2.0  # an offset up to so many times a reference's is explained by it
 _LIMITS: Final = ("stale_after_seconds", "reference_stale_seconds", "rejected_share")
@@ -63,7 +65,7 @@ class StatesInput(NamedTuple):
     names: tuple[SeriesName, ...]
     rules: Sequence[SeriesRules]
     shown: SnapshotColumns
-    fault_report: Callable[[int], FaultReport | None]
+    reports: Mapping[int, FaultReport]  # on series that are not calm
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
     # (row, statistic, how many of its first pairs) -> (its value, when the last of them was)
@@ -83,6 +85,10 @@ class SeriesStates:
         self._states: Final = SeriesTexts()
         self._codes: Int = np.zeros(0, dtype=np.int64)
         self._faults: Int = np.zeros(0, dtype=np.int64)
+        self._numbers: dict[str, Float] = {each.name: np.zeros(0) for each in OF_VERDICTS}
+        self._of_windows: Mapping[str, Float] = {}
+        self._both: Mapping[str, Float] = {}
+        self._is_told = False  # whether numbers of verdicts changed since they were published
         self._about = CircumstanceColumns(
             np.zeros(0), np.zeros(0), {each.name: _NOBODY for each in thresholds}, {}
         )
@@ -127,7 +133,7 @@ class SeriesStates:
         return Snapshot(
             time=now.time,
             names=now.names,
-            statistics=shown.statistics,
+            statistics=self._published(shown.statistics, now.time),
             states=self._states.all(),
             alerts=alerts | beyond,
             evidence=shown.evidence,
@@ -137,6 +143,7 @@ class SeriesStates:
             last_reading=shown.last_reading,
             last_pair=shown.last_pair,
             withdrawn=withdrawn,
+            reports=now.reports,
             recent_z=shown.recent_z,
             intervals_only=shown.intervals_only,
             paged=call_out.listed(
@@ -159,16 +166,33 @@ class SeriesStates:
     def _take_reports(self, now: StatesInput, changed: Int) -> Steps[None]:
         count = len(now.names)
         self._faults = np.append(self._faults, np.full(count - self._faults.size, _NO_FAULT))
+        for name, column in self._numbers.items():
+            self._numbers[name] = np.append(column, np.full(count - column.size, np.nan))
         self._advice.grow(count)
         for part in portions(changed.tolist(), _SERIES_AT_ONCE):
             faults = []
+            for column in self._numbers.values():
+                column[part] = np.nan
             for row in part:
-                judged = now.fault_report(row)
+                judged = now.reports.get(row)
                 fault, advice = ("", "") if judged is None else (judged.alert, judged.advice)
                 faults.append(_FAULT_NUMBERS.get(fault, _NO_FAULT))
                 self._advice.set(row, advice)
+                if judged is not None and judged.clear:
+                    for name, number in _numbers(judged.verdict).items():
+                        self._numbers[name][row] = number
             self._faults[part] = faults
+            self._is_told = True
             yield
+
+    def _published(self, of_windows: Mapping[str, Float], now: float) -> Mapping[str, Float]:
+        """Return statistics of windows and numbers of verdicts; those of before if the same."""
+        due = self._numbers["due_seconds"]
+        if of_windows is not self._of_windows or self._is_told or np.isfinite(due).any():
+            told = {name: column.copy() for name, column in self._numbers.items()}
+            told["due_seconds"] -= now
+            self._of_windows, self._both, self._is_told = of_windows, {**of_windows, **told}, False
+        return self._both
 
     def _alerts(self, now: StatesInput, age: Int) -> dict[str, Bool]:
         """Return for each alert but the thresholds which series it is active for."""
@@ -206,7 +230,7 @@ class SeriesStates:
             for row, (code, pairs, is_more, blur) in zip(part, numbers, strict=True):
                 words = sentence(
                     STATE_NAMES[code],
-                    now.fault_report(row),
+                    now.reports.get(row),
                     pairs,
                     {BLURRED: blur},
                     about.of(row) if is_more else NOTHING,
@@ -214,6 +238,17 @@ class SeriesStates:
                 self._sentences.set(row, words)
             yield
         self._codes, self._about = codes, about
+
+
+def _numbers(found: Verdict) -> dict[str, float]:
+    """Return what is published of a verdict; ``due_seconds`` is when it is due, s UTC."""
+    return {
+        "error_now": found.level.value if found.level.is_known else NAN,
+        "error_now_lower": found.level.lower,
+        "error_now_upper": found.level.upper,
+        "drift_per_day": found.slope_per_day.value,
+        "due_seconds": found.due,
+    }
 
 
 def _circumstances(
@@ -235,7 +270,7 @@ def _explained(now: StatesInput) -> Bool:
     explained = np.zeros(now.shown.states.size, np.bool_)
     for each in now.suspects:
         for row in each.rows:
-            fault_report = now.fault_report(row)
+            fault_report = now.reports.get(row)
             if (
                 now.shown.states[row] == FIRING
                 and fault_report is not None

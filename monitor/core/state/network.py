@@ -16,10 +16,8 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.eviction import Eviction
-from monitor.core.fleet.liveness import Liveness
+from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
-from monitor.core.fleet.refusals import Refusals
 from monitor.core.model import (
     Collocation,
     Event,
@@ -223,7 +221,8 @@ class Network:
     def steps(self, now: float, judged_most: int | None = None) -> Steps[Snapshot]:
         """Do the same in steps of a few milliseconds, between which messages may be ingested.
 
-        All numbers of one series are then as of one moment between the first step and the last.
+        All numbers of one series' window are then as of one moment between the first step and the
+        last, and so is its verdict with its numbers.
         """
         rejected = self.refusals.shares(self.registry.keys)
         return (yield from self._pipeline.steps(now, rejected, judged_most))

@@ -17,8 +17,7 @@ import numpy as np
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.fleet.eviction import Eviction
-from monitor.core.fleet.liveness import HeardTimes
+from monitor.core.fleet.presence import Eviction, HeardTimes
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.history import History

@@ -18,16 +18,45 @@ sensors "gain"); the mean and the spread of z (with a u that varies, an offset i
 well); the best cut alone (intervals hold 80 %); the sum over rivals instead of the best of each
 kind for the name (a drift has more places to begin than a step, and always wins).
 
-Alerts, pages and reports still speak from ``core.diagnosis``, which this room is to replace;
-`make verdicts` compares what it says with streams whose truth is known.
+`make verdicts` compares what is said with streams whose truth is known.
 
 What breaks first: a faint gain in a sensor that is mostly noise; drift against offset in the first
 twenty pairs after an alarm; a window that is wrong throughout, which shows nothing to compare with.
 """
 
+from monitor.core.verdict.document import document
+from monitor.core.verdict.faults import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+    Fault,
+    alert_meanings,
+    estimate_unit,
+    shows,
+)
 from monitor.core.verdict.judge import judge
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.verdict import Estimate, Remedy, Verdict
+from monitor.core.verdict.verdict import FAULT, IS_RIGHT, UNDECIDED, Estimate, Remedy, Verdict
 from monitor.core.verdict.whole import judge_file
 
-__all__ = ["Estimate", "Pairs", "Remedy", "Verdict", "judge", "judge_file"]
+__all__ = [
+    "FAULT",
+    "FAULTS",
+    "IS_RIGHT",
+    "REFERENCE_STALE",
+    "REFERENCE_SUSPECT",
+    "REJECTED_SHARE",
+    "UNDECIDED",
+    "Estimate",
+    "Fault",
+    "Pairs",
+    "Remedy",
+    "Verdict",
+    "alert_meanings",
+    "document",
+    "estimate_unit",
+    "judge",
+    "judge_file",
+    "shows",
+]

@@ -42,7 +42,7 @@ _HISTORY: Final = 30  # pairs before a fault that show what the sensor is like w
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
 _CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
-_T_GAIN: Final = 2.5
+_T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
 _DUE_MOST: Final = 1e10  # seconds
 
@@ -60,24 +60,27 @@ def judge(
 
     ``alarm`` is the pair at which the detector fired (0 if it was before the first of these);
     without it nothing is called a fault, only what it may be. Of an incident that lasts, pass what
-    its earlier verdicts said: ``began``, when it was first said to begin (s UTC; it will not be
-    said to begin later), and ``healthy``, since its healthy pairs leave the window. ``tolerance``
-    is the largest error that is allowed, in the series' unit (NaN: its typical standard
-    uncertainty), ``unit`` the series' unit.
+    was said at the alarm: ``began``, when it began (s UTC; the incident keeps it), and ``healthy``,
+    for when its healthy pairs have left the window. ``tolerance`` is the largest error that is
+    allowed, in the series' unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
     """
+    fired = alarm is not None
     if p.n < FEWEST:
-        return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
+        few = Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
+        return with_words(few, p, unit, fired=fired)
     evidence = gathered(p, alarm, healthy)
     found = named(evidence, p, alarm)
     found = found._replace(began=_began(found, p, began), due=_due(found, p, tolerance))
     if found.state == FAULT:
         found = found._replace(remedy=remedy_for(p, found, _held(evidence.cut, found)))
-    return with_words(found, p, unit)
+    return with_words(found, p, unit, fired=fired)
 
 
 def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     """Return when the incident began, NaN where there are no times."""
-    return float(np.fmin(p.time[found.since], earlier)) if p.timed else NAN
+    if not p.timed:
+        return NAN
+    return earlier if np.isfinite(earlier) else float(p.time[found.since])
 
 
 def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evidence:
@@ -89,7 +92,7 @@ def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evid
         rho = min(rho + _CAUTION / np.sqrt(p.n), RHO_MAX)
     cut = partition(p.z, h, p.clock, median, inflation(rho))
     since = _onset(cut, alarm)
-    before = _healthy(p, since) if healthy is None else healthy
+    before = _healthy(p, since, healthy)
     gain_rival, gain = _gain(p, cut, before)
     level, slope = _now(cut.last, p)
     _, place = cut.last.top
@@ -110,10 +113,10 @@ def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evid
     )
 
 
-def _healthy(p: Pairs, since: int) -> Slopes:
-    """Return how the errors moved with the level before the fault."""
+def _healthy(p: Pairs, since: int, known: Slopes | None) -> Slopes:
+    """Return how the errors moved with the level before the fault: here, or as it was ``known``."""
     if since < _HISTORY:
-        return NO_SLOPES
+        return NO_SLOPES if known is None else known
     return slopes_of(p.rows(slice(0, since - min(_MARGIN, since // 8))))
 
 
@@ -169,7 +172,7 @@ def _gain(p: Pairs, cut: Partition, before: Slopes) -> tuple[Rival, Gain]:
     rival = gain_of(p, cut, before)
     begin = rival.start + min(_MARGIN, (p.n - rival.start) // 10)
     gain = gain_by(slopes_of(p.rows(slice(begin, None))), before)
-    shown = abs(gain.t) > _T_GAIN and gain.size.excludes(1.0)
+    shown = abs(gain.t) > _T_GAIN[before.model != UNDECIDED] and gain.size.excludes(1.0)
     return (rival if shown else NONE), gain
 
 
@@ -184,6 +187,8 @@ def _due(found: Verdict, p: Pairs, tolerance: float) -> float:
     rate = found.slope_per_day.value / 86_400.0
     most = tolerance if np.isfinite(tolerance) else p.unit
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
+        return NAN
+    if abs(found.level.value) >= most:
         return NAN
     seconds = (np.copysign(most, rate) - found.level.value) / rate
     return float(p.time[-1] + seconds) if 0.0 < seconds < _DUE_MOST else NAN

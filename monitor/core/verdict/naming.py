@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypedDict
 import numpy as np
 
 from monitor.core.model import Float
+from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, inflation
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE, Partition
 from monitor.core.verdict.relations import Gain, slopes_of
@@ -34,7 +35,6 @@ _SURPRISE: Final = 3.0  # log likelihood by which far errors must be more than u
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than the outliers' doing
 _OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault
 _MOST_FAR: Final = 0.3
-_LEAST_FAR: Final = 0.001
 _CALM: Final = 20.0  # independent pairs from which a sensor that shows nothing is right
 _FLAT: Final = (LEVEL, LEVEL + WIDE)
 _OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
@@ -185,12 +185,3 @@ def _state(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> str:
         return FAULT if shows(name.fault, name.size) else UNDECIDED
     worth = (p.n - e.segment) / inflation(e.rho)
     return IS_RIGHT if int(np.argmin(e.best)) == RIGHT and worth >= _CALM else UNDECIDED
-
-
-def shows(fault: str, size: Estimate) -> bool:
-    """Return whether the interval of a size says what the name says."""
-    if fault in ("offset", "drift"):
-        return size.excludes(0.0)
-    if fault in ("gain", "understated", "overstated"):
-        return size.excludes(1.0)
-    return fault != "outliers" or size.lower > _LEAST_FAR

@@ -10,8 +10,8 @@ import scipy
 
 from monitor.core.model import NAN, Float
 
-_LEVEL: Final = 0.95
-_TAIL: Final = 0.5 - 0.5 * _LEVEL
+LEVEL: Final = 0.95
+_TAIL: Final = 0.5 - 0.5 * LEVEL
 _NORMAL: Final = float(scipy.special.ndtri(1.0 - _TAIL))
 _PARTS: Final = 40
 
@@ -119,11 +119,6 @@ NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 
 IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
-FAULTS: Final = (
-    *("offset", "drift", "gain", "understated", "overstated"),
-    *("outliers", "stuck", "lag", "sign"),
-)
-
 
 # Faults of how the error moves with the level: its own pairs do not tell whose the error is.
 RELATED: Final = ("gain", "sign", "lag", "stuck")

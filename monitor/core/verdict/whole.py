@@ -136,7 +136,8 @@ def _named(
     p: Pairs, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
 ) -> tuple[str, Estimate]:
     held = stuck_for(p)
-    if held > 0.5 * p.n:
+    # Values that never change, without times, are those of a file of errors.
+    if held > 0.5 * p.n and (p.timed or held < p.n):
         value = float(p.value[-1])
         return "stuck", Estimate(value, value, value)
     found, cut = _costs(p, fit, kept)

@@ -165,6 +165,18 @@ class Windows:
         one = np.array([series])
         return self._rings.read(self._slot[one], places, self.names[one])
 
+    def up_to(self, series: int, back: int, most: int) -> Records:
+        """Return ``most`` rows of one series, the last of them ``back`` rows before its newest.
+
+        Fewer where there never were so many, or neither memory nor history has them any more.
+        """
+        rows = self.rows(series)
+        if rows.size - back < most and self._truncated[series]:
+            history = self._history(series)
+            rows = self.as_kept(history[history["time"] >= self._epoch[series]])
+        end = max(rows.size - back, 0)
+        return rows[max(end - most, 0) : end]
+
     def gather(self, series: Int, sizes: Int, ages: Float) -> tuple[Int, Records]:
         """Lay the windows of ``series`` end to end: (start of each, rows).
 

@@ -13,8 +13,9 @@ has no other member, no member twice and no escaped quote.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Final, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -24,6 +25,7 @@ from monitor.core.model import (
     Float,
     Int,
     Observation,
+    Reading,
     Reference,
 )
 from monitor.core.pairing.observations import (
@@ -31,6 +33,8 @@ from monitor.core.pairing.observations import (
     Name,
     Observed,
     PlainReadings,
+    columns_of,
+    is_plain,
 )
 from monitor.decode.checks import U_MIN, Rejected
 from monitor.decode.time import are_usable
@@ -117,6 +121,26 @@ class Gathered:
             Reference(*name, *three) for name, three in zip(names, numbers, strict=True)
         ]
         self.sources += places.tolist()
+
+    def lay_out(self, place_of: Callable[[Name], int]) -> None:
+        """Let the plain readings that were decoded one by one be columns too.
+
+        ``place_of`` says where a name stands in ``names``.
+        """
+        if Reading not in set(map(type, self.others)):
+            return
+        are_plain = [
+            isinstance(each, Reading) and not each.key and is_plain(each) for each in self.others
+        ]
+        if not any(are_plain):
+            return
+        plain = cast("list[Reading]", list(compress(self.others, are_plain)))
+        which = [place_of((each.sensor, each.quantity)) for each in plain]
+        self.parts.append(Rows(np.array(which, dtype=np.int64), *columns_of(plain)))
+        self.places += compress(self.sources, are_plain)
+        are_left = [not each for each in are_plain]
+        self.others = list(compress(self.others, are_left))
+        self.sources = list(compress(self.sources, are_left))
 
     def observed(self) -> Observed:
         """Return all of it."""

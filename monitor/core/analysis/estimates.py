@@ -1,56 +1,47 @@
-"""How large a fault is: pure functions of one series' pairs, each estimate with its 95 % interval.
+"""Offset, gain and spread of one series' pairs as a whole, each with its 95 % interval.
 
+What rankings and adjustments choose from; what is said of a sensor comes from ``core.verdict``.
 docs/detection.md derives the intervals and says how often they hold.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 import numpy as np
 import scipy
 
-from monitor.core.diagnosis.segments import share_for_product, share_independent
 from monitor.core.model import Float
-
-LEVEL: Final = 0.95
-
-
-class Estimate(NamedTuple):
-    """A number with its 95 % interval; NaN where it is not defined."""
-
-    value: float
-    lower: float
-    upper: float
+from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
 
 
-UNKNOWN: Final = Estimate(np.nan, np.nan, np.nan)
+def share_independent(rho: float) -> tuple[float, float]:
+    """Return what share of a pair each autocorrelated pair is worth, for a mean and a variance.
 
-
-class Diagnosis(NamedTuple):
-    """A fault by its label in ``FAULTS``, or "unclear", with its size.
-
-    ``estimate`` is what the fault's entry says of it. ``since`` counts in the pairs given;
-    ``pairs`` are those from there on. ``provisional`` until 20 pairs after the alarm. ``besides``
-    is what else is clear: a wrong uncertainty beside an offset, or an offset beside a wrong
-    uncertainty. ``fading``: it fired, and the interval of its size no longer says so; ``hinted``:
-    it has not fired, and the interval does not say so yet.
+    AR(1): (1 - rho) / (1 + rho) and (1 - rho^2) / (1 + rho^2) (Bayley, Hammersley 1946).
     """
+    return (1.0 - rho) / (1.0 + rho), (1.0 - rho * rho) / (1.0 + rho * rho)
 
-    label: str
-    estimate: Estimate
-    since: int
-    pairs: int
-    provisional: bool
-    besides: Diagnosis | None = None
-    fading: bool = False
-    hinted: bool = False
+
+def share_for_product(a: Float, b: Float) -> float:
+    """Return what share of a pair each is worth for the correlation of ``a`` with ``b``.
+
+    AR(1) in both: (1 - rho_a rho_b) / (1 + rho_a rho_b) (Bartlett 1935), lag-1 correlations of
+    the rows given, none below 0.
+    """
+    product = lag_one(a) * lag_one(b)
+    return (1.0 - product) / (1.0 + product)
+
+
+def lag_one(rows: Float) -> float:
+    """Return the lag-1 correlation of ``rows``, 0 where it is negative or not defined."""
+    centred = rows - rows.mean()
+    square = float((centred * centred).sum())
+    return max(0.0, float((centred[1:] * centred[:-1]).sum()) / square) if square > 0.0 else 0.0
 
 
 def offset(error: Float, u: Float, rho: float) -> Estimate:
     """Return the u-weighted mean of ``error`` with a t interval on n_eff pairs, in its unit."""
     if error.size == 0:
-        return UNKNOWN
+        return NOTHING
     weight = 1.0 / (u * u)
     value = float((weight * error).sum() / weight.sum())
     n_eff = error.size * share_independent(rho)[0]
@@ -69,7 +60,7 @@ def spread_factor(z: Float, rho: float) -> Estimate:
     """
     n_eff = z.size * share_independent(rho)[1]
     if z.size < 2 or n_eff <= 2.0:
-        return UNKNOWN
+        return NOTHING
     centred = z - z.mean()
     variance = float((centred**2).mean())
     if variance <= 0.0:
@@ -82,16 +73,6 @@ def spread_factor(z: Float, rho: float) -> Estimate:
     return Estimate(factor, factor * float(np.exp(-half)), factor * float(np.exp(half)))
 
 
-def share(hits: int, n: int) -> Estimate:
-    """Return a share of ``n`` pairs with its exact interval (Clopper, Pearson 1934)."""
-    if n == 0:
-        return UNKNOWN
-    tail = 0.5 - 0.5 * LEVEL
-    lower = float(scipy.special.betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    upper = float(scipy.special.betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
-    return Estimate(hits / n, lower, upper)
-
-
 def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
 
@@ -100,11 +81,11 @@ def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     errors are does not matter.
     """
     if error.size < 3:
-        return UNKNOWN
+        return NOTHING
     centred, own = reference - reference.mean(), float((u_ref * u_ref).mean())
     signal = float((centred**2).mean()) - own
     if signal <= 0.0:
-        return UNKNOWN
+        return NOTHING
     slope = (float((centred * error).mean()) + own) / signal
     left = error - error.mean() - slope * centred
     n_eff = error.size * share_for_product(reference, error)

@@ -10,18 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import columns
+from monitor.core.formatting import duration
 from monitor.core.model import Reading, Records, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.explain.document import Changed, Pair, Series
-from monitor.explain.wording import (
-    duration,
-    number,
-    plain,
-    utc,
-)
+from monitor.explain.document import Changed, Pair, Series, number, plain, utc
 
 _SUSPECT_RATIO: Final = 1.0 / 3.0
 

@@ -1,8 +1,11 @@
-"""What a broker sends, read from bytes: one reader for each first byte; no I/O.
+"""What a client sends, as bytes, and what a broker sends, read from bytes; no I/O.
 
-A packet that is not MQTT raises MalformedError and nothing else. The first byte is looked up whole,
-so that reserved flags are refused by the table. This client offers no topic aliases, so that every
-PUBLISH names its topic.
+There is one writer for each type of packet. What MQTT cannot express, such as a text of 70 000
+bytes, is a ValueError.
+
+There is one reader for each first byte. A packet that is not MQTT raises MalformedError and nothing
+else. The first byte is looked up whole, so that reserved flags are refused by the table. This
+client offers no topic aliases, so that every PUBLISH names its topic.
 """
 
 from __future__ import annotations
@@ -11,24 +14,117 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from monitor.mqtt import properties
-from monitor.mqtt.fields import MalformedError, Reader, varint_at
+from monitor.mqtt import fields
+from monitor.mqtt.fields import (
+    MAXIMUM_PACKET_SIZE,
+    RECEIVE_MAXIMUM,
+    SESSION_EXPIRY,
+    MalformedError,
+    Reader,
+    dump_binary,
+    dump_properties,
+    dump_text,
+    dump_varint,
+    read_properties,
+    varint_at,
+)
 from monitor.mqtt.packets import (
+    CONNACK_311,
     Connack,
+    Connect,
     Control,
     Disconnect,
+    Pingreq,
     Pingresp,
     Puback,
     Pubcomp,
     Publish,
     Pubrec,
     Pubrel,
+    Sent,
     Suback,
+    Subscribe,
     Unsuback,
+    Unsubscribe,
     Version,
 )
-from monitor.mqtt.properties import read_properties
-from monitor.mqtt.reasons import CONNACK_311
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def encode(packet: Sent, version: Version) -> bytes:
+    """Return a packet as bytes; raises ValueError for what MQTT cannot express."""
+    first, write = _WRITERS[type(packet)]
+    body = write(packet, version)
+    return bytes((first,)) + dump_varint(len(body)) + body
+
+
+def _write_connect(packet: Connect, version: Version) -> bytes:
+    flags = 0 if packet.username is None else 0x80
+    flags |= 0 if packet.password is None else 0x40
+    parts = [
+        dump_text("MQTT"),
+        bytes((version, flags)),
+        packet.keepalive_seconds.to_bytes(2, "big"),
+    ]
+    if version == Version.V5:
+        wanted = {
+            SESSION_EXPIRY: packet.session_expiry_seconds,
+            RECEIVE_MAXIMUM: packet.receive_maximum,
+            MAXIMUM_PACKET_SIZE: packet.maximum_packet_bytes,
+        }
+        parts.append(dump_properties(wanted))
+    parts.append(dump_text(packet.client_id))
+    if packet.username is not None:
+        parts.append(dump_text(packet.username))
+    if packet.password is not None:
+        parts.append(dump_binary(packet.password.encode()))
+    return b"".join(parts)
+
+
+def _write_subscribe(packet: Subscribe, version: Version) -> bytes:
+    # Retained messages are sent for new subscriptions only, not after each reconnect.
+    options = 0x10 if version == Version.V5 else 0
+    filters = (dump_text(wanted) + bytes((qos | options,)) for wanted, qos in packet.filters)
+    return _id_and_no_properties(packet.packet_id, version) + b"".join(filters)
+
+
+def _write_unsubscribe(packet: Unsubscribe, version: Version) -> bytes:
+    filters = b"".join(map(dump_text, packet.filters))
+    return _id_and_no_properties(packet.packet_id, version) + filters
+
+
+def _id_and_no_properties(packet_id: int, version: Version) -> bytes:
+    return packet_id.to_bytes(2, "big") + b"\0" * (version == Version.V5)
+
+
+def _write_acknowledgement(packet: Puback | Pubrec | Pubrel | Pubcomp, version: Version) -> bytes:
+    code = bytes((packet.code,)) if packet.code and version == Version.V5 else b""
+    return packet.packet_id.to_bytes(2, "big") + code
+
+
+def _write_disconnect(packet: Disconnect, version: Version) -> bytes:
+    return bytes((packet.code,)) if packet.code and version == Version.V5 else b""
+
+
+def _write_nothing(_packet: Pingreq, _version: Version) -> bytes:
+    return b""
+
+
+_WRITERS: Final[Mapping[type, tuple[int, Callable[..., bytes]]]] = {
+    Connect: (0x10, _write_connect),
+    Puback: (0x40, _write_acknowledgement),
+    Pubrec: (0x50, _write_acknowledgement),
+    Pubrel: (0x62, _write_acknowledgement),
+    Pubcomp: (0x70, _write_acknowledgement),
+    Subscribe: (0x82, _write_subscribe),
+    Unsubscribe: (0xA2, _write_unsubscribe),
+    Pingreq: (0xC0, _write_nothing),
+    Disconnect: (0xE0, _write_disconnect),
+}
+
+
+# -- reading --------------------------------------------------------------------------------------
 
 # Bytes of the packet identifier of a PUBLISH, by its first byte; None for what is no PUBLISH. QoS 3
 # is not MQTT.
@@ -108,27 +204,27 @@ def _read_connack(reader: Reader, version: Version) -> Connack:
         raise MalformedError("CONNACK has reserved flags set")
     if version == Version.V3_1_1:
         return Connack(bool(flags), CONNACK_311.get(code, code | 0x80))
-    found = read_properties(reader, properties.CONNACK)
+    found = read_properties(reader, fields.CONNACK)
     return Connack(
         bool(flags),
         code,
-        found.text(properties.REASON_STRING),
-        found.number(properties.SERVER_KEEP_ALIVE),
+        found.text(fields.REASON_STRING),
+        found.number(fields.SERVER_KEEP_ALIVE),
     )
 
 
 def _read_suback(reader: Reader, version: Version) -> Suback:
     packet_id, said = _read_id(reader), ""
     if version == Version.V5:
-        found = read_properties(reader, properties.SUBACK)
-        said = found.text(properties.REASON_STRING)
+        found = read_properties(reader, fields.SUBACK)
+        said = found.text(fields.REASON_STRING)
     return Suback(packet_id, tuple(reader.rest()), said)
 
 
 def _read_unsuback(reader: Reader, version: Version) -> Unsuback:
     packet_id = _read_id(reader)
     if version == Version.V5:
-        read_properties(reader, properties.UNSUBACK)
+        read_properties(reader, fields.UNSUBACK)
     return Unsuback(packet_id, tuple(reader.rest()) if version == Version.V5 else ())
 
 
@@ -156,14 +252,14 @@ def _read_disconnect(reader: Reader, version: Version) -> Disconnect:
     if version == Version.V3_1_1 or not reader.has_more:
         return Disconnect()
     code = reader.integer(1)
-    return Disconnect(code, _read_more(reader, properties.DISCONNECT))
+    return Disconnect(code, _read_more(reader, fields.DISCONNECT))
 
 
 def _read_more(reader: Reader, packet: int) -> str:
     """Return the reason string of properties that may be left out at the end of a packet."""
     if not reader.has_more:
         return ""
-    return read_properties(reader, packet).text(properties.REASON_STRING)
+    return read_properties(reader, packet).text(fields.REASON_STRING)
 
 
 def _read_pingresp(_reader: Reader, _version: Version) -> Pingresp:
@@ -173,10 +269,10 @@ def _read_pingresp(_reader: Reader, _version: Version) -> Pingresp:
 _Read = Callable[[Reader, Version], Control]
 _READERS: Final[Mapping[int, _Read]] = {
     0x20: _read_connack,
-    0x40: _acknowledgement(Puback, properties.PUBACK),
-    0x50: _acknowledgement(Pubrec, properties.PUBREC),
-    0x62: _acknowledgement(Pubrel, properties.PUBREL),
-    0x70: _acknowledgement(Pubcomp, properties.PUBCOMP),
+    0x40: _acknowledgement(Puback, fields.PUBACK),
+    0x50: _acknowledgement(Pubrec, fields.PUBREC),
+    0x62: _acknowledgement(Pubrel, fields.PUBREL),
+    0x70: _acknowledgement(Pubcomp, fields.PUBCOMP),
     0x90: _read_suback,
     0xB0: _read_unsuback,
     0xD0: _read_pingresp,

@@ -1,0 +1,178 @@
+"""FAULTS: all that is said and done about each fault, one entry a fault.
+
+Whatever lists faults takes the list from here: sentences and advice; the snapshot and the metrics
+their alerts; the settings the names that a threshold must not take; ``/api/v1`` its enumerations;
+docs/metrics.md its table; deploy/prometheus/rules.py the rules for Prometheus and what Alertmanager
+keeps quiet. docs/runbook.md has a section for each, under the name of its rule, which a test
+compares.
+
+To add a fault, add an entry and let :func:`.naming.named` return its label. The detector's families
+of bets are faults too, for an alert bears the name of the family where a verdict is not clear yet;
+they come first, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from monitor.core.verdict import words
+from monitor.core.verdict.verdict import Estimate, Verdict
+
+_LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault; the labels of ``FAULTS`` are the names of the alerts.
+
+    ``means`` follows the sensor's "it" in tables. ``words`` follow the sensor's name. ``shows``
+    says whether the interval of a size excludes that there is no such fault; ``look`` is what to
+    look at where no adjustment has proved itself. A fault that ``mirrors`` a reference's is held
+    against the reference where several sensors agree on it.
+
+    ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
+    follows the sensor's name and quantity there, ``description`` is a text in which
+    ``{calibration_bias:%+.3g}`` stands for a metric's value and ``{unit}`` for the series' unit.
+    """
+
+    means: str
+    words: Callable[[Verdict, str], str]
+    shows: Callable[[Estimate], bool] = lambda _size: True
+    look: str = "no adjustment has proved itself: look at it"
+    estimate_has_unit: bool = False
+    mirrors: bool = False
+    rule: str
+    severity: str = "warning"
+    summary: str
+    description: str
+
+    @property
+    def runbook(self) -> str:
+        """Anchor of its section in docs/runbook.md."""
+        return self.rule.lower()
+
+
+def _is_level(size: Estimate) -> bool:
+    return size.excludes(0.0)
+
+
+def _is_factor(size: Estimate) -> bool:
+    return size.excludes(1.0)
+
+
+FAULTS: Final[dict[str, Fault]] = {
+    "offset": Fault(
+        means="it reads too high or too low on average",
+        words=words.offset,
+        shows=_is_level,
+        estimate_has_unit=True,
+        mirrors=True,
+        rule="SensorOffset",
+        summary="reads too high or too low",
+        description="It is {error_now:%+.3g} {unit} off now. The daemon's page says since when, "
+        "and what would mend it.",
+    ),
+    "understated": Fault(
+        means="its errors are larger than its uncertainty says",
+        words=words.understated,
+        shows=_is_factor,
+        rule="SensorUnderstated",
+        summary="is less certain than it says",
+        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
+        "larger than the uncertainty it states.",
+    ),
+    "overstated": Fault(
+        means="its errors are smaller than its uncertainty says",
+        words=words.overstated,
+        shows=_is_factor,
+        rule="SensorOverstated",
+        summary="is more certain than it says",
+        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
+        "smaller than the uncertainty it states.",
+    ),
+    "outliers": Fault(
+        means="a few errors are far larger than all others",
+        words=words.outliers,
+        shows=lambda size: size.lower > _LEAST_FAR,
+        look="look at the readings that are far off: misread, mismatched or disturbed ones",
+        rule="SensorOutliers",
+        summary="is far off now and then",
+        description="A few of its errors are far larger than all others; the rest is as it should "
+        "be.",
+    ),
+    "drift": Fault(
+        means="its error moves on and on, one way",
+        words=words.drift,
+        shows=_is_level,
+        look="no correction holds for long: find what moves it, or calibrate it more often",
+        estimate_has_unit=True,
+        mirrors=True,
+        rule="SensorDrift",
+        summary="drifts",
+        description="It is {error_now:%+.3g} {unit} off now and drifts on by "
+        "{drift_per_day:%+.3g} {unit} a day. The daemon's page says since when, and when it leaves "
+        "its tolerance.",
+    ),
+    "stuck": Fault(
+        means="it repeats a value while the measurand moves",
+        words=words.stuck,
+        look="check the sensor: its value does not move while the reference does",
+        estimate_has_unit=True,
+        rule="SensorStuck",
+        summary="repeats one value",
+        description="The measurand moves, the reading does not.",
+    ),
+    "gain": Fault(
+        means="its error grows with the measured value",
+        words=words.gain,
+        shows=_is_factor,
+        rule="SensorGain",
+        summary="has an error that grows with the value",
+        description="It is right at one value and wrong in proportion to the distance from it: a "
+        "matter of gain.",
+    ),
+    "lag": Fault(
+        means="it shows late what it measures",
+        words=words.lag,
+        look="check its filter, its place and its clock against the reference's",
+        rule="SensorLag",
+        summary="is late",
+        description="Its error goes with the change of the reference: it follows too slowly, or "
+        "its clock is off.",
+    ),
+    "sign": Fault(
+        means="its value falls when what it measures rises",
+        words=words.sign,
+        look="check its wiring and its scaling: its value falls when what it measures rises",
+        rule="SensorSign",
+        summary="has the wrong sign",
+        description="Its value falls when the reference rises.",
+    ),
+}
+
+# Alerts that are no fault of the sensor's: what else keeps it from being known to be right.
+REFERENCE_STALE: Final = "reference_stale"
+REFERENCE_SUSPECT: Final = "reference_suspect"
+REJECTED_SHARE: Final = "rejected_share"
+CIRCUMSTANCES: Final[dict[str, str]] = {
+    REFERENCE_STALE: "no reference came for too long",
+    REFERENCE_SUSPECT: "several sensors disagree with one reference in the same way",
+    REJECTED_SHARE: "too many of its messages could not be used",
+}
+
+
+def shows(fault: str, size: Estimate) -> bool:
+    """Return whether there is a fault, and the interval of its size says what the name says."""
+    return bool(fault) and FAULTS[fault].shows(size)
+
+
+def alert_meanings() -> dict[str, str]:
+    """Return every alert but the settings' thresholds, and what it means."""
+    return {label: fault.means for label, fault in FAULTS.items()} | CIRCUMSTANCES
+
+
+def estimate_unit(alert: str, unit: str) -> str:
+    """Return the unit of an alert's estimate, given that of the series; empty for none."""
+    return unit if alert in FAULTS and FAULTS[alert].estimate_has_unit else ""

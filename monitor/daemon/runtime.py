@@ -1,0 +1,226 @@
+"""What the process owes the system: the service manager, signals, the log, memory.
+
+Rules of this file: the service manager is told ready, alive, stopping (the protocol of
+sd_notify(3)), one datagram a message, never waited for; without a service manager nothing is sent;
+a message that cannot be sent costs the daemon nothing but that message. SIGTERM and SIGINT stop the
+daemon in good order, SIGHUP reloads its settings; a handler only sets a flag, and the loop acts on
+it between two batches. What exists after the start is frozen, so that no cycle collection walks it
+again; nothing is switched off, because pages and connections do make cycles.
+
+A library for sd_notify would be shorter, but the two that exist (sdnotify 0.3.2, systemd-watchdog
+1.0.1) block when the manager does not read: the thread of the data would stand still on a full
+queue. sdnotify also drops a status that is not Latin-1. systemd-watchdog raises when the manager is
+gone, and takes the time between two beats from the wall clock, so that a clock set back ends the
+beats.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import FrameType, TracebackType
+from typing import Final, Self
+
+from monitor.core.formatting import instant
+
+# -- the service manager --------------------------------------------------------------------------
+
+_MICROSECONDS: Final = 1_000_000.0
+_BEATS_IN_TIME: Final = 3.0
+_STATUS_CHARACTERS_MAX: Final = 300
+
+
+class Supervisor:
+    """Tells the service manager at ``address`` how the work goes; use it as a context.
+
+    ``address`` is the path of a datagram socket, ``@name`` an abstract one, empty for nobody.
+    ``watchdog_seconds`` is how long the manager waits for a sign of life; 0 for ever.
+    """
+
+    def __init__(
+        self,
+        address: str = "",
+        watchdog_seconds: float = 0.0,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._address: Final = f"\0{address[1:]}" if address.startswith("@") else address
+        self._beat_seconds: Final = watchdog_seconds / _BEATS_IN_TIME
+        self._monotonic: Final = monotonic
+        self._beat_due = -float("inf")
+        self._ready = False
+        self._status = ""
+        self._socket: Final = (
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            if self._address
+            else None
+        )
+        if self._socket is not None:
+            self._socket.settimeout(0.0)
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Return what tells the manager that started this process; nobody if none did."""
+        for_us = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        stated = environment.get("WATCHDOG_USEC", "") if for_us else ""
+        seconds = int(stated) / _MICROSECONDS if stated.isdecimal() else 0.0
+        return cls(environment.get("NOTIFY_SOCKET", ""), seconds)
+
+    def alive(self, status: str) -> None:
+        """Say that the work goes on: ready the first time, then a beat now and then.
+
+        ``status`` is one line for people, sent when it changes.
+        """
+        lines = []
+        if not self._ready:
+            self._ready = True
+            lines.append("READY=1")
+        status = " ".join(status.split())[:_STATUS_CHARACTERS_MAX]
+        if status != self._status:
+            self._status = status
+            lines.append(f"STATUS={status}")
+        now = self._monotonic()
+        if self._beat_seconds and now >= self._beat_due:
+            self._beat_due = now + self._beat_seconds
+            lines.append("WATCHDOG=1")
+        self._send(lines)
+
+    def stopping(self) -> None:
+        """Say that the work comes to its end."""
+        self._send(["STOPPING=1"])
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _send(self, lines: list[str]) -> None:
+        if self._socket is None or not lines:
+            return
+        try:
+            self._socket.sendto("\n".join(lines).encode(), self._address)
+        except OSError:
+            return
+
+
+# -- signals --------------------------------------------------------------------------------------
+
+_log: Final = logging.getLogger("monitor")
+
+
+class Signals:
+    """State: whether to stop, and whether to reload."""
+
+    def __init__(self) -> None:
+        self.stop = False
+        self.reload = False
+
+    def install(self) -> None:
+        """Install the handlers of SIGTERM, SIGINT and SIGHUP."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGHUP, self._on_reload)
+
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        _log.info("%s: stopping after the current batch is committed", signal.Signals(number).name)
+        self.stop = True
+
+    def _on_reload(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.reload = True
+
+
+# -- the log --------------------------------------------------------------------------------------
+
+
+def _instant(record: logging.LogRecord) -> str:
+    return instant(record.created, "seconds")
+
+
+class _Json(logging.Formatter):
+    """One object per line, which no message can break out of."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": _instant(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+class _Text(logging.Formatter):
+    """Time, level, message; control characters are replaced."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - as logging names it
+        del datefmt
+        return _instant(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in line)
+
+
+def configure(level: str, layout: str) -> None:
+    """Send the program's log to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    text = _Text("%(asctime)s %(levelname)-7s %(message)s")
+    handler.setFormatter(_Json() if layout == "json" else text)
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+# New containers before a collection of the youngest generation: batches make many, hardly a cycle.
+_YOUNGEST: Final = 50_000
+_ROUNDS: Final = 20
+# Options of glibc's malloc, which by default returns blocks above 128 kB to the system at once.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
+
+def freeze_after_start() -> None:
+    """Exclude modules, settings and recovered state from all further collections."""
+    gc.unfreeze()  # what a daemon before a reload left behind may be in cycles
+    freeze()
+    gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+
+
+def freeze() -> None:
+    """Collect, then exclude everything that exists now from further collections."""
+    gc.collect()
+    gc.freeze()
+
+
+def retain_freed(kept_bytes: int, block_bytes: int) -> None:
+    """Let malloc keep up to ``kept_bytes`` of freed memory, where the C library allows it.
+
+    For loops that allocate large blocks again and again: much of their time goes into page faults.
+    Blocks larger than ``block_bytes`` still go back at once.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_TRIM_THRESHOLD, kept_bytes)
+        set_option(_MMAP_THRESHOLD, block_bytes)
