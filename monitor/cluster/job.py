@@ -31,8 +31,8 @@ from pyspark.sql.streaming.stateful_processor import (
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
 from monitor.cluster.fleet_verdicts import FleetVerdict
-from monitor.cluster.placing import unpack
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
+from monitor.cluster.records import unpack
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
 from monitor.config import Settings, parse

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from monitor.cluster.kafka_log import Reader, properties
-from monitor.cluster.placing import Message, load_record, pack
+from monitor.cluster.records import Message, load_record, pack
 from monitor.config import Settings, parse
 from monitor.decode import DECODERS
 

@@ -26,7 +26,7 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
-from monitor.core.pairing.history import is_revisable
+from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.scores.proper_scores import Density

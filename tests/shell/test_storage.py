@@ -32,7 +32,7 @@ from harness.programs import WAIT_SECONDS, need
 from monitor.cli import main
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import PlainReadings, pack, unpack
-from monitor.core.state.network import KnownSeries
+from monitor.core.registry import KnownSeries
 from monitor.journal import Journal, JournalError, Notification
 from monitor.journal import writing as module
 from monitor.journal.errors import JournalDamagedError, JournalFormError

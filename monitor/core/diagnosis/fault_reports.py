@@ -1,13 +1,13 @@
 """What is known of each series whose alert is pending or fires: the fault, its size, what mends it.
 
 Derived from the windows and the detector's state, and recomputed for series that changed. A verdict
-takes some milliseconds, so where many series are to be judged at once the new alerts come first,
+takes a millisecond or two, so where many series are to be judged at once the new alerts come first,
 then those whose report is the oldest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from math import isfinite
 from typing import Final, NamedTuple
@@ -22,11 +22,11 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.model import NAN, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
-from monitor.core.verdict import Estimate, Pairs, Verdict, judge, shows
+from monitor.core.verdict import Estimate, Pairs, Verdict, judge, judge_all, shows
 
 PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
-_REPORTED_AT_ONCE: Final = 4
+_REPORTED_AT_ONCE: Final = 16
 
 
 class FaultReport(NamedTuple):
@@ -71,37 +71,49 @@ class Onset(NamedTuple):
     verdict: Verdict
 
 
-def at_alarm(pairs: Columns) -> Onset:
-    """Return what the pairs up to the one that raised the alarm say; they end with it."""
-    last = Pairs.of(pairs.rows(slice(-PAIRS_MAX, None)))
-    alarm = float(last.time[-1])
-    found = judge(last, alarm=last.n - 1)
+class Asked(NamedTuple):
+    """The last pairs of one series that is to be judged.
+
+    ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
+    fired (negative if that was before the first), None if it has not; ``onset`` what was said then.
+    """
+
+    pairs: Columns
+    leading: str
+    alarm: int | None = None
+    onset: Onset | None = None
+    rules: SeriesRules = SeriesRules()
+
+
+def at_alarms(pairs: Sequence[Columns]) -> list[Onset]:
+    """Return what the pairs of each series up to the one that raised its alarm say."""
+    last = [Pairs.of(each.rows(slice(-PAIRS_MAX, None))) for each in pairs]
+    found = judge_all(last, alarm=[each.n - 1 for each in last])
+    return [_kept(each, float(of.time[-1])) for each, of in zip(found, last, strict=True)]
+
+
+def _kept(found: Verdict, alarm: float) -> Onset:
     return Onset(alarm, found if isfinite(found.began) else found._replace(began=alarm))
 
 
-def fault_report(
-    pairs: Columns,
-    leading: str,
-    alarm: int | None = None,
-    onset: Onset | None = None,
-    rules: SeriesRules = SeriesRules(),  # noqa: B008 - a tuple
-) -> FaultReport:
-    """Return what the last pairs of one series say.
-
-    ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
-    fired (0 if that was before the first), None if it has not; ``onset`` what was said then.
-    """
-    last = pairs.rows(slice(-PAIRS_MAX, None))
-    left_out = pairs.value.size - last.value.size
-    found = judge(
-        Pairs.of(last),
-        alarm=None if alarm is None else max(alarm - left_out, 0),
-        began=NAN if onset is None else onset.verdict.began,
-        healthy=None if onset is None else onset.verdict.healthy,
-        tolerance=NAN if rules.tolerance is None else rules.tolerance,
-        unit=rules.unit,
+def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
+    """Return what the last pairs of each series say."""
+    last = [each.pairs.rows(slice(-PAIRS_MAX, None)) for each in asked]
+    found = judge_all(
+        [Pairs.of(each) for each in last],
+        alarm=[
+            None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.value.size, 0)
+            for of, each in zip(asked, last, strict=True)
+        ],
+        began=[NAN if each.onset is None else each.onset.verdict.began for each in asked],
+        healthy=[None if each.onset is None else each.onset.verdict.healthy for each in asked],
+        tolerance=[NAN if each.rules.tolerance is None else each.rules.tolerance for each in asked],
+        unit=[each.rules.unit for each in asked],
     )
-    return FaultReport(found.fault if shows(found.fault, found.size) else leading, found)
+    return [
+        FaultReport(one.fault if shows(one.fault, one.size) else each.leading, one)
+        for each, one in zip(asked, found, strict=True)
+    ]
 
 
 def unjudged(leading: str, pairs: Columns) -> FaultReport:
@@ -189,26 +201,29 @@ class FaultReports:
             return
         windows, leading = columns_of.windows(series), detector.leading(series)
         since = detector.since_alarm(series)
+        asked: dict[int, Asked] = {}
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))
-            alarm, onset = None, None
-            if since[at] >= 0:
-                alarm = one.value.size - 1 - int(since[at])
-                onset = self._onset(row, one, alarm, columns_of)
-            else:
-                self._onsets.pop(row, None)
-            family = FAMILIES[int(leading[at])]
-            self._known[row] = fault_report(one, family, alarm, onset, rules[row])
+            alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
+            asked[row] = Asked(one, FAMILIES[int(leading[at])], alarm, None, rules[row])
+        self._remember(asked, columns_of)
+        of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]
+        self._known.update(zip(asked, fault_reports(of_all), strict=True))
 
-    def _onset(self, row: int, one: Columns, alarm: int, columns_of: SeriesColumns) -> Onset | None:
-        """Return what was said when pair ``alarm`` of the window (negative: before it) came."""
-        known = self._onsets.get(row)
-        if known is None or (alarm >= 0 and known.alarm != float(one.time[alarm])):
+    def _remember(self, asked: Mapping[int, Asked], columns_of: SeriesColumns) -> None:
+        """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
+        lacking: dict[int, Columns] = {}
+        for row, (one, _, alarm, _, _) in asked.items():
+            known = self._onsets.pop(row, None)
+            if alarm is None:
+                continue
+            if known is not None and (alarm < 0 or known.alarm == float(one.time[alarm])):
+                self._onsets[row] = known
+                continue
             before = columns_of.up_to_alarm(row, one.value.size - 1 - alarm)
-            if before is None:
-                return None
-            known = self._onsets[row] = at_alarm(before)
-        return known
+            if before is not None:
+                lacking[row] = before
+        self._onsets.update(zip(lacking, at_alarms([*lacking.values()]), strict=True))
 
     def leave(self, row: int) -> None:
         """Drop a series from the waiting list: it is calm, or has no pairs to be judged by."""

@@ -29,7 +29,6 @@ from monitor.core.model import (
     event_order,
 )
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import History
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
@@ -39,8 +38,9 @@ from monitor.core.pairing.observations import (
     pack,
     unpack,
 )
+from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Registry, SeriesKey, SeriesName
+from monitor.core.registry import KnownSeries, Registry, SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
@@ -51,16 +51,6 @@ from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
-
-
-class KnownSeries(NamedTuple):
-    """A series as a journal keeps it; ``since`` is the time of its first reading, s UTC."""
-
-    row: int
-    sensor: str
-    quantity: str
-    unit: str
-    since: float
 
 
 class Outcome(NamedTuple):

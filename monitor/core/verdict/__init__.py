@@ -18,6 +18,10 @@ sensors "gain"); the mean and the spread of z (with a u that varies, an offset i
 well); the best cut alone (intervals hold 80 %); the sum over rivals instead of the best of each
 kind for the name (a drift has more places to begin than a step, and always wins).
 
+Series are judged side by side (:func:`judge_all`), one is the case of many: arrays of series by
+pairs, padded on the right with what adds nothing to a sum, and sums that come out alike however far
+they are padded, so that a verdict does not hang on what is judged beside it.
+
 `make verdicts` compares what is said with streams whose truth is known.
 
 What breaks first: a faint gain in a sensor that is mostly noise; drift against offset in the first
@@ -35,7 +39,7 @@ from monitor.core.verdict.faults import (
     estimate_unit,
     shows,
 )
-from monitor.core.verdict.judge import judge
+from monitor.core.verdict.judge import judge, judge_all
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.verdict import FAULT, IS_RIGHT, UNDECIDED, Estimate, Remedy, Verdict
 from monitor.core.verdict.whole import judge_file
@@ -57,6 +61,7 @@ __all__ = [
     "document",
     "estimate_unit",
     "judge",
+    "judge_all",
     "judge_file",
     "shows",
 ]

@@ -1,31 +1,34 @@
-"""The one function that says what is wrong with a series, from its last pairs.
+"""What is wrong with series, from the last pairs of each.
 
-Rules of this file: gather all that the pairs show, give it a name, try what would mend it, put it
-in words. Nothing is said twice from different pairs.
+Rules of this file: gather all that the pairs show, of many series at once, give it a name, try what
+would mend it, put it in words. Nothing is said twice from different pairs, and a series is judged
+alike alone and among others.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from monitor.core.model import NAN, Float
-from monitor.core.verdict.naming import Evidence, named
+from monitor.core.model import NAN, Float, Int
+from monitor.core.verdict.naming import Evidence, named, wants_model
 from monitor.core.verdict.pairs import (
     RHO_MAX,
     Pairs,
+    Side,
     inflation,
     inflation_of_squares,
     rho_of_differences,
-    running_median,
 )
-from monitor.core.verdict.partition import LEVEL, LINE, RIGHT, WIDE, Last, Partition, partition
+from monitor.core.verdict.partition import LEVEL, LINE, RIGHT, WIDE, Cut, partition
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedy_for
-from monitor.core.verdict.rivals import NONE, Rival, gain_of, lag_of, sign_of, stuck_for
+from monitor.core.verdict.rivals import NONE, Rival, gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
-from monitor.core.verdict.spread import Spread, far_since, shape_of, spread_of
+from monitor.core.verdict.spread import HISTORY, Spread, far_since, parts_of, shapes_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
     NO_SLOPES,
@@ -38,13 +41,13 @@ from monitor.core.verdict.verdict import (
 )
 
 FEWEST: Final = 4  # pairs below which nothing is said
-_HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
 _CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
 _T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
 _DUE_MOST: Final = 1e10  # seconds
+_AT_ONCE: Final = 32  # series, whose numbers a processor keeps near
 
 
 def judge(
@@ -64,16 +67,69 @@ def judge(
     for when its healthy pairs have left the window. ``tolerance`` is the largest error that is
     allowed, in the series' unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
     """
-    fired = alarm is not None
-    if p.n < FEWEST:
-        few = Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
-        return with_words(few, p, unit, fired=fired)
-    evidence = gathered(p, alarm, healthy)
-    found = named(evidence, p, alarm)
-    found = found._replace(began=_began(found, p, began), due=_due(found, p, tolerance))
-    if found.state == FAULT:
-        found = found._replace(remedy=remedy_for(p, found, _held(evidence.cut, found)))
-    return with_words(found, p, unit, fired=fired)
+    return judge_all(
+        [p],
+        alarm=[alarm],
+        began=[began],
+        healthy=[healthy],
+        tolerance=[tolerance],
+        unit=[unit],
+    )[0]
+
+
+def judge_all(
+    pairs: Sequence[Pairs],
+    *,
+    alarm: Sequence[int | None] | None = None,
+    began: Sequence[float] | None = None,
+    healthy: Sequence[Slopes | None] | None = None,
+    tolerance: Sequence[float] | None = None,
+    unit: Sequence[str] | None = None,
+) -> list[Verdict]:
+    """Return what :func:`judge` says of each of many series, several times quicker.
+
+    The other arguments are one for each series, or None where all have what :func:`judge` takes
+    for granted.
+    """
+    alarm, healthy = alarm or [None] * len(pairs), healthy or [None] * len(pairs)
+    began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
+    unit = unit or [""] * len(pairs)
+    found = [
+        with_words(_too_few(p, since), p, "", fired=at is not None)
+        for p, since, at in zip(pairs, began, alarm, strict=True)
+    ]
+    order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: pairs[i].n)
+    for first in range(0, len(order), _AT_ONCE):
+        some = order[first : first + _AT_ONCE]
+        side = Side([pairs[i] for i in some])
+        of_some = _judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
+        for row, (i, (named_so, held)) in enumerate(zip(some, of_some, strict=True)):
+            p, typical = pairs[i], float(side.unit[row])
+            verdict = named_so._replace(
+                began=_began(named_so, p, began[i]),
+                due=_due(named_so, p, tolerance[i], typical),
+                remedy=remedy_for(side, row, named_so, held) if named_so.state == FAULT else None,
+            )
+            found[i] = with_words(verdict, p, unit[i], typical, fired=alarm[i] is not None)
+    return found
+
+
+def _too_few(p: Pairs, began: float) -> Verdict:
+    return Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
+
+
+def _judged(
+    side: Side, alarm: list[int | None], healthy: list[Slopes | None]
+) -> list[tuple[Verdict, int]]:
+    """Return verdicts without remedies, and for how long a state before the present one held."""
+    evidence, cut = gathered(side, alarm, healthy)
+    found = [named(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
+    some = [i for i, each in enumerate(found) if wants_model(each)]
+    if some:
+        begin = np.array([found[i].segment for i in some])
+        for i, each in zip(some, slopes_of(side.some(some), begin, side.n[some]), strict=True):
+            found[i] = found[i]._replace(error_model=each.model)
+    return [(each, _held(starts, each)) for each, starts in zip(found, cut.starts, strict=True)]
 
 
 def _began(found: Verdict, p: Pairs, earlier: float) -> float:
@@ -83,111 +139,138 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     return earlier if np.isfinite(earlier) else float(p.time[found.since])
 
 
-def gathered(p: Pairs, alarm: int | None, healthy: Slopes | None = None) -> Evidence:
-    """Return all that the pairs show."""
-    h = p.unit / p.s
-    median = running_median(p.error) / p.s
-    rho = rho_of_differences(p.error, p.s)
-    if rho > 0.0:
-        rho = min(rho + _CAUTION / np.sqrt(p.n), RHO_MAX)
-    cut = partition(p.z, h, p.clock, median, inflation(rho))
-    since = _onset(cut, alarm)
+def gathered(
+    p: Side, alarm: list[int | None], healthy: list[Slopes | None]
+) -> tuple[list[Evidence], Cut]:
+    """Return all that the pairs of each series show."""
+    rho = rho_of_differences(p)
+    rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
+    cut = partition(p, inflation(rho))
+    since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
-    gain_rival, gain = _gain(p, cut, before)
-    level, slope = _now(cut.last, p)
-    _, place = cut.last.top
-    off = p.z - cut.fit * h
-    return Evidence(
-        cut=cut,
-        rivals={"sign": sign_of(p, cut), "lag": lag_of(p, cut), "gain": gain_rival},
-        gain=gain,
-        level=level,
-        slope_per_day=slope.times(1.0 / p.span_days) if p.has_clock else NOTHING,
-        spread=_spread(p, cut.last, off[:since], _CHOSEN * inflation_of_squares(rho)),
-        far=far_since(off),
-        stuck=stuck_for(p),
-        healthy=before,
-        since=since,
-        segment=int(cut.last.starts[place]),
-        rho=rho,
-    )
+    kept = kept_of(p, cut)
+    signs, lags = sign_of(p, cut, kept), lag_of(p, cut, kept)
+    gains = _gains(p, gain_of(p, cut, kept, before), before)
+    level, slope = _now(cut, p)
+    weight = cut.last.weight
+    kind, place = np.divmod(weight.reshape(p.n.size, -1).argmax(axis=1), weight.shape[2])
+    segment = cut.bounds[np.arange(p.n.size), place]
+    off = p.z - cut.fit * p.h
+    spreads = _spreads(p, cut, kind, place, off, since, inflation_of_squares(rho))
+    fars, stuck, parts = far_since(off, p.live, p.n), stuck_for(p), parts_of(p, segment)
+    best = cut.last.cost.min(axis=2).tolist()
+    rhos, segments = rho.tolist(), segment.tolist()
+    has_clock = p.has_clock.tolist()
+    return [
+        Evidence(
+            newest=cut.starts[i][-1],
+            best=best[i],
+            rivals={"sign": signs[i], "lag": lags[i], "gain": gains[i][0]},
+            gain=gains[i][1],
+            level=level[i],
+            slope_per_day=(slope[i].times(1.0 / each.span_days) if has_clock[i] else NOTHING),
+            spread=spreads[i],
+            far=fars[i],
+            stuck=stuck[i],
+            healthy=before[i],
+            since=since[i],
+            segment=segments[i],
+            rho=rhos[i],
+            parts=parts[i],
+        )
+        for i, each in enumerate(p.pairs)
+    ], cut
 
 
-def _healthy(p: Pairs, since: int, known: Slopes | None) -> Slopes:
-    """Return how the errors moved with the level before the fault: here, or as it was ``known``."""
-    if since < _HISTORY:
-        return NO_SLOPES if known is None else known
-    return slopes_of(p.rows(slice(0, since - min(_MARGIN, since // 8))))
+def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
+    """Return how the errors moved with the level before each fault: here, or as was ``known``."""
+    found = [NO_SLOPES if each is None else each for each in known]
+    some = [i for i, at in enumerate(since) if at >= HISTORY]
+    if some:
+        end = np.array([since[i] - min(_MARGIN, since[i] // 8) for i in some])
+        for i, each in zip(some, slopes_of(p.some(some), np.zeros_like(end), end), strict=True):
+            found[i] = each
+    return found
 
 
-def _onset(cut: Partition, alarm: int | None) -> int:
-    """Return where the incident began: its piece, and those before that are wrong alike."""
-    at = cut.starts.size - 1
+def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
+    """Return where each incident began: its piece, and those before that are wrong alike."""
+    rows = zip(cut.starts, cut.kinds, cut.fit, alarm, strict=True)
+    return [_onset(*row) for row in rows]
+
+
+def _onset(starts: list[int], kinds: list[int], fit: Float, alarm: int | None) -> int:
+    at = len(starts) - 1
     if alarm is not None:
-        at = min(at, int(np.searchsorted(cut.starts, alarm, side="right")) - 1)
-        if cut.kinds[at] == RIGHT:
+        at = sum(each <= alarm for each in starts) - 1
+        if kinds[at] == RIGHT:
             return alarm
-    while at > 0 and _alike(cut, at):
+    while at > 0 and _alike(starts, kinds, fit, at):
         at -= 1
-    begin = int(cut.starts[at])
-    return begin if alarm is None else min(begin, alarm)
+    return starts[at] if alarm is None else min(starts[at], alarm)
 
 
-def _alike(cut: Partition, at: int) -> bool:
+def _alike(starts: list[int], kinds: list[int], fit: Float, at: int) -> bool:
     """Whether the piece before is wrong as well: another level, or another spread."""
-    earlier, later = cut.kinds[at - 1], cut.kinds[at]
-    begin = int(cut.starts[at])
+    earlier, later, begin = kinds[at - 1], kinds[at], starts[at]
     if earlier % WIDE and later % WIDE:
-        return bool(abs(cut.fit[begin - 1]) >= _ALIKE * abs(cut.fit[begin]))
+        return bool(abs(fit[begin - 1]) >= _ALIKE * abs(fit[begin]))
     return bool(earlier >= WIDE and later >= WIDE)
 
 
-def _now(last: Last, p: Pairs) -> tuple[Estimate, Estimate]:
+def _now(cut: Cut, p: Side) -> tuple[list[Estimate], list[Estimate]]:
     """Return level now and slope over the clock, given that there are any, over all rivals."""
-    plain = np.arange(last.weight.shape[0])[:, None] % WIDE
+    last = cut.last
+    plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
     found = []
     for kind, centre, se in (
         (LEVEL, last.level, last.se_level),
         (LINE, last.slope, last.se_slope),
     ):
         weight = np.where(plain >= kind, last.weight, 0.0)
-        known = float(weight.sum()) > 1e-12
-        rows = (centre, se, last.df, weight)
-        found.append(mixed(*(each.ravel() for each in rows)).times(p.unit) if known else NOTHING)
+        rows = (each.reshape(p.n.size, -1) for each in (centre, se, last.df, weight))
+        each = mixed(*rows)
+        found.append([one.times(unit) for one, unit in zip(each, p.unit.tolist(), strict=True)])
     return found[0], found[1]
 
 
-def _spread(p: Pairs, last: Last, before: Float, inflated: float) -> Spread:
+def _spreads(
+    p: Side, cut: Cut, kind: Int, place: Int, off: Float, since: list[int], inflated: Float
+) -> list[Spread]:
     """Return how large the errors of the newest piece are about its line."""
-    kind, place = last.top
-    begin = int(last.starts[place])
-    clock = p.clock[begin:]
-    line = last.level[kind, place] + last.slope[kind, place] * (clock - clock[-1])
-    off = p.z[begin:] - line * p.unit / p.s[begin:]
-    shape = shape_of(before) if before.size >= _HISTORY else 0.0
-    return spread_of(off, inflated, float(kind % WIDE != RIGHT), shape)
+    rows, last = np.arange(p.n.size), cut.last
+    begin = cut.bounds[rows, place]
+    level, slope = (each[rows, kind, place][:, None] for each in (last.level, last.slope))
+    now = p.clock[rows, p.n - 1][:, None]
+    about = p.z - (level + slope * (p.clock - now)) * p.h
+    left = [row[b:n] for row, b, n in zip(about, begin.tolist(), p.n.tolist(), strict=True)]
+    lost = (kind % WIDE != RIGHT).astype(np.float64)
+    return spreads_of(left, _CHOSEN * inflated, lost, shapes_of(off, np.array(since)))
 
 
-def _gain(p: Pairs, cut: Partition, before: Slopes) -> tuple[Rival, Gain]:
-    rival = gain_of(p, cut, before)
-    begin = rival.start + min(_MARGIN, (p.n - rival.start) // 10)
-    gain = gain_by(slopes_of(p.rows(slice(begin, None))), before)
-    shown = abs(gain.t) > _T_GAIN[before.model != UNDECIDED] and gain.size.excludes(1.0)
-    return (rival if shown else NONE), gain
+def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Rival, Gain]]:
+    start = np.array([each.start for each in rivals])
+    begin = start + np.minimum(_MARGIN, (p.n - start) // 10)
+    found = []
+    for rival, now, was in zip(rivals, slopes_of(p, begin, p.n), before, strict=True):
+        gain = gain_by(now, was)
+        shown = abs(gain.t) > _T_GAIN[was.model != UNDECIDED] and gain.size.excludes(1.0)
+        found.append((rival if shown else NONE, gain))
+    return found
 
 
-def _held(cut: Partition, found: Verdict) -> int:
+def _held(starts: list[int], found: Verdict) -> int:
     """Return for how many pairs an earlier state of the incident held, before it changed."""
-    inside = (cut.starts >= found.since) & (cut.starts <= found.segment)
-    return int(np.diff(cut.starts[inside]).max(initial=0))
+    inside = [each for each in starts if found.since <= each <= found.segment]
+    return max((later - each for each, later in itertools.pairwise(inside)), default=0)
 
 
-def _due(found: Verdict, p: Pairs, tolerance: float) -> float:
+def _due(found: Verdict, p: Pairs, tolerance: float, typical: float) -> float:
     """Return when a drift leaves its tolerance, NaN if it has left it or never does."""
     rate = found.slope_per_day.value / 86_400.0
-    most = tolerance if np.isfinite(tolerance) else p.unit
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN
+    most = tolerance if np.isfinite(tolerance) else typical
     if abs(found.level.value) >= most:
         return NAN
     seconds = (np.copysign(most, rate) - found.level.value) / rate

@@ -10,13 +10,12 @@ from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
 
-from monitor.core.model import Float
 from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, inflation
-from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE, Partition
-from monitor.core.verdict.relations import Gain, slopes_of
+from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
+from monitor.core.verdict.relations import Gain
 from monitor.core.verdict.rivals import Rival
-from monitor.core.verdict.spread import Far, Spread, on_stated
+from monitor.core.verdict.spread import Far, Parts, Spread, on_stated
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
@@ -43,10 +42,13 @@ _OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
 class Evidence(NamedTuple):
     """All that the pairs show, before anything of it is given a name.
 
-    ``since`` is where the incident began, ``segment`` where the likeliest newest piece does.
+    ``newest`` is where the last piece of the best cut begins, ``best`` the least cost of each kind
+    of newest piece, ``since`` where the incident began, ``segment`` where the likeliest newest
+    piece does, ``parts`` the typical u^2 and u_ref^2 from there on.
     """
 
-    cut: Partition
+    newest: int
+    best: list[float]
     rivals: dict[str, Rival]
     gain: Gain
     level: Estimate
@@ -58,11 +60,7 @@ class Evidence(NamedTuple):
     since: int
     segment: int
     rho: float
-
-    @property
-    def best(self) -> Float:
-        """The least cost of each kind of newest piece."""
-        return self.cut.last.best
+    parts: Parts | None
 
 
 class Name(NamedTuple):
@@ -75,7 +73,7 @@ class Name(NamedTuple):
 
 
 def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
-    """Return the verdict without remedy and words."""
+    """Return the verdict without error model, remedy and words."""
     if alarm is not None and _is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
@@ -86,10 +84,10 @@ def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         size=name.size,
         level=e.level,
         slope_per_day=e.slope_per_day if name.fault == "drift" else NOTHING,
-        scale=on_stated(p, e.segment, e.spread.factor),
+        scale=on_stated(e.parts, e.spread.factor),
         gain=e.gain.size if name.fault == "gain" else NOTHING,
-        pivot=float(np.mean(p.reference[name.segment :])),
-        error_model=_model(name, e, p),
+        pivot=float(p.reference[name.segment :].mean()),
+        error_model=e.healthy.model,
         healthy=e.healthy,
         **_counted(name, e, p, alarm),
     )
@@ -109,17 +107,17 @@ def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
         since=name.since if alarm is None else min(name.since, alarm),
         segment=name.segment,
         pairs=pairs,
-        n_effective=pairs / inflation(e.rho),
+        n_effective=float(pairs / inflation(e.rho)),
     )
 
 
 def _is_over(e: Evidence, alarm: int) -> bool:
     """Whether nothing is wrong with the newest piece, which began after the alarm."""
-    start = int(e.cut.starts[-1])
+    start = e.newest
     if e.stuck or start <= alarm or e.segment != start or e.far.surprise > _SURPRISE:
         return False
-    others = min(float(e.best[1:].min()), *(each.cost for each in e.rivals.values()))
-    return float(e.best[RIGHT]) < others - _OVER
+    others = min(*e.best[1:], *(each.cost for each in e.rivals.values()))
+    return e.best[RIGHT] < others - _OVER
 
 
 def _name(e: Evidence, p: Pairs) -> Name:
@@ -127,11 +125,11 @@ def _name(e: Evidence, p: Pairs) -> Name:
         held, since = float(p.value[-1]), p.n - e.stuck
         return Name("stuck", Estimate(held, held, held), since, since)
     rival = min(e.rivals, key=lambda each: e.rivals[each].cost)
-    if e.rivals[rival].cost < e.best[1:].min():
+    if e.rivals[rival].cost < min(e.best[1:]):
         return _related(rival, e)
     if _is_outliers(e):
         return Name("outliers", e.far.share, e.far.start, e.far.start)
-    return _level_or_spread(e, p)
+    return _level_or_spread(e)
 
 
 def _related(name: str, e: Evidence) -> Name:
@@ -144,21 +142,21 @@ def _related(name: str, e: Evidence) -> Name:
 def _is_outliers(e: Evidence) -> bool:
     """Whether a few far errors are all that is wrong."""
     explains = e.spread.outliers > _OUTLIERS
-    plain, wide = float(e.best[RIGHT]), float(e.best[RIGHT + WIDE])
+    plain, wide = e.best[RIGHT], e.best[RIGHT + WIDE]
     if not explains and (e.far.surprise <= _SURPRISE or wide < plain):
         return False
-    is_level = float(e.best[list(_OFF)].min()) <= min(plain, wide) - _BESIDE
+    is_level = min(e.best[kind] for kind in _OFF) <= min(plain, wide) - _BESIDE
     return e.far.share.value < _MOST_FAR and not is_level
 
 
-def _level_or_spread(e: Evidence, p: Pairs) -> Name:
+def _level_or_spread(e: Evidence) -> Name:
     """Return a level where it explains more than a spread does, each alone, else the spread."""
-    wide, factor = float(e.best[RIGHT + WIDE]), e.spread.factor
-    explains = float(e.best[LEVEL:WIDE].min()) < wide
-    if explains or (float(e.best[list(_OFF)].min()) < wide and not factor.excludes(1.0)):
+    wide, factor = e.best[RIGHT + WIDE], e.spread.factor
+    explains = min(e.best[LEVEL:WIDE]) < wide
+    if explains or (min(e.best[kind] for kind in _OFF) < wide and not factor.excludes(1.0)):
         return Name("drift" if _is_drift(e) else "offset", e.level, e.since, e.segment)
     fault = "understated" if factor.value > 1.0 else "overstated"
-    return Name(fault, on_stated(p, e.segment, factor), e.since, e.segment)
+    return Name(fault, on_stated(e.parts, factor), e.since, e.segment)
 
 
 def _is_drift(e: Evidence) -> bool:
@@ -167,21 +165,20 @@ def _is_drift(e: Evidence) -> bool:
     A slope that begins where the sensor was before is a drift as likely as a step is an offset; one
     that begins with a step must explain more. A window that drifts throughout shows no beginning.
     """
-    flat = float(e.best[list(_FLAT)].min())
-    hinge = float(e.best[[HINGE, HINGE + WIDE]].min()) - _HINGE
-    line = float(e.best[[LINE, LINE + WIDE]].min())
-    return min(hinge, line + (_LINE if e.segment else 0.0)) < flat
+    flat = min(e.best[kind] for kind in _FLAT)
+    hinge = min(e.best[HINGE], e.best[HINGE + WIDE]) - _HINGE
+    line = min(e.best[LINE], e.best[LINE + WIDE])
+    is_steep = not e.slope_per_day.is_known or e.slope_per_day.excludes(0.0)
+    return is_steep and min(hinge, line + (_LINE if e.segment else 0.0)) < flat
 
 
-def _model(name: Name, e: Evidence, p: Pairs) -> str:
-    """Return the error model: of the pairs before the fault, else of those that no gain spoils."""
-    if e.healthy.model != UNDECIDED or name.fault in RELATED:
-        return e.healthy.model
-    return slopes_of(p.rows(slice(name.segment, None))).model
+def wants_model(found: Verdict) -> bool:
+    """Whether the error model is that of the newest pairs: no gain spoils it, none is known."""
+    return found.error_model == UNDECIDED and found.fault not in ("", *RELATED)
 
 
 def _state(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> str:
     if alarm is not None:
         return FAULT if shows(name.fault, name.size) else UNDECIDED
     worth = (p.n - e.segment) / inflation(e.rho)
-    return IS_RIGHT if int(np.argmin(e.best)) == RIGHT and worth >= _CALM else UNDECIDED
+    return IS_RIGHT if e.best.index(min(e.best)) == RIGHT and worth >= _CALM else UNDECIDED

@@ -1,12 +1,15 @@
-"""The pairs of one series as a verdict looks at them, their neighbours, and what they are worth.
+"""Pairs as a verdict looks at them, their neighbours, and what autocorrelated ones are worth.
 
 Rules of this file: event order; every number finite; the error's standard uncertainty is never
-smaller than what double precision can tell of the value and the reference; a few far rows never
-move a median, nor what autocorrelated pairs are worth.
+smaller than what double precision can tell of the value and the reference; a few far pairs never
+move a median. Many series stand side by side, padded to the right with what adds nothing, so that
+a series has the same numbers alone and among others.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -14,14 +17,22 @@ from typing import Final
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.model import Bool, Float
+from monitor.core.model import Bool, Float, Int
 
+FAR: Final = 4.0  # uncertainties from which an error is far off
+RHO_MAX: Final = 0.95
 _RESOLUTION: Final = 2.0**-51
 # An error is never more than 1e9 of its uncertainties, and none of them 1e9 times as certain as
 # most: larger ratios would spoil sums of squares.
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
 _MOVING: Final = 0.2  # share of pairs whose time is another than that of the pair before
+_LANES: Final = 32  # a multiple of these pairs wide, sums come out alike however far it is padded
+_AROUND: Final = 8
+_MOST_FAR: Final = 0.25  # share of far ones around a pair above which that is the spread there
+_TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
+_PRIOR_PAIRS: Final = 20.0
+_BLOCKS: Final = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +60,51 @@ class Pairs:
         """How many pairs."""
         return self.value.size
 
+    @property
+    def error(self) -> Float:
+        """Value - reference."""
+        return self.value - self.reference
+
+    @property
+    def span_days(self) -> float:
+        """Days that the clock's 0 to 1 is."""
+        return float(self.time[-1] - self.time[0]) / 86_400.0
+
+    def rows(self, part: slice) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(
+            time=self.time[part],
+            value=self.value[part],
+            u=self.u[part],
+            reference=self.reference[part],
+            u_ref=self.u_ref[part],
+            timed=self.timed,
+        )
+
+
+class Side:
+    """Pairs of series side by side, [series, pairs]; to the right of the last of each all is 0.
+
+    Only ``s`` is 1 there. Each row has at least one such place.
+    """
+
+    def __init__(self, pairs: Sequence[Pairs]) -> None:
+        self.pairs = pairs
+        self.n: Int = np.array([p.n for p in pairs], dtype=np.int64)
+        self.width = (int(self.n.max(initial=0)) // _LANES + 1) * _LANES
+        self.columns: Int = np.arange(self.width)
+        self.live: Bool = self.columns < self.n[:, None]
+        self.value, self.u, self.reference, self.u_ref = (
+            self._padded([getattr(p, name) for p in pairs])
+            for name in ("value", "u", "reference", "u_ref")
+        )
+
+    def _padded(self, columns: Sequence[Float]) -> Float:
+        found = np.zeros(self.live.shape)
+        for row, column in zip(found, columns, strict=True):
+            row[: column.size] = column
+        return found
+
     @cached_property
     def error(self) -> Float:
         """Value - reference."""
@@ -57,10 +113,11 @@ class Pairs:
     @cached_property
     def s(self) -> Float:
         """Standard uncertainty of the error, as stated, and at least what a double resolves."""
-        stated, blur = self._parts
-        least = _LEAST_SHARE * float(np.max(np.abs(self.error), initial=0.0))
-        found = np.maximum(np.hypot(stated, blur), max(least, _LEAST))
-        return np.maximum(found, _LEAST_SHARE * median(found)) if self.n else found
+        least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
+        found = np.maximum(np.hypot(*self._parts), np.maximum(least, _LEAST)[:, None])
+        found = np.maximum(found, _LEAST_SHARE * medians(found, self.live)[:, None])
+        found[~self.live] = 1.0
+        return found
 
     @cached_property
     def _parts(self) -> tuple[Float, Float]:
@@ -68,10 +125,15 @@ class Pairs:
         return np.hypot(self.u, self.u_ref), blur
 
     @cached_property
-    def is_resolved(self) -> bool:
+    def is_resolved(self) -> Bool:
         """Whether doubles as large as the values hold what the stated uncertainties claim."""
-        stated, blur = self._parts
-        return median(stated) > median(blur)
+        stated, blur = (medians(each, self.live) for each in self._parts)
+        return np.asarray(stated > blur)
+
+    @cached_property
+    def unit(self) -> Float:
+        """The typical standard uncertainty of an error, in the unit of each series [series]."""
+        return medians(self.s, self.live)
 
     @cached_property
     def z(self) -> Float:
@@ -79,136 +141,175 @@ class Pairs:
         return self.error / self.s
 
     @cached_property
-    def unit(self) -> float:
-        """The typical standard uncertainty of an error, in the series' unit."""
-        return median(self.s)
+    def h(self) -> Float:
+        """Typical standard uncertainty over that of the error."""
+        return np.where(self.live, self.unit[:, None] / self.s, 0.0)
+
+    @cached_property
+    def time(self) -> Float:
+        """Seconds since the first pair of each series, 0 where the times are not real ones."""
+        return self._padded(
+            [p.time - p.time[0] if p.timed and p.n else p.time * 0.0 for p in self.pairs]
+        )
 
     @cached_property
     def clock(self) -> Float:
         """Time from 0 to 1 along the pairs; their numbers where times do not tell them apart."""
-        span = float(self.time[-1] - self.time[0]) if self.n else 0.0
-        if self.has_clock:
-            return (self.time - self.time[0]) / span
-        return np.arange(self.n) / max(self.n - 1, 1)
+        return self.clock_of(np.zeros_like(self.n), self.n)[0]
 
     @cached_property
-    def has_clock(self) -> bool:
+    def has_clock(self) -> Bool:
         """Whether the times are fit to take a rate by: in order, and not all in a few places."""
-        if not self.timed or self.n < 2:
-            return False
-        steps = np.diff(self.time)
-        is_ordered = bool(np.isfinite(steps).all() and (steps >= 0.0).all())
-        return is_ordered and float(np.count_nonzero(steps)) > _MOVING * steps.size
+        return self.clock_of(np.zeros_like(self.n), self.n)[1]
 
-    @property
-    def span_days(self) -> float:
-        """Days that the clock's 0 to 1 is."""
-        return float(self.time[-1] - self.time[0]) / 86_400.0
+    @cached_property
+    def _steps(self) -> tuple[Bool, Bool]:
+        steps = np.diff(self.time, append=0.0)
+        return steps > 0.0, steps < 0.0
 
-    def rows(self, part: slice) -> Pairs:
-        """Return some of the pairs, as certain as they are among all."""
-        some = Pairs(
-            time=self.time[part],
-            value=self.value[part],
-            u=self.u[part],
-            reference=self.reference[part],
-            u_ref=self.u_ref[part],
-            timed=self.timed,
-        )
-        some.__dict__["s"] = self.s[part]
-        return some
+    def clock_of(self, begin: Int, end: Int) -> tuple[Float, Bool]:
+        """Return the clock of the pairs from ``begin`` to ``end`` of each series, and its kind."""
+        inside = (self.columns >= begin[:, None]) & (self.columns < end[:, None] - 1)
+        forward, backward = self._steps
+        n = end - begin
+        moved = np.count_nonzero(forward & inside, axis=1)
+        has = (n >= 2) & ~(backward & inside).any(axis=1) & (moved > _MOVING * (n - 1))
+        rows = np.arange(n.size)
+        first, last = self.time[rows, begin], self.time[rows, np.maximum(end - 1, begin)]
+        span = np.where(has, last - first, np.maximum(n - 1, 1))
+        places = np.where(has[:, None], self.time - first[:, None], self.columns - begin[:, None])
+        return places / span[:, None], has
+
+    def some(self, which: list[int]) -> Side:
+        """Return some of the series."""
+        found = copy.copy(self)
+        found.pairs = [self.pairs[i] for i in which]
+        for name in _OF_SERIES & vars(self).keys():
+            setattr(found, name, getattr(self, name)[which])
+        for name in ("_parts", "_steps"):
+            found.__dict__.pop(name, None)
+        return found
 
 
-FAR: Final = 4.0  # uncertainties from which an error is far off
-_WIDTH: Final = 9
-_AROUND: Final = 8
-_MOST_FAR: Final = 0.25  # share of far ones around a pair above which that is the spread there
-_TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
+_OF_SERIES: Final = {
+    *("n", "live", "value", "u", "reference", "u_ref", "error", "s", "is_resolved", "unit", "z"),
+    *("h", "time", "clock", "has_clock"),
+}
+
+
+def medians(rows: Float, mask: Bool) -> Float:
+    """Return the median of the places of each row that ``mask`` has."""
+    ordered = np.sort(np.where(mask, rows, np.inf), axis=1)
+    n = np.count_nonzero(mask, axis=1)
+    at, low = np.arange(n.size), np.maximum(n - 1, 0) // 2
+    return 0.5 * (ordered[at, low] + ordered[at, np.minimum(n // 2, rows.shape[1] - 1)])
 
 
 def median(rows: Float) -> float:
-    """Return the median; several times quicker than numpy's for some hundred rows."""
-    half = rows.size // 2
-    if rows.size % 2:
-        return float(np.partition(rows, half)[half])
-    low, high = np.partition(rows, (half - 1, half))[half - 1 : half + 1].tolist()
-    return 0.5 * (low + high)
+    """Return the median of some rows."""
+    return float(medians(rows[None], np.ones((1, rows.size), dtype=np.bool_))[0])
 
 
-def robust_scale(off: Float) -> float:
+def robust_scales(off: Float, mask: Bool) -> Float:
     """Return the standard deviation of deviations as their median tells it, at least 1."""
-    return max(1.0, _TO_SD * median(np.abs(off)))
+    return np.maximum(1.0, _TO_SD * medians(np.abs(off), mask))
 
 
-def running_median(rows: Float) -> Float:
+# Exchanges that leave the median of nine in the middle (Smith, 1996).
+_EXCHANGES: Final = (
+    *((1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3)),
+    *((5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2)),
+)
+_WIDTH: Final = 9
+
+
+def running_medians(rows: Float, live: Bool, n: Int) -> Float:
     """Return the median of each row and its eight neighbours, at the ends that of the last nine."""
-    if rows.size <= _WIDTH:
-        return np.full(rows.size, median(rows))
-    windows = np.lib.stride_tricks.sliding_window_view(rows, _WIDTH)
-    inner = np.partition(windows, _WIDTH // 2, axis=1)[:, _WIDTH // 2]
-    return np.pad(inner, _WIDTH // 2, mode="edge")
+    middle = rows.shape[1] - _WIDTH + 1
+    window = [rows[:, k : k + middle] for k in range(_WIDTH)]
+    for one, other in _EXCHANGES:
+        low, high = window[one], window[other]
+        window[one], window[other] = np.minimum(low, high), np.maximum(low, high)
+    half = _WIDTH // 2
+    place = np.clip(np.arange(rows.shape[1]), half, np.maximum(n - half - 1, half)[:, None]) - half
+    found = np.take_along_axis(window[half], place, axis=1)
+    short = n <= _WIDTH
+    if short.any():
+        found[short] = medians(rows[short], live[short])[:, None]
+    return found
 
 
-def near(off: Float) -> Bool:
+def near(off: Float, live: Bool, n: Int) -> Bool:
     """Return which deviations are not far: where many are far around, that is the spread there."""
-    far = np.abs(off) > FAR * robust_scale(off)
-    if not far.any():
-        return ~far
-    total = np.concatenate([[0], np.cumsum(far)])
-    at = np.arange(off.size)
-    low, high = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, off.size)
-    around: Bool = total[high] - total[low] > _MOST_FAR * (high - low)
-    return ~far | around
+    far = (np.abs(off) > FAR * robust_scales(off, live)[:, None]) & live
+    kept = live.copy()
+    some = np.flatnonzero(far.any(axis=1))
+    if some.size:
+        far = far[some]
+        total = np.zeros((some.size, far.shape[1] + 1), dtype=np.int64)
+        np.cumsum(far, axis=1, out=total[:, 1:])
+        at = np.arange(far.shape[1])
+        low, high = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, n[some, None])
+        around = np.take_along_axis(total, high, axis=1) - total[:, low]
+        kept[some] &= ~far | (around > _MOST_FAR * (high - low))
+    return kept
 
 
-RHO_MAX: Final = 0.95
-_PRIOR_PAIRS: Final = 20.0
-_BLOCKS: Final = 12
-_FAR_STEP: Final = 4.0
+def dots(one: Float, other: Float) -> Float:
+    """Return the sums of products along each row, alike however far rows are padded with 0."""
+    return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
-def rho_of_differences(error: Float, s: Float) -> float:
+def sums(rows: Float) -> Float:
+    """Return the sum of each row, alike however far it is padded with 0."""
+    return np.asarray(np.einsum("ij->i", rows))
+
+
+def quotients(above: Float, below: Float, otherwise: float = 0.0) -> Float:
+    """Return the quotients, ``otherwise`` where there is none."""
+    return np.divide(above, below, out=np.full(np.shape(above), otherwise), where=below != 0.0)
+
+
+def rho_of_differences(p: Side) -> Float:
     """Return the lag-1 autocorrelation from differences: neither jumps nor ramps pass for it.
 
     For an AR(1), the mean squares of the differences at lag 2 and lag 1 are in the ratio 1 + rho.
-    Errors with stated uncertainties ``s`` that vary are scaled only once their level is gone.
+    Errors with stated uncertainties that vary are scaled only once their level is gone.
     """
-    if error.size < 4:
-        return 0.0
-    one, two = (_mean_square(error[k:] - error[:-k], s[k:], s[:-k]) for k in (1, 2))
-    if one <= 0.0:
-        return 0.0
-    pairs = error.size - 2.0
-    shrunk = (two / one - 1.0) * pairs / (pairs + _PRIOR_PAIRS)
-    return float(np.clip(shrunk, 0.0, RHO_MAX))
+    one, two = (_mean_squares(p, k) for k in (1, 2))
+    pairs = p.n - 2.0
+    shrunk = (quotients(two, one, 1.0) - 1.0) * pairs / (pairs + _PRIOR_PAIRS)
+    return np.asarray(np.clip(shrunk, 0.0, RHO_MAX))
 
 
-def _mean_square(step: Float, one: Float, other: Float) -> float:
-    """Return the mean square of steps over their uncertainty, jumps pulled in."""
-    scaled = np.abs(step) / np.hypot(one, other)
-    most = _FAR_STEP * 1.4826 * median(scaled)
-    return float(np.mean(np.minimum(scaled, most) ** 2 if most > 0.0 else scaled**2))
+def _mean_squares(p: Side, k: int) -> Float:
+    """Return the mean squares of steps over their uncertainty, jumps pulled in."""
+    live = p.live[:, k:]
+    scaled = np.zeros_like(p.s)
+    step = np.abs(p.error[:, k:] - p.error[:, :-k]) / np.hypot(p.s[:, k:], p.s[:, :-k])
+    np.multiply(step, live, out=scaled[:, :-k])
+    most = FAR * _TO_SD * medians(scaled[:, :-k], live)
+    scaled = np.minimum(scaled, np.where(most > 0.0, most, np.inf)[:, None])
+    return dots(scaled, scaled) / (p.n - k)
 
 
-def lag_one(rows: Float) -> float:
-    """Return the lag-1 autocorrelation of ``rows`` about their mean, from 0 to 0.95."""
-    if rows.size < 4:
-        return 0.0
-    centred = rows - rows.mean()
-    square = float(centred @ centred)
-    if square <= 0.0:
-        return 0.0
-    return float(np.clip(float(centred[1:] @ centred[:-1]) / square, 0.0, RHO_MAX))
+def lag_ones(rows: Float, live: Bool, n: Int) -> Float:
+    """Return the lag-1 autocorrelation of each row about its mean, from 0 to 0.95."""
+    centred = np.where(live, rows - (sums(rows) / np.maximum(n, 1))[:, None], 0.0)
+    after = np.zeros_like(centred)
+    after[:, :-1] = centred[:, 1:]
+    found = np.clip(quotients(dots(centred, after), dots(centred, centred)), 0.0, RHO_MAX)
+    return np.where(n >= 4, found, 0.0)
 
 
-def inflation(rho: float) -> float:
+def inflation(rho: Float | float) -> Float:
     """Return by what autocorrelation multiplies the variance of a mean."""
-    return (1.0 + rho) / (1.0 - rho)
+    return np.asarray((1.0 + rho) / (1.0 - rho))
 
 
-def inflation_of_squares(rho: float) -> float:
+def inflation_of_squares(rho: Float | float) -> Float:
     """Return by what autocorrelation multiplies the variance of a mean square."""
-    return (1.0 + rho * rho) / (1.0 - rho * rho)
+    return np.asarray((1.0 + rho * rho) / (1.0 - rho * rho))
 
 
 def long_inflation(rows: Float) -> float:

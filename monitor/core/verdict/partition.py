@@ -1,12 +1,12 @@
-"""The last pairs of a series cut into pieces, and all rivals for the newest one.
+"""The last pairs of series cut into pieces, and all rivals for the newest one of each.
 
 Rules of this file: a piece is right, off by a level, on a line, or too wide; least squares from
-cumulated sums, any number of pieces at once; errors z over their stated uncertainty s, with h =
-typical s / s, so that a level in the series' unit is level h in z. A cost is twice a negative log
-likelihood (of spread 1) and a penalty a parameter, in which the evidence of autocorrelated pairs is
-divided by ``inflation``. The cut is optimal over places where pieces may begin (dynamic
-programming); the newest piece keeps its rivals, because what takes the best cut for certain is too
-sure.
+cumulated sums, any number of pieces of any number of series at once; errors z over their stated
+uncertainty s, with h = typical s / s, so that a level in the series' unit is level h in z. A cost
+is twice a negative log likelihood (of spread 1) and a penalty a parameter, in which the evidence of
+autocorrelated pairs is divided by ``inflation``. The cut is optimal over places where pieces may
+begin (dynamic programming); the newest piece keeps its rivals, because what takes the best cut for
+certain is too sure.
 
 Sources: Schwarz, Ann. Stat. 6 (1978); Jackson et al., IEEE Signal Process. Lett. 12 (2005) (optimal
 partitioning); Fearnhead, Stat. Comput. 16 (2006) (the posterior of change points).
@@ -19,17 +19,20 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import near
+from monitor.core.verdict.pairs import Side, near, running_medians
 
 # What a piece may be. A hinge is a line that begins where the piece before ended.
 RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
 KINDS: Final = 2 * WIDE
+BOUNDS: Final = 64  # places where a piece may begin, about
 _PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # where it begins is one
 _SHORTEST: Final = (0, 3, 8, 8)  # pairs
 _SHORTEST_MORE: Final = 5  # pairs more for a spread
 _LEAST_VARIANCE: Final = 0.01
 _TINY: Final = 1e-100
+_PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
+_AT_ONCE: Final = 1 << 14  # numbers in one step of the search: what a processor keeps near
 
 
 class Sums(NamedTuple):
@@ -43,10 +46,6 @@ class Sums(NamedTuple):
     htz: Float
     zz: Float
 
-    def between(self, begin: Int | int, end: Int | int) -> Sums:
-        """Return the sums from boundary to boundary, of sums cumulated up to each."""
-        return Sums(*(each[end] - each[begin] for each in self))
-
 
 class Line(NamedTuple):
     """A level at some time and a slope, with their variances where errors have spread 1."""
@@ -57,14 +56,33 @@ class Line(NamedTuple):
     of_slope: Float
 
 
-def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Sums:
+def segments(rows: Float, bounds: Int) -> Float:
+    """Return the sums of rows [series, kinds, pairs] from each of ``bounds`` to the next.
+
+    The last is 0, as are those from the end of a series on.
+    """
+    series, kinds, width = rows.shape
+    first = (np.arange(series * kinds) * width).reshape(series, kinds, 1)
+    return np.add.reduceat(rows.ravel(), (first + bounds[:, None]).ravel()).reshape(
+        series, kinds, bounds.shape[1]
+    )
+
+
+def tails(rows: Float, bounds: Int) -> Float:
+    """Return the sums of rows [series, kinds, pairs] from each of ``bounds`` on."""
+    found = np.cumsum(segments(rows, bounds)[:, :, ::-1], axis=2)[:, :, ::-1]
+    return np.ascontiguousarray(found[:, :, :-1])
+
+
+def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     """Return the sums over all pairs before each of ``bounds``; h is 0 where a pair is left out."""
+    rows = np.empty((z.shape[0], 7, z.shape[1]))
     hh, hz = h * h, h * z
-    rows = np.empty((7, z.size + 1))
-    rows[:, 0] = 0.0
     for at, row in enumerate((h > 0.0, hh, hh * t, hh * t * t, hz, hz * t, z * z)):
-        np.cumsum(row, out=rows[at, 1:])
-    return Sums(*rows[:, bounds])
+        rows[:, at] = row
+    found = np.zeros((7, z.shape[0], bounds.shape[1]))
+    np.cumsum(segments(rows, bounds)[:, :, :-1].swapaxes(0, 1), axis=2, out=found[:, :, 1:])
+    return found
 
 
 def level_of(s: Sums) -> Line:
@@ -84,7 +102,7 @@ def line_of(s: Sums, at: Float | float) -> Line:
     return Line(s.hz / hh + slope * away, slope, 1.0 / hh + away * away / tt, 1.0 / tt)
 
 
-def hinge_of(s: Sums, start: Float, height: Float, at: float) -> tuple[Line, Float]:
+def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[Line, Float]:
     """Return the line that begins at (start, height), and the sum of squares it leaves."""
     hz, htz = s.hz - height * s.hh, s.htz - height * s.hht
     zz = s.zz - 2.0 * height * s.hz + height * height * s.hh
@@ -105,38 +123,37 @@ def squares_left(s: Sums) -> list[Float]:
     return [s.zz, np.maximum(level, 0.0), np.maximum(line, 0.0)]
 
 
-def costs(n: Float, left: list[Float], penalty: float, inflation: float) -> Float:
+def costs(n: Float, left: list[Float], penalty: Float, inflation: Float) -> list[Float]:
     """Return costs of pieces of ``n`` pairs by what is left: with spread 1, then with their own.
 
     ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1.
     """
-    many = np.maximum(n, 1.0)
-    every = np.empty((2 * len(left), *left[0].shape))
-    for kind, square in enumerate(left):
-        variance = np.maximum(square / many, _LEAST_VARIANCE)
-        # Not square - n (variance - 1 - ln variance), which cancels where errors are huge.
-        wide = n * (1.0 + np.log(variance))
-        wide += np.where(variance > _LEAST_VARIANCE, 0.0, square - n * variance)
-        fixed = penalty * _PARAMETERS[kind]
-        least = _SHORTEST[kind]
-        plain = square / inflation + fixed
-        every[kind] = np.where(n >= least, plain, np.inf) if least else plain
-        own = wide / inflation + fixed + penalty
-        every[len(left) + kind] = np.where(n >= least + _SHORTEST_MORE, own, np.inf)
-    return every
-
-
-BOUNDS: Final = 64  # places where a piece may begin, about
-_PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
+    many, floor = np.maximum(n, 1.0), _LEAST_VARIANCE * n
+    plain, own = [], []
+    for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
+        fixed = penalty * parameters
+        wide = np.log(np.maximum(square / many, _LEAST_VARIANCE))
+        wide += 1.0
+        wide *= n
+        wide += np.minimum(square - floor, 0.0)
+        wide /= inflation
+        wide += fixed + penalty
+        narrow = square / inflation
+        narrow += fixed
+        if least:
+            np.copyto(narrow, np.inf, where=n < least)
+        np.copyto(wide, np.inf, where=n < least + _SHORTEST_MORE)
+        plain.append(narrow)
+        own.append(wide)
+    return plain + own
 
 
 class Last(NamedTuple):
-    """Rivals for the newest piece, [KINDS, places]: level now and slope in typical uncertainties.
+    """Rivals for the newest piece, [series, kinds, places]: level now and slope, in typical u.
 
     ``slope`` is over the whole clock; ``weight`` is a rival's likelihood, all together 1.
     """
 
-    starts: Int
     cost: Float
     weight: Float
     level: Float
@@ -145,145 +162,198 @@ class Last(NamedTuple):
     se_slope: Float
     df: Float
 
-    @property
-    def best(self) -> Float:
-        """The least cost of each kind."""
-        return self.cost.min(axis=1)
 
-    @property
-    def top(self) -> tuple[int, int]:
-        """The likeliest rival: kind and place."""
-        kind, place = divmod(int(np.argmax(self.weight)), self.weight.shape[1])
-        return kind, place
+class Cut(NamedTuple):
+    """The pieces of each series by their ``starts`` and ``kinds``, and what they were found from.
 
-
-class Partition(NamedTuple):
-    """Pieces by ``starts`` and ``kinds``, with the level ``fit`` that they give each pair.
-
-    ``kept`` are the pairs that are no outliers; ``before`` is the least cost of all pairs before
-    each of ``bounds``; a parameter costs ``penalty``, evidence is divided by ``inflation``.
+    ``fit`` [series, pairs] is the level that they give each pair, ``kept`` are the pairs that are
+    no outliers; ``before`` [series, places] is the least cost of all pairs before each of
+    ``bounds``, of which ``places`` are real; a parameter costs ``penalty``, evidence is divided by
+    ``inflation`` (of each series).
     """
 
-    starts: Int
-    kinds: Int
+    starts: list[list[int]]
+    kinds: list[list[int]]
     fit: Float
     last: Last
     kept: Bool
     bounds: Int
     before: Float
-    penalty: float
-    inflation: float
+    places: Int
+    penalty: Float
+    inflation: Float
 
 
-def partition(z: Float, h: Float, t: Float, median: Float, inflation: float) -> Partition:
-    """Cut errors z (over their stated uncertainty) at times t; ``median`` is their running one."""
-    kept = near(z - median)
-    z, h = np.where(kept, z, 0.0), np.where(kept, h, 0.0)
-    bounds = boundaries(z)
-    sums = cumulated(z, h, t, bounds)
-    penalty = float(np.log(max(z.size, 8)))
-    before, back, kind = _search(sums, penalty, inflation)
-    ends = t[np.maximum(bounds - 1, 0)]
-    rivals = _rivals(sums, t[bounds[:-1]], float(t[-1]), _heights(sums, ends, back, kind))
-    last = _weighed(rivals, bounds, before, penalty, inflation)
-    starts, kinds = _path(bounds, back, kind)
-    fit = _fitted(sums, t, bounds, starts, kinds)
-    return Partition(starts, kinds, fit, last, kept, bounds, before, penalty, inflation)
+def partition(p: Side, inflation: Float) -> Cut:
+    """Cut the errors of each series."""
+    middle = running_medians(p.error, p.live, p.n) / p.s
+    kept = near(p.z - middle, p.live, p.n)
+    z, h = np.where(kept, p.z, 0.0), np.where(kept, p.h, 0.0)
+    bounds, places = boundaries(z, p.n)
+    of_all = cumulated(z, h, p.clock, bounds)
+    penalty = np.log(np.maximum(p.n, 8.0))
+    before, back, kind = _search(of_all, penalty, inflation)
+    rows, at = np.arange(p.n.size), places
+    ends = np.take_along_axis(p.clock, np.maximum(bounds - 1, 0), axis=1)
+    heights = _heights(of_all, ends, back, kind)
+    begin = np.take_along_axis(p.clock, np.minimum(bounds[:, :-1], p.n[:, None] - 1), axis=1)
+    whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
+    lines, left = _rivals(whole, begin, p.clock[rows, p.n - 1][:, None], heights[:, :-1])
+    last = _weighed(whole.n, lines, left, before, places, penalty, inflation)
+    starts, kinds, edges = _paths(bounds, places, back, kind)
+    fit = _fitted(of_all, p, bounds, edges, kinds)
+    return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
 
 
-def boundaries(z: Float) -> Int:
-    """Return where pieces may begin: a coarse grid, and where neighbouring means differ most."""
-    n = z.size
-    if n <= BOUNDS:
-        return np.arange(n + 1)
-    chosen = [np.arange(0, n, -(-2 * n // BOUNDS)), np.array([n])]
-    total, squares = (np.concatenate([[0.0], np.cumsum(rows)]) for rows in (z, z * z))
-    for cumulative, width in ((total, 4), (total, 16), (squares, 16)):
-        at = np.arange(width, n - width + 1)
-        jump = np.abs(cumulative[at + width] - 2.0 * cumulative[at] + cumulative[at - width])
-        top = np.flatnonzero((jump[1:-1] >= jump[:-2]) & (jump[1:-1] > jump[2:])) + 1
-        chosen.append(at[top[np.argsort(-jump[top])[: BOUNDS // 6]]])
-    return np.unique(np.concatenate(chosen))
+def boundaries(z: Float, n: Int) -> tuple[Int, Int]:
+    """Return where pieces may begin, padded with n, and how many before the end are real.
+
+    A coarse grid, and where neighbouring means differ most; every pair of a short series.
+    """
+    at = np.arange(z.shape[1])
+    step = np.where(n <= BOUNDS, 1, -(-2 * n // BOUNDS))
+    chosen = (at % step[:, None] == 0) & (at < n[:, None])
+    long = np.flatnonzero(n > BOUNDS)
+    if long.size:
+        some = z[long]
+        total, squares = (np.cumsum(rows, axis=1) for rows in (some, some * some))
+        for cumulative, width in ((total, 4), (total, 16), (squares, 16)):
+            chosen[long] |= _jumps(cumulative, width, n[long])
+    places = np.count_nonzero(chosen, axis=1)
+    bounds = np.broadcast_to(n[:, None], (n.size, int(places.max()) + 1)).copy()
+    row, column = np.nonzero(chosen)
+    bounds[row, np.arange(row.size) - np.repeat(np.cumsum(places) - places, places)] = column
+    return bounds, places
 
 
-def _search(s: Sums, penalty: float, inflation: float) -> tuple[Float, Int, Int]:
+def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
+    """Return where the means of ``width`` pairs before and after differ more than nearby."""
+    padded = np.concatenate([np.zeros((n.size, 1)), cumulative], axis=1)
+    middle = padded[:, width:-width]
+    jump = np.abs(padded[:, 2 * width :] - 2.0 * middle + padded[:, : -2 * width])
+    peak = (jump[:, 1:-1] >= jump[:, :-2]) & (jump[:, 1:-1] > jump[:, 2:])
+    peak &= np.arange(1, jump.shape[1] - 1) < (n - 2 * width)[:, None]
+    size = np.where(peak, jump[:, 1:-1], -1.0)
+    least = np.maximum(np.sort(size, axis=1)[:, -(BOUNDS // 6)], 0.0)[:, None]
+    found = np.zeros((n.size, cumulative.shape[1]), dtype=np.bool_)
+    found[:, width + 1 : width + 1 + size.shape[1]] = peak & (size >= least)
+    return found
+
+
+def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int, Int]:
     """Return the least cost before each boundary, with the start and kind of the piece before."""
-    size = s.n.size
-    begin, end = np.triu_indices(size, 1)
-    pieces = s.between(begin, end)
-    every = costs(pieces.n, squares_left(pieces), penalty, inflation)
-    choice = np.argmin(every, axis=0)
-    cost = np.full((size, size), np.inf)
-    cost[end, begin] = every[choice, np.arange(begin.size)]
-    before, back = np.zeros(size), np.zeros(size, dtype=np.int64)
+    _, series, size = of_all.shape
+    cost = np.full((series, size, size), np.inf)
+    penalties, inflations = penalty[:, None, None], inflation[:, None, None]
+    step = max(4, _AT_ONCE // (series * size))
+    for first in range(1, size, step):
+        end = min(first + step, size)
+        later = np.arange(first, end)[:, None] > np.arange(end - 1)
+        pieces = Sums(*(each[:, first:end, None] - each[:, None, : end - 1] for each in of_all))
+        for each in pieces:
+            np.copyto(each[:, :, first:], 0.0, where=~later[:, first:])
+        every = costs(pieces.n, squares_left(pieces), penalties, inflations)
+        best = every[0]
+        for other in every[1:]:
+            np.minimum(best, other, out=best)
+        np.copyto(best, np.inf, where=~later)
+        cost[:, first:end, : end - 1] = best
+    before = np.zeros((series, size))
     for at in range(1, size):
-        total = before[:at] + cost[at, :at]
-        back[at] = least = int(total.argmin())
-        before[at] = total[least]
-    kinds = np.zeros((size, size), dtype=np.int64)
-    kinds[end, begin] = np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
-    return before, back, kinds[np.arange(size), back]
+        np.min(before[:, :at] + cost[:, at, :at], axis=1, out=before[:, at])
+    cost += before[:, None, :]
+    back = np.argmin(cost, axis=2)
+    back[:, 0] = 0
+    pieces = _between(of_all, back)
+    kinds = np.stack(costs(pieces.n, squares_left(pieces), penalty[:, None], inflation[:, None]))
+    choice = np.argmin(kinds, axis=0)
+    return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
 
 
-def _heights(s: Sums, ends: Float, back: Int, kind: Int) -> Float:
+def _between(of_all: Float, back: Int) -> Sums:
+    """Return the sums of the pieces from boundaries ``back`` to each boundary."""
+    return Sums(*(each - np.take_along_axis(each, back, axis=1) for each in of_all))
+
+
+def _heights(of_all: Float, ends: Float, back: Int, kind: Int) -> Float:
     """Return the level at which the best cut before each boundary ends, 0 where it is right."""
-    pieces = s.between(back, np.arange(s.n.size))
+    pieces = _between(of_all, back)
     plain = kind % WIDE
     level, line = level_of(pieces).level, line_of(pieces, ends).level
     return np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level, line))
 
 
-class _Rivals(NamedTuple):
-    """Lines [plain kinds, places] with the squares they leave."""
-
-    pieces: Sums
-    lines: list[Line]
-    left: list[Float]
-
-
-def _rivals(s: Sums, begin: Float, now: float, heights: Float) -> _Rivals:
-    pieces = s.between(np.arange(s.n.size - 1), s.n.size - 1)
+def _rivals(
+    whole: Sums, begin: Float, now: Float, heights: Float
+) -> tuple[list[Line], list[Float]]:
+    """Return the lines from each place to the end, and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
-    hinge, left = hinge_of(pieces, begin, heights[:-1], now)
+    hinge, left = hinge_of(whole, begin, heights, now)
     right = Line(nothing, nothing, nothing, nothing)
-    lines = [right, level_of(pieces), line_of(pieces, now), hinge]
-    return _Rivals(pieces, lines, [*squares_left(pieces), left])
+    lines = [right, level_of(whole), line_of(whole, now), hinge]
+    return lines, [*squares_left(whole), left]
 
 
-def _weighed(found: _Rivals, bounds: Int, before: Float, penalty: float, inflation: float) -> Last:
+def _weighed(
+    n: Float,
+    lines: list[Line],
+    left: list[Float],
+    before: Float,
+    places: Int,
+    penalty: Float,
+    inflation: Float,
+) -> Last:
     """Return the rivals with their likelihoods and standard errors."""
-    n = found.pieces.n
-    cost = before[:-1] + costs(n, found.left, penalty, inflation)
-    cost[[HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
-    weight = np.exp(-0.5 * np.minimum(cost - cost.min(), 1000.0))
-    df = np.maximum(n - np.array([0.0, 1.0, 2.0, 1.0])[:, None], 0.0) + _PRIOR_PAIRS
-    spread = (_PRIOR_PAIRS + np.stack(found.left)) / df * inflation
-    columns = [np.stack(each) for each in zip(*found.lines, strict=True)]
-    level, slope, of_level, of_slope = columns
+    every = costs(n, left, penalty[:, None], inflation[:, None])
+    cost = np.stack(every, axis=1) + before[:, None, :-1]
+    cost[:, [HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
+    cost[np.broadcast_to((np.arange(n.shape[1]) >= places[:, None])[:, None], cost.shape)] = np.inf
+    excess = cost - cost.min(axis=(1, 2), keepdims=True)
+    weight = np.exp(-0.5 * np.minimum(excess, 1000.0))
+    weight /= np.cumsum(weight, axis=2)[:, :, -1].sum(axis=1)[:, None, None]
+    df = np.maximum(n[:, None] - np.array([0.0, 1.0, 2.0, 1.0])[:, None], 0.0) + _PRIOR_PAIRS
+    inflation = inflation[:, None, None]
+    spread = (_PRIOR_PAIRS + np.stack(left, axis=1)) / df * inflation
+    level, slope, of_level, of_slope = (np.stack(each, axis=1) for each in zip(*lines, strict=True))
     rows = (level, slope, np.sqrt(spread * of_level), np.sqrt(spread * of_slope), df / inflation)
-    twice = (np.concatenate([each, each]) for each in rows)
-    return Last(bounds[:-1], cost, weight / weight.sum(), *twice)
+    return Last(cost, weight, *(np.concatenate([each, each], axis=1) for each in rows))
 
 
-def _path(bounds: Int, back: Int, kind: Int) -> tuple[Int, Int]:
-    """Return starts and kinds of the pieces of the best cut."""
-    starts, kinds, end = [], [], bounds.size - 1
-    while end > 0:
-        kinds.append(int(kind[end]))
-        end = int(back[end])
-        starts.append(int(bounds[end]))
-    return np.array(starts[::-1], dtype=np.int64), np.array(kinds[::-1], dtype=np.int64)
+def _paths(
+    bounds: Int, places: Int, back: Int, kind: Int
+) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """Return starts, kinds and first boundaries of the pieces of the best cut of each series."""
+    starts, kinds, edges = [], [], []
+    for begins, at, backs, types in zip(
+        bounds.tolist(), places.tolist(), back.tolist(), kind.tolist(), strict=True
+    ):
+        path, sorts, end = [at], [], at
+        while end > 0:
+            sorts.append(types[end])
+            end = backs[end]
+            path.append(end)
+        path.reverse()
+        starts.append([begins[each] for each in path[:-1]])
+        kinds.append(sorts[::-1])
+        edges.append(path)
+    return starts, kinds, edges
 
 
-def _fitted(s: Sums, t: Float, bounds: Int, starts: Int, kinds: Int) -> Float:
+_ENDS: Final = (slice(None, -1), slice(1, None))
+
+
+def _fitted(
+    of_all: Float, p: Side, bounds: Int, edges: list[list[int]], kinds: list[list[int]]
+) -> Float:
     """Return the level that the best cut gives each pair."""
-    fit = np.zeros(t.size)
-    ends = np.append(starts[1:], t.size)
-    rows = zip(starts.tolist(), ends.tolist(), (kinds % WIDE).tolist(), strict=True)
-    for begin, end, kind in rows:
-        places = np.searchsorted(bounds, [begin, end])
-        piece = s.between(*places)
-        line = level_of(piece) if kind == LEVEL else line_of(piece, 0.0)
-        if kind != RIGHT:
-            fit[begin:end] = line.level + line.slope * t[begin:end]
+    row = np.repeat(np.arange(len(kinds)), [len(each) for each in kinds])
+    begin, end = (np.array([at for each in edges for at in each[part]]) for part in _ENDS)
+    plain = np.array([kind for each in kinds for kind in each]) % WIDE
+    pieces = Sums(*(each[row, end] - each[row, begin] for each in of_all))
+    level, line = level_of(pieces), line_of(pieces, 0.0)
+    height = np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level.level, line.level))
+    slope = np.where(plain == LINE, line.slope, 0.0)
+    pairs = bounds[row, end] - bounds[row, begin]
+    fit = np.zeros(p.live.shape)
+    fit[p.live] = np.repeat(height, pairs) + np.repeat(slope, pairs) * p.clock[p.live]
     return fit

@@ -1,4 +1,4 @@
-"""How the error moves with the level: error model, gain, sign and lag.
+"""How the error moves with the level: error model, and the size of a gain.
 
 Rules of this file: whose error it is decides what an honest regression shows. A classical sensor
 errs independently of the reference, a predictive one (Berkson: a regression, a posterior) of its
@@ -11,8 +11,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Bool, Float
-from monitor.core.verdict.pairs import Pairs, lag_one, median, robust_scale
+from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.pairs import (
+    Side,
+    dots,
+    lag_ones,
+    medians,
+    quotients,
+    robust_scales,
+    sums,
+)
 from monitor.core.verdict.verdict import (
     NO_SLOPES,
     NOTHING,
@@ -26,59 +34,85 @@ from monitor.core.verdict.verdict import (
 FEWEST: Final = 10
 _FAR: Final = 5.0
 _CHOSEN: Final = 1.15  # by what the choice of where it began widens a gain's standard error
+_LANES: Final = 32
 
 
-def slopes_of(p: Pairs) -> Slopes:
-    """Return how the errors of these pairs move with reference and value, beyond a trend."""
-    if p.n < FEWEST:
-        return NO_SLOPES
-    keep = _near(p)
-    if int(np.count_nonzero(keep)) < FEWEST:
-        return NO_SLOPES
-    weight = (p.unit / p.s[keep]) ** 2
-    clock = p.clock[keep]
+def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
+    """Return how the errors move with reference and value, beyond a trend, from pair to pair."""
+    inside = (p.columns >= begin[:, None]) & (p.columns < end[:, None])
+    kept = inside & _near(p, inside)
+    n = np.count_nonzero(kept, axis=1)
+    few = (end - begin < FEWEST) | (n < FEWEST)
+    if few.all():
+        return [NO_SLOPES] * n.size
+    clock, _ = p.clock_of(begin, end)
+    weight = p.h * p.h
+    live, columns = _closed_up(
+        kept, n, (p.error, p.reference, p.value, clock, weight, weight * p.u_ref * p.u_ref)
+    )
+    error, reference, value, clock, weight, of_reference = columns
+    total = np.where(n > 0, sums(weight), 1.0)
+    time = clock - (dots(weight, clock) / total)[:, None]
+    square = dots(weight * time, time)
     error, reference, value = (
-        _without(rows[keep], clock, weight) for rows in (p.error, p.reference, p.value)
+        _without(rows, time, weight, total, square, live) for rows in (error, reference, value)
     )
-    own = float(weight @ p.u_ref[keep] ** 2)
-    return Slopes(
-        _slope(error, reference, weight, own),
-        _slope(error, value, weight, 0.0),
-        weight.size,
-    )
+    own = sums(of_reference)
+    by_reference = _slope(error, reference, weight, own, live, n)
+    by_value = _slope(error, value, weight, np.zeros(n.size), live, n)
+    rows = zip(*by_reference, *by_value, n.tolist(), few.tolist(), strict=True)
+    return [
+        NO_SLOPES if none else Slopes(Slope(a, b), Slope(c, d), pairs)
+        for a, b, c, d, pairs, none in rows
+    ]
 
 
-def _near(p: Pairs) -> Bool:
-    off = (p.error - median(p.error)) / p.s
-    near: Bool = np.abs(off) <= _FAR * robust_scale(off)
-    return near
+def _near(p: Side, inside: Bool) -> Bool:
+    off = (p.error - medians(np.where(inside, p.error, 0.0), inside)[:, None]) / p.s
+    return np.asarray(np.abs(off) <= _FAR * robust_scales(off, inside)[:, None])
 
 
-def _without(rows: Float, clock: Float, weight: Float) -> Float:
+def _closed_up(kept: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
+    """Return the places that are kept side by side, from the first column on."""
+    width = (int(n.max()) // _LANES + 1) * _LANES
+    source = np.flatnonzero(kept)
+    row = np.repeat(np.arange(n.size), n)
+    goal = row * width + np.arange(source.size) - (np.cumsum(n) - n)[row]
+    found = []
+    for each in columns:
+        closed = np.zeros((n.size, width))
+        closed.ravel()[goal] = each.ravel()[source]
+        found.append(closed)
+    return np.arange(width) < n[:, None], found
+
+
+def _without(
+    rows: Float, time: Float, weight: Float, total: Float, square: Float, live: Bool
+) -> Float:
     """Return what a weighted regression on time leaves of ``rows``."""
-    total = float(weight.sum())
-    rows = rows - float(weight @ rows) / total
-    centred = clock - float(weight @ clock) / total
-    square = float(weight @ (centred * centred))
-    if square > 0.0:
-        rows = rows - centred * (float(weight @ (centred * rows)) / square)
-    return rows
+    rows = rows - (dots(weight, rows) / total)[:, None]
+    steep = quotients(dots(weight * time, rows), square)
+    return (rows - time * steep[:, None]) * live
 
 
-def _slope(error: Float, level: Float, weight: Float, own: float) -> Slope:
-    """Return the slope of ``error`` on ``level``; ``own`` are the squares of the level's own error.
+def _slope(
+    error: Float, level: Float, weight: Float, own: Float, live: Bool, n: Int
+) -> tuple[list[float], list[float]]:
+    """Return slopes of ``error`` on ``level``; ``own`` are the squares of the level's own error.
 
     An error of the reference is in both, which pulls their covariance down by its variance.
     """
-    square = float(weight @ (level * level)) - own
-    if square <= 0.25 * (square + own) or square <= 0.0:
-        return UNKNOWN
-    slope = (float(weight @ (level * error)) + own) / square
-    left = error - slope * level
-    product = lag_one(level) * lag_one(left)
+    of_level = weight * level
+    square = dots(of_level, level) - own
+    known = (square > 0.25 * (square + own)) & (square > 0.0)
+    square = np.where(known, square, 1.0)
+    slope = np.where(known, (dots(of_level, error) + own) / square, UNKNOWN.value)
+    left = error - slope[:, None] * level
+    product = lag_ones(level, live, n) * lag_ones(left, live, n)
     worth = (1.0 - product) / (1.0 + product)
-    variance = float(weight @ (left * left)) / max(error.size - 3.0, 1.0)
-    return Slope(slope, float(np.sqrt(variance / (square * worth))))
+    variance = dots(weight * left, left) / np.maximum(n - 3.0, 1.0)
+    se = np.where(known, np.sqrt(variance / (square * worth)), UNKNOWN.se)
+    return slope.tolist(), se.tolist()
 
 
 class Gain(NamedTuple):
@@ -92,7 +126,7 @@ class Gain(NamedTuple):
 def gain_by(now: Slopes, before: Slopes) -> Gain:
     """Return what both regressions say of a gain, beside those of pairs that were right."""
     model = before.model
-    reference, value = _beyond(now, before)
+    reference, value = (_beyond(each, was) for each, was in zip(now[:2], before[:2], strict=True))
     if reference * value <= 0.0:
         t = 0.0
     elif model == "classical":
@@ -104,15 +138,11 @@ def gain_by(now: Slopes, before: Slopes) -> Gain:
     return Gain(t, _size(now, model), model)
 
 
-def _beyond(now: Slopes, before: Slopes) -> tuple[float, float]:
-    """Return t of both slopes beyond what an honest sensor may show."""
-    known = [
-        Slope(each.value - was.value, float(np.hypot(each.se, was.se)))
-        if np.isfinite(was.se)
-        else each
-        for each, was in zip(now[:2], before[:2], strict=True)
-    ]
-    return known[0].t, known[1].t
+def _beyond(now: Slope, was: Slope) -> float:
+    """Return t of a slope beyond what an honest sensor may show."""
+    if not np.isfinite(was.se):
+        return now.t
+    return Slope(now.value - was.value, float(np.hypot(now.se, was.se))).t
 
 
 def _size(now: Slopes, model: str) -> Estimate:

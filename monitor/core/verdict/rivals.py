@@ -10,13 +10,14 @@ does.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import Float, Int
-from monitor.core.verdict.pairs import Pairs, median
-from monitor.core.verdict.partition import Partition, costs
+from monitor.core.verdict.pairs import Pairs, Side, medians
+from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
 from monitor.core.verdict.verdict import Slopes
 
@@ -24,6 +25,7 @@ LAGS: Final = 8
 _CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
 _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
 _LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
+_NEVER: Final = 1e200  # squares left
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
 
@@ -44,121 +46,156 @@ class Rival(NamedTuple):
     detail: float = 0.0
 
 
-NONE: Final = Rival(np.inf, 0)
+NONE: Final = Rival(math.inf, 0)
 
 
-def sign_of(p: Pairs, cut: Partition) -> Rival:
+class Kept(NamedTuple):
+    """What all rivals are reckoned from: errors of the pairs that are no outliers, 0 for others.
+
+    ``n``, ``hh``, ``hz``, ``zz`` [series, places] are sums from each place on.
+    """
+
+    h: Float
+    z: Float
+    n: Float
+    hh: Float
+    hz: Float
+    zz: Float
+
+
+def kept_of(p: Side, cut: Cut) -> Kept:
+    """Return the pairs that count, and their sums."""
+    h, z = np.where(cut.kept, p.h, 0.0), np.where(cut.kept, p.z, 0.0)
+    of = tails(np.stack([cut.kept, h * h, h * z, z * z], axis=1), cut.bounds)
+    return Kept(h, z, *of.swapaxes(0, 1))
+
+
+def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
-    return _cheapest(p, cut, ((p.value + p.reference) / p.s)[None], 2.0)
+    rows = ((p.value + p.reference) / p.s)[:, None]
+    return _cheapest(_left(rows, cut, kept), cut, kept, 2.0)
 
 
-def lag_of(p: Pairs, cut: Partition) -> Rival:
+def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the values show what was some pairs before."""
-    rows = []
-    for k in range(1, min(LAGS, p.n // 3) + 1):
-        z = p.z.copy()
-        z[k:] = (p.value[k:] - p.reference[:-k]) / p.s[k:]
-        rows.append(z)
-    if not rows:
-        return NONE
-    found = _cheapest(p, cut, np.stack(rows), 1.0)
-    delayed = found._replace(detail=found.detail + 1.0)
-    slow = _sluggish(p, cut)
-    return delayed if delayed.cost <= slow.cost else slow
+    lags = min(LAGS, int(p.n.max()) // 3)
+    if not lags:
+        return [NONE] * p.n.size
+    rows = np.repeat(p.z[:, None], lags, axis=1)
+    for k in range(1, lags + 1):
+        rows[:, k - 1, k:] = (p.value[:, k:] - p.reference[:, :-k]) / p.s[:, k:]
+    left = _left(rows, cut, kept)
+    for each in left:
+        np.copyto(each, _NEVER, where=(np.arange(1, lags + 1) > p.n[:, None] // 3)[:, :, None])
+    delayed = _cheapest(left, cut, kept, 1.0)
+    slow = _cheapest(_sluggish(p, cut, kept), cut, kept, _EXTRA)
+    return [
+        one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
+        for one, other in zip(delayed, slow, strict=True)
+    ]
 
 
-def _sluggish(p: Pairs, cut: Partition) -> Rival:
-    """Return the explanation that the values follow the reference by and by (first order).
+def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
+    """Return the squares left if values follow the reference by and by (first order).
 
     An average over past references is nearer to an honest value as well if that is a smooth
-    prediction, but then an average over those to come is as near: what that saves does not count.
+    prediction, but then an average over those to come is as near: what that saves does not count,
+    nor what chance may save.
     """
-    after = (p.value - _averages(p.reference[::-1])[:, ::-1]) / p.s
-    before = (p.value - _averages(p.reference)) / p.s
-    return _cheapest(p, cut, before, _EXTRA, after)
+    first, last = p.reference[:, :1], p.reference[np.arange(p.n.size), p.n - 1][:, None]
+    padded = np.where(p.live, p.reference, last)
+    ends = np.zeros((p.n.size, _MEMORY - 1))
+    padded = np.concatenate([ends + first, padded, ends + last], axis=1)
+    value, s = p.value[:, None], p.s[:, None]
+    before, after = ((value - each) / s for each in _averages(padded, p.width))
+    mirrored = _left(after, cut, kept)
+    left = _left(before, cut, kept)
+    of_chance = np.where(cut.kept[:, None], (before * before - after * after) ** 2, 0.0)
+    chance = _CHANCE * np.sqrt(tails(of_chance, cut.bounds))
+    plain = _squares(kept.zz[:, None], kept.hz[:, None], kept)
+    return [
+        each + np.maximum(was - backwards, 0.0) + chance
+        for each, was, backwards in zip(left, plain, mirrored, strict=True)
+    ]
 
 
-def _averages(rows: Float) -> Float:
-    """Return exponential averages over the past of ``rows``, one for each share of the newest."""
-    padded = np.concatenate([np.full(_MEMORY - 1, rows[0]), rows])
-    return np.stack([np.convolve(padded, kernel, "valid") for kernel in _KERNELS])
+def _averages(padded: Float, width: int) -> tuple[Float, Float]:
+    """Return exponential averages over the past and over what comes, one for each share."""
+    shape = (padded.shape[0], len(_KERNELS), width)
+    past, coming = np.zeros(shape), np.zeros(shape)
+    for k in range(_MEMORY):
+        weight = _KERNELS[:, k, None]
+        past += weight * padded[:, None, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
+        coming += weight * padded[:, None, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
+    return past, coming
 
 
-def _cheapest(
-    p: Pairs, cut: Partition, z: Float, extra: float, mirrored: Float | None = None
-) -> Rival:
-    """Return the cheapest newest piece of errors ``z`` [rows, pairs] that is right or a level.
-
-    ``detail`` is the row. What rows seen backwards in time save as well is not saved, nor what
-    chance may save.
-    """
-    h, _ = _kept(p, cut)
-    n, hh = _tails(np.stack([cut.kept * 1.0, h * h]), cut.bounds)
-    left = _left(z, h, hh, cut)
-    if mirrored is not None:
-        of_chance = np.where(cut.kept, (z * z - mirrored * mirrored) ** 2, 0.0)
-        chance = _CHANCE * np.sqrt(_tails(of_chance, cut.bounds))
-        plain, other = _left(p.z[None], h, hh, cut), _left(mirrored, h, hh, cut)
-        left = [
-            each + np.maximum(was - backwards, 0.0) + chance
-            for each, was, backwards in zip(left, plain, other, strict=True)
-        ]
-    every = costs(n, left, cut.penalty, cut.inflation)
-    total = cut.before[:-1] + every + extra * cut.penalty
-    _, row, start = np.unravel_index(int(np.argmin(total)), total.shape)
-    return Rival(float(total.min()), int(cut.bounds[start]), float(row))
+def _left(rows: Float, cut: Cut, kept: Kept) -> list[Float]:
+    """Return the squares that right and a level leave of errors [series, rows, pairs]."""
+    rows = np.where(cut.kept[:, None], rows, 0.0)
+    hz = tails(rows * kept.h[:, None], cut.bounds)
+    rows *= rows
+    return _squares(tails(rows, cut.bounds), hz, kept)
 
 
-def _kept(p: Pairs, cut: Partition) -> tuple[Float, Float]:
-    """Return h and z, 0 where a pair is an outlier."""
-    return np.where(cut.kept, p.unit / p.s, 0.0), np.where(cut.kept, p.z, 0.0)
+def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
+    return [zz, np.maximum(zz - hz * hz / np.maximum(kept.hh, 1e-100)[:, None], 0.0)]
 
 
-def _left(z: Float, h: Float, hh: Float, cut: Partition) -> list[Float]:
-    """Return the squares that right and a level leave of each row, from each boundary on."""
-    rows = np.where(cut.kept, z, 0.0)
-    hz, zz = _tails(h * rows, cut.bounds), _tails(rows * rows, cut.bounds)
-    return [zz, np.maximum(zz - hz * hz / np.maximum(hh, 1e-100), 0.0)]
+def _cheapest(left: list[Float], cut: Cut, kept: Kept, extra: float) -> list[Rival]:
+    """Return the cheapest newest piece that is right or a level; ``detail`` is its row."""
+    penalty, inflation = (each[:, None, None] for each in (cut.penalty, cut.inflation))
+    every = np.stack(costs(kept.n[:, None], left, penalty, inflation), axis=1)
+    return _chosen(every, cut, extra)
 
 
-def _tails(rows: Float, bounds: Int) -> Float:
-    """Return the sums of each row from each boundary on."""
-    return np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, bounds[:-1]]
+def _chosen(every: Float, cut: Cut, extra: float) -> list[Rival]:
+    """Return the cheapest of costs [series, kinds, rows, places]."""
+    before = cut.before[:, :-1] + extra * cut.penalty[:, None]
+    before[np.arange(before.shape[1]) >= cut.places[:, None]] = np.inf
+    total = every + before[:, None, None]
+    place = np.argmin(total.reshape(total.shape[0], -1), axis=1)
+    cost = total.reshape(total.shape[0], -1)[np.arange(place.size), place]
+    _, row, start = np.unravel_index(place, total.shape[1:])
+    begin = cut.bounds[np.arange(place.size), start]
+    return [
+        Rival(*each) if math.isfinite(each[0]) else NONE
+        for each in zip(cost.tolist(), begin.tolist(), row.astype(float).tolist(), strict=True)
+    ]
 
 
-def gain_of(p: Pairs, cut: Partition, before: Slopes) -> Rival:
+def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Rival]:
     """Return the explanation that the error grows with the level, as both regressions show it.
 
     Of what the regressions save beyond what they save of an honest sensor the smaller counts, or
     that of the error model where it is known.
     """
-    h, z = _kept(p, cut)
-    n, hh, hz, zz = _tails(np.stack([cut.kept * 1.0, h * h, h * z, z * z]), cut.bounds)
-    by_reference, up = _saved(p, cut, p.reference, before.on_reference.value)
-    by_value, as_well = _saved(p, cut, p.value, before.on_value.value)
-    of_model = {"classical": by_reference, "predictive": by_value}
-    saved = of_model.get(before.model, np.minimum(by_reference, by_value))
-    shown = (up * as_well > 0.0) & (n >= FEWEST)
-    left = zz - hz * hz / np.maximum(hh, 1e-100) - saved
-    left = np.maximum(left, _LEAST_LEFT * n)
-    every = costs(n, [left, left], cut.penalty, cut.inflation)[[1, 3]]
-    total = cut.before[:-1] + np.where(shown, every, np.inf) + _EXTRA * cut.penalty
-    if not np.isfinite(total).any():
-        return NONE
-    _, start = np.unravel_index(int(np.argmin(total)), total.shape)
-    return Rival(float(total.min()), int(cut.bounds[start]))
+    honest = np.array([(was.on_reference.value, was.on_value.value) for was in before])
+    models = [was.model for was in before]
+    by_reference, up = _saved(p, cut, kept, p.reference, honest[:, :1])
+    by_value, as_well = _saved(p, cut, kept, p.value, honest[:, 1:])
+    saved = np.minimum(by_reference, by_value)
+    for model, of_model in (("classical", by_reference), ("predictive", by_value)):
+        rows = [i for i, each in enumerate(models) if each == model]
+        saved[rows] = of_model[rows]
+    shown = (up * as_well > 0.0) & (kept.n >= FEWEST)
+    left = kept.zz - kept.hz * kept.hz / np.maximum(kept.hh, 1e-100) - saved
+    left = np.maximum(left, _LEAST_LEFT * kept.n)
+    every = costs(kept.n, [left, left], cut.penalty[:, None], cut.inflation[:, None])
+    both = np.stack([np.where(shown, each, np.inf) for each in every[1::2]], axis=1)
+    return [each._replace(detail=0.0) for each in _chosen(both[:, :, None], cut, _EXTRA)]
 
 
-def _saved(p: Pairs, cut: Partition, level: Float, honest: float) -> tuple[Float, Float]:
+def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[Float, Float]:
     """Return the squares saved by a slope of the error on ``level``, and it less the honest one."""
-    h, z = _kept(p, cut)
-    x, hh = (level - median(level)) / p.unit, h * h
-    rows = np.stack([hh, hh * x, hh * x * x, h * z, h * z * x])
-    w, wx, wxx, wy, wxy = _tails(rows, cut.bounds)
-    w = np.maximum(w, 1e-100)
+    x = (level - medians(level, p.live)[:, None]) / p.unit[:, None]
+    hx = kept.h * x
+    of = tails(np.stack([kept.h * hx, hx * hx, kept.z * hx], axis=1), cut.bounds)
+    wx, wxx, wxy = of.swapaxes(0, 1)
+    w = np.maximum(kept.hh, 1e-100)
     weight = wxx - wx * wx / w
     moves = weight > 1e-9 * wxx
-    slope = np.divide(wxy - wx * wy / w, weight, out=np.zeros_like(w), where=moves)
+    slope = np.divide(wxy - wx * kept.hz / w, weight, out=np.zeros_like(w), where=moves)
     return np.where(moves, weight, 0.0) * (slope - honest) ** 2, slope - honest
 
 
@@ -170,18 +207,25 @@ _LONGER: Final = 2.0  # times the longest run before
 _SURPRISE: Final = 1e-5
 
 
-def stuck_for(p: Pairs) -> int:
-    """Return for how many pairs the sensor has been stuck, 0 if it is not."""
+def stuck_for(p: Side) -> list[int]:
+    """Return for how many pairs each sensor has been stuck, 0 if it is not."""
+    changed = (p.value[:, 1:] != p.value[:, :-1]) & p.live[:, 1:]
+    newest = np.where(changed, p.columns[1:], 0).max(axis=1)
+    found = [0] * p.n.size
+    for i in np.flatnonzero(p.n - newest >= _FEWEST_HELD).tolist():
+        found[i] = _stuck_for(p.pairs[i], p.s[i, : p.n[i]])
+    return found
+
+
+def _stuck_for(p: Pairs, s: Float) -> int:
     runs = run_lengths(p.value)
     run = int(runs[-1])
-    if run < _FEWEST_HELD:
-        return 0
     reference = p.reference[-run:]
     if np.count_nonzero(reference[1:] != reference[:-1]) < _MOVES:
         return 0
     before = p.n - run
     often = (before - (runs.size - 1) + 0.5) / (before + 1.5)
-    typical = median(p.s[-run:])
+    typical = float(np.median(s[-run:]))
     if float(np.ptp(reference)) > _MOVED * typical and often < _OFTEN:
         return run
     longest = int(runs[:-1].max(initial=1))

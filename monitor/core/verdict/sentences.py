@@ -23,22 +23,30 @@ _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
 
 
-def with_words(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> Verdict:
-    """Return the verdict with its sentence and its advice; ``fired``: of an alert that fires."""
+def with_words(
+    found: Verdict, p: Pairs, unit: str, typical: float = math.nan, *, fired: bool = False
+) -> Verdict:
+    """Return the verdict with its sentence and its advice.
+
+    ``typical`` is the errors' usual standard uncertainty; ``fired``: of an alert that fires.
+    """
     return found._replace(
-        sentence=sentence(found, p, unit, fired=fired), advice=advice(found, unit, fired=fired)
+        sentence=sentence(found, p, unit, typical, fired=fired),
+        advice=advice(found, unit, fired=fired),
     )
 
 
-def sentence(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
+def sentence(
+    found: Verdict, p: Pairs, unit: str, typical: float = math.nan, *, fired: bool = False
+) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like."""
     if found.state == IS_RIGHT:
         return "as right as it says"
     if found.state == FAULT:
-        return _full(found, p, unit)
+        return _full(found, unit, typical)
     if not fired:
         may_be = shows(found.fault, found.size)
-        return f"may be wrong, not sure yet: {_full(found, p, unit)}" if may_be else _open(p)
+        return f"may be wrong, not sure yet: {_full(found, unit, typical)}" if may_be else _open(p)
     if found.segment and not found.fault:
         began = f" that began {day(found.began)}" if day(found.began) else ""
         return f"had a fault{began}; its last {found.pairs} pairs no longer show it"
@@ -49,9 +57,9 @@ def _open(p: Pairs) -> str:
     return f"not clear yet whether it is right ({p.n} pairs)"
 
 
-def _full(found: Verdict, p: Pairs, unit: str) -> str:
+def _full(found: Verdict, unit: str, typical: float) -> str:
     told = FAULTS[found.fault].words(found, unit)
-    beside = _beside(found, p, unit)
+    beside = _beside(found, typical, unit)
     if beside:
         told = f"{told} and {beside}"
     when, due = day(found.began), day(found.due)
@@ -65,14 +73,14 @@ def day(time: float) -> str:
     return "" if found == "-" else found
 
 
-def _beside(found: Verdict, p: Pairs, unit: str) -> str:
+def _beside(found: Verdict, typical: float, unit: str) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
     low, high = _SCALE_RIGHT
     is_level, scale = found.fault in ("offset", "drift"), found.scale
     if is_level and scale.excludes(1.0) and not low <= scale.value <= high:
         return (words.understated if scale.value > 1.0 else words.overstated)(found, unit)
     may_be_off = found.fault in ("understated", "overstated", "gain")
-    if may_be_off and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * p.unit:
+    if may_be_off and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * typical:
         return words.offset(found, unit)
     return ""
 

@@ -6,16 +6,18 @@ three degrees of freedom, because the mean square of a few heavy-tailed errors s
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 import scipy
 
-from monitor.core.model import Float
-from monitor.core.verdict.pairs import FAR, Pairs, median, robust_scale
+from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.pairs import FAR, Side, dots, medians, robust_scales, sums
 from monitor.core.verdict.verdict import NOTHING, Estimate, share
 
 _NU: Final = np.array([3.0, 4.0, 6.0, 12.0, 100.0])
+SHAPES: Final = _NU.size
 _CONSTANT: Final = (
     scipy.special.gammaln(0.5 * (_NU + 1.0))
     - scipy.special.gammaln(0.5 * _NU)
@@ -25,6 +27,11 @@ _STEPS: Final = np.linspace(-1.0, 1.0, 33)
 _WIDEST: Final = 1.4  # of the grid, in logarithms
 _GROUPS: Final = 96
 _ALONE: Final = 32
+_FEWEST: Final = 3
+HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
+_AT_ONCE: Final = 4  # series whose grids a processor keeps near
+_ENDS: Final = np.array([0.5, 0.025, 0.975])
+_TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
 _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy tails
 _SHAPE_MOST: Final = 20.0  # log likelihood that the past may say for or against a shape
@@ -51,108 +58,195 @@ class Far(NamedTuple):
     surprise: float
 
 
-def shape_of(q: Float) -> Float:
-    """Return log likelihoods of the shapes for errors that are about as large as stated."""
-    near = q[np.abs(q) < 6.0 * robust_scale(q)]
-    likely = log_density(near, _HONEST[1::2]).sum(axis=2).max(axis=1)
-    return np.maximum(likely - likely.max(), -_SHAPE_MOST)
+_LANES: Final = 32
 
 
-def log_density(q: Float, factor: Float) -> Float:
-    """Return log densities [shape, factor, pair] of t distributions of deviation ``factor``."""
-    square = (q * q) / (factor * factor)[:, None]
-    nu = _NU[:, None, None]
-    shaped = -0.5 * (nu + 1.0) * np.log1p(square / (nu - 2.0))
-    return np.asarray(shaped + _CONSTANT[:, None, None] - np.log(factor)[:, None])
+def _ragged(rows: list[Float]) -> tuple[Float, Int]:
+    """Return rows side by side, padded with 0, and how long each is."""
+    n = np.array([each.size for each in rows])
+    found = np.zeros((n.size, (int(n.max()) // _LANES + 1) * _LANES))
+    for goal, each in zip(found, rows, strict=True):
+        goal[: each.size] = each
+    return found, n
 
 
-def spread_of(q: Float, inflation: float, lost: float, shape: Float | float = 0.0) -> Spread:
-    """Return what residuals ``q`` (over stated spread) say; ``lost`` parameters were fitted.
+def shapes_of(rows: Float, n: Int) -> Float:
+    """Return log likelihoods [series, shapes] of errors that are about as large as stated.
 
-    ``shape`` is what earlier errors said of the shape, as :func:`shape_of` has it.
+    The first ``n`` of each row count; nothing is known of a shape from a few.
     """
-    if q.size < 3:
-        return Spread(NOTHING, -np.inf)
-    q = q * np.sqrt(q.size / max(q.size - lost, 1.0))
-    rows, each = _grouped(q)
-    prior = np.broadcast_to(shape, _NU.shape)[:, None]
-    factors = _grid(q, rows, each, inflation)
-    likely = log_density(rows, factors) @ each + prior
-    weight = np.exp((likely - likely.max()) / inflation).sum(axis=0)
-    found = np.exp(np.interp([0.5, 0.025, 0.975], _cumulated(weight), np.log(factors)))
-    return Spread(Estimate(*found.tolist()), _outliers(rows, each, prior, float(likely.max())))
+    found = np.zeros((n.size, _NU.size))
+    some = np.flatnonzero(n >= HISTORY)
+    if some.size:
+        width = (int(n[some].max()) // _LANES + 1) * _LANES
+        q, live = rows[some, :width], np.arange(width) < n[some, None]
+        near = live & (np.abs(q) < 6.0 * robust_scales(q, live)[:, None])
+        honest = np.broadcast_to(_HONEST[1::2], (some.size, 3))
+        likely = log_likelihoods(q, near.astype(np.float64), honest).max(axis=2)
+        found[some] = np.maximum(likely - likely.max(axis=1, keepdims=True), -_SHAPE_MOST)
+    return found
 
 
-def _grouped(q: Float) -> tuple[Float, Float]:
+def log_likelihoods(q: Float, each: Float, factor: Float) -> Float:
+    """Return log likelihoods [series, shape, factor] of t distributions of deviation ``factor``.
+
+    ``each`` says how often an error q [series, pairs] counts.
+    """
+    inverse = 1.0 / ((factor * factor)[:, None] * (_NU - 2.0)[:, None])
+    square = (q * q)[:, None, None] * inverse[..., None]
+    spread = np.einsum("sfgr,sr->sfg", np.log1p(square, out=square), each)
+    n = sums(each)[:, None, None]
+    return np.asarray(
+        -0.5 * (_NU[:, None] + 1.0) * spread + (_CONSTANT[:, None] - np.log(factor)[:, None]) * n
+    )
+
+
+def log_densities(q: Float, factor: Float) -> Float:
+    """Return log densities [series, shape, factor, pair] of t distributions."""
+    inverse = 1.0 / ((factor * factor)[:, None] * (_NU - 2.0)[:, None])
+    shaped = np.log1p((q * q)[:, None, None] * inverse[..., None])
+    shaped *= -0.5 * (_NU[:, None, None] + 1.0)
+    shaped += (_CONSTANT[:, None] - np.log(factor)[:, None])[..., None]
+    return np.asarray(shaped)
+
+
+def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -> list[Spread]:
+    """Return what residuals (over stated spread) say; ``lost`` parameters were fitted.
+
+    ``shape`` is what earlier errors said of the shape, as :func:`shapes_of` has it.
+    """
+    found = [Spread(NOTHING, -np.inf)] * len(rows)
+    groups: dict[int, list[int]] = {}
+    for i, each in enumerate(rows):
+        if each.size >= _FEWEST:
+            width = min(each.size, _GROUPS + _ALONE)
+            groups.setdefault(-(-width // _LANES), []).append(i)
+    for group in groups.values():
+        for first in range(0, len(group), _AT_ONCE):
+            some = group[first : first + _AT_ONCE]
+            of_some = _spreads_of([rows[i] for i in some], inflation[some], lost[some], shape[some])
+            for i, spread in zip(some, of_some, strict=True):
+                found[i] = spread
+    return found
+
+
+def _spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -> list[Spread]:
+    q, n = _ragged(rows)
+    q *= np.sqrt(n / np.maximum(n - lost, 1.0))[:, None]
+    row, each = _grouped(q, n)
+    prior = shape[:, :, None]
+    factors = _grid(q, n, row, each, inflation)
+    likely = log_likelihoods(row, each, factors) + prior
+    best = likely.max(axis=(1, 2))
+    weight = np.exp((likely - best[:, None, None]) / inflation[:, None, None]).sum(axis=1)
+    below = np.cumsum(weight, axis=1)
+    below = (below - 0.5 * weight) / below[:, -1:]
+    steps = np.log(factors)
+    ends = np.exp([np.interp(_ENDS, *each) for each in zip(below, steps, strict=True)])
+    outliers = _outliers(row, each, prior, best)
+    return [
+        Spread(Estimate(*one), other)
+        for one, other in zip(ends.tolist(), outliers.tolist(), strict=True)
+    ]
+
+
+def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
     """Return the errors and how often each counts: of many, the small ones in groups.
 
     The root mean squares of neighbours in size say the same of size and shape; the largest stay
     alone.
     """
-    if q.size <= _GROUPS + _ALONE:
-        return q, np.ones(q.size)
-    square = np.sort(q * q)
-    edges = np.linspace(0, q.size - _ALONE, _GROUPS + 1).astype(np.int64)
-    counts = np.diff(edges)
-    small = np.add.reduceat(square[: edges[-1]], edges[:-1]) / counts
-    rows = np.sqrt(np.concatenate([small, square[edges[-1] :]]))
-    return rows, np.concatenate([counts, np.ones(_ALONE)])
+    most = _GROUPS + _ALONE
+    width = min(q.shape[1], -(-min(int(n.max()), most) // _LANES) * _LANES)
+    rows = q[:, :width].copy()
+    each = (np.arange(width) < n[:, None]).astype(np.float64)
+    many = np.flatnonzero(n > most)
+    if many.size:
+        square = np.sort(np.where(np.arange(q.shape[1]) < n[many, None], q[many] ** 2, np.inf))
+        edges = np.linspace(0, n[many] - _ALONE, _GROUPS + 1, axis=1).astype(np.int64)
+        flat = edges + (np.arange(many.size) * q.shape[1])[:, None]
+        counts = np.diff(edges, axis=1)
+        small = np.add.reduceat(square.ravel(), flat.ravel()).reshape(edges.shape)[:, :-1]
+        large = edges[:, -1:] + np.arange(_ALONE)
+        rows[many, :_GROUPS] = np.sqrt(small / counts)
+        rows[many, _GROUPS:] = np.sqrt(np.take_along_axis(square, large, axis=1))
+        each[many, :_GROUPS], each[many, _GROUPS:] = counts, 1.0
+    return rows, each
 
 
-def _grid(q: Float, rows: Float, each: Float, inflation: float) -> Float:
+def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float:
     """Return factors about the likeliest one, as far apart as so many pairs can tell."""
-    robust = 1.4826 * median(np.abs(q))
-    centre = max(robust, 0.3 * float(np.sqrt(np.mean(q * q))), 1e-6)
-    coarse = centre * np.exp(_WIDEST * _STEPS)
-    reach = 12.0 * np.sqrt(inflation / q.size)
-    if reach >= 1.0:
-        return np.asarray(coarse)
-    likely = (log_density(rows, coarse) @ each).max(axis=0)
-    best = float(coarse[int(np.argmax(likely))])
-    return best * np.exp(max(reach, 0.1) * _STEPS)
+    robust = _TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
+    centre = np.maximum(np.maximum(robust, 0.3 * np.sqrt(dots(q, q) / n)), 1e-6)
+    found = centre[:, None] * np.exp(_WIDEST * _STEPS)
+    reach = 12.0 * np.sqrt(inflation / n)
+    many = np.flatnonzero(reach < 1.0)
+    if many.size:
+        likely = log_likelihoods(rows[many], each[many], found[many]).max(axis=1)
+        best = found[many, np.argmax(likely, axis=1)]
+        found[many] = best[:, None] * np.exp(np.maximum(reach[many], 0.1)[:, None] * _STEPS)
+    return found
 
 
-def _cumulated(weight: Float) -> Float:
-    below = np.cumsum(weight)
-    return np.asarray((below - 0.5 * weight) / below[-1])
+def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
+    """Return log likelihoods of honest errors with some far ones less those of wider errors."""
+    far = np.where(np.abs(q) > FAR, each, 0.0)
+    hits, n = sums(far), sums(each)
+    found = np.full(n.size, -np.inf)
+    some = np.flatnonzero((hits >= 2.0) & (hits < n))
+    if some.size:
+        q, each, p = q[some], each[some], (hits[some] / n[some])[:, None]
+        wide = np.sqrt(dots(far[some], q * q) / hits[some])[:, None]
+        honest = log_densities(q, np.broadcast_to(_HONEST, (some.size, _HONEST.size)))
+        honest += np.log(1.0 - p)[..., None, None]
+        other = np.log(p) - 0.5 * (q / wide) ** 2 - np.log(wide * np.sqrt(2.0 * np.pi))
+        apart = other[:, None, None] - honest
+        honest = np.maximum(other[:, None, None], honest)
+        honest += np.log1p(np.exp(-np.abs(apart)))
+        likely = np.einsum("sfgr,sr->sfg", honest, each) + prior[some]
+        found[some] = likely.max(axis=(1, 2)) - scaled[some]
+    return found
 
 
-def _outliers(q: Float, each: Float, prior: Float, scaled: float) -> float:
-    """Return log likelihood of honest errors with some far ones less that of wider errors."""
-    far = np.abs(q) > FAR
-    hits, n = float(each[far].sum()), float(each.sum())
-    if hits < 2.0 or hits == n:
-        return -np.inf
-    p, wide = hits / n, float(np.sqrt(each[far] @ q[far] ** 2 / hits))
-    honest = log_density(q, _HONEST) + np.log(1.0 - p)
-    other = np.log(p) - 0.5 * (q / wide) ** 2 - np.log(wide * np.sqrt(2.0 * np.pi))
-    likely = np.logaddexp(honest, other) @ each + prior
-    return float(likely.max()) - scaled
-
-
-def far_since(off: Float) -> Far:
-    """Return since when more errors are far off than an honest sensor's.
+def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
+    """Return since when more errors of each series are far off than an honest sensor's.
 
     The pair that the beginning is known by is not counted in the share.
     """
-    at = np.flatnonzero(np.abs(off) > FAR)
-    if at.size == 0:
-        return Far(0, NOTHING, 0.0)
-    pairs, hits = off.size - at, np.arange(at.size, 0, -1)
+    row, at = np.nonzero((np.abs(off) > FAR) & live)
+    found = [Far(0, NOTHING, 0.0)] * n.size
+    if not row.size:
+        return found
+    counts = np.bincount(row, minlength=n.size)
+    pairs = n[row] - at
+    hits = np.cumsum(counts)[row] - np.arange(row.size)
     rate = np.minimum(hits / pairs, 0.999)
     likely = hits * np.log(rate / _FAR_HONEST)
     likely += (pairs - hits) * np.log((1.0 - rate) / (1.0 - _FAR_HONEST))
-    best = int(np.argmax(np.where(rate > _FAR_HONEST, likely, 0.0)))
-    counted = share(int(hits[best]) - 1, float(pairs[best]) - 1.0)
-    return Far(int(at[best]), counted, max(float(likely[best]), 0.0))
+    likely = np.where(rate > _FAR_HONEST, likely, 0.0)
+    first = np.cumsum(counts) - counts
+    for i in np.flatnonzero(counts).tolist():
+        best = int(first[i]) + int(np.argmax(likely[first[i] : first[i] + counts[i]]))
+        counted = share(int(hits[best]) - 1, float(pairs[best]) - 1.0)
+        found[i] = Far(int(at[best]), counted, max(float(likely[best]), 0.0))
+    return found
 
 
-def on_stated(p: Pairs, start: int, factor: Estimate) -> Estimate:
+Parts = tuple[float, float]
+
+
+def parts_of(p: Side, start: Int) -> list[Parts | None]:
+    """Return typical u^2 and u_ref^2 of each series from ``start`` on, None beyond all digits."""
+    inside = (p.columns >= start[:, None]) & p.live
+    u, of_reference = (medians(each * each, inside).tolist() for each in (p.u, p.u_ref))
+    rows = zip(u, of_reference, p.is_resolved.tolist(), strict=True)
+    return [(one, other) if known and one > 0.0 else None for one, other, known in rows]
+
+
+def on_stated(parts: Parts | None, factor: Estimate) -> Estimate:
     """Return the factor on u that makes up for a factor on the error's whole uncertainty."""
-    if not p.is_resolved or not factor.is_known:
+    if parts is None or not factor.is_known:
         return NOTHING
-    u, of_reference = (median(each[start:] ** 2) for each in (p.u, p.u_ref))
-    if not u > 0.0:
-        return NOTHING
+    u, of_reference = parts
     whole = u + of_reference
-    return Estimate(*(float(np.sqrt(max(k * k * whole - of_reference, 0.0) / u)) for k in factor))
+    return Estimate(*(math.sqrt(max(k * k * whole - of_reference, 0.0) / u) for k in factor))

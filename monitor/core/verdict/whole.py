@@ -12,22 +12,23 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
-from monitor.core.verdict.pairs import FAR, Pairs, long_inflation, median, robust_scale
+from monitor.core.verdict.pairs import FAR, Pairs, Side, long_inflation, median
 from monitor.core.verdict.partition import (
     LEVEL,
     RIGHT,
     WIDE,
+    Cut,
     Last,
-    Partition,
+    Sums,
     costs,
     cumulated,
     squares_left,
 )
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedy_for
-from monitor.core.verdict.rivals import gain_of, lag_of, sign_of, stuck_for
+from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
-from monitor.core.verdict.spread import Spread, on_stated, spread_of
+from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
@@ -63,48 +64,66 @@ def judge_file(p: Pairs, *, unit: str = "") -> Verdict:
     """Say what is wrong with a sensor, over all of its recorded pairs."""
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
-    found = _judged(p)
+    side = Side([p])
+    found = _judged(side)
     if found.state == FAULT:
-        found = found._replace(remedy=remedy_for(p, found))
-    return with_words(found, p, unit)
+        found = found._replace(remedy=remedy_for(side, 0, found))
+    return with_words(found, p, unit, float(side.unit[0]))
 
 
-def _judged(p: Pairs) -> Verdict:
-    kept = _kept(p)
-    fit = _fitted(p, kept)
+class _Whole(NamedTuple):
+    """All pairs of the file: errors over their uncertainty, and what else is asked of them."""
+
+    side: Side
+    z: Float
+    h: Float
+    clock: Float
+    unit: float
+    parts: Parts | None
+
+
+def _judged(side: Side) -> Verdict:
+    p, n = side.pairs[0], side.pairs[0].n
+    nothing = np.zeros(1, dtype=np.int64)
+    z, h, clock = (each[0, :n] for each in (side.z, side.h, side.clock))
+    w = _Whole(side, z, h, clock, float(side.unit[0]), parts_of(side, nothing)[0])
+    kept = _kept(z)
+    fit = _fitted(w, kept)
     drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
-        abs(fit.middle.value), _OFFSET[1] * p.unit
+        abs(fit.middle.value), _OFFSET[1] * w.unit
     )
-    spread = spread_of(fit.left, long_inflation(fit.left**2), 2.0)
-    slopes = slopes_of(p)
+    inflated = np.array([long_inflation(fit.left**2)])
+    spread = spreads_of([fit.left], inflated, np.array([2.0]), np.zeros((1, SHAPES)))[0]
+    slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
-    fault, size = _named(p, fit, spread, gain, drifts=drifts, kept=kept)
+    fault, size = _named(w, fit, spread, gain, drifts=drifts, kept=kept)
     is_fault = bool(fault)
+    rated = drifts and bool(side.has_clock[0])
     return Verdict(
-        state=FAULT if is_fault else _calm(p, fit, spread),
+        state=FAULT if is_fault else _calm(w, fit, spread),
         fault=fault,
         size=size,
         level=level,
-        slope_per_day=fit.slope.times(1.0 / p.span_days) if drifts and p.has_clock else NOTHING,
-        scale=on_stated(p, 0, spread.factor),
+        slope_per_day=fit.slope.times(1.0 / p.span_days) if rated else NOTHING,
+        scale=on_stated(w.parts, spread.factor),
         gain=gain.size if fault == "gain" else NOTHING,
         pivot=float(np.mean(p.reference)),
         error_model=UNDECIDED if fault in RELATED else slopes.model,
-        pairs=p.n,
-        n_effective=p.n / fit.inflation,
+        pairs=n,
+        n_effective=n / fit.inflation,
     )
 
 
-def _kept(p: Pairs) -> Bool:
-    off = p.z - median(p.z)
-    kept: Bool = np.abs(off) <= FAR * robust_scale(off)
+def _kept(z: Float) -> Bool:
+    off = z - median(z)
+    kept: Bool = np.abs(off) <= FAR * max(1.0, 1.4826 * median(np.abs(off)))
     return kept
 
 
-def _fitted(p: Pairs, kept: Bool) -> _Fit:
+def _fitted(p: _Whole, kept: Bool) -> _Fit:
     """Return level and line by weighted least squares, with what dependence takes from them."""
-    h = p.unit / p.s[kept]
+    h = p.h[kept]
     z, t = p.z[kept], p.clock[kept]
     weight = float((h * h).sum())
     middle = float((h * h) @ t) / weight
@@ -127,23 +146,24 @@ def _fitted(p: Pairs, kept: Bool) -> _Fit:
         around(*rows, df).times(p.unit),
         around(slope, steep, df).times(p.unit),
         slope / steep if steep > 0.0 else 0.0,
-        p.z - (level + slope * (p.clock - middle)) * (p.unit / p.s),
+        p.z - (level + slope * (p.clock - middle)) * p.h,
         flat_inflation,
     )
 
 
 def _named(
-    p: Pairs, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
+    p: _Whole, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
 ) -> tuple[str, Estimate]:
-    held = stuck_for(p)
+    held = int(stuck_for(p.side)[0])
     # Values that never change, without times, are those of a file of errors.
-    if held > 0.5 * p.n and (p.timed or held < p.n):
-        value = float(p.value[-1])
+    if held > 0.5 * p.z.size and (p.side.pairs[0].timed or held < p.z.size):
+        value = float(p.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value)
     found, cut = _costs(p, fit, kept)
-    rivals = {"sign": sign_of(p, cut), "lag": lag_of(p, cut)}
+    of = kept_of(p.side, cut)
+    rivals = {"sign": sign_of(p.side, cut, of)[0], "lag": lag_of(p.side, cut, of)[0]}
     if abs(gain.t) > _T:
-        rivals["gain"] = gain_of(p, cut, NO_SLOPES)
+        rivals["gain"] = gain_of(p.side, cut, of, [NO_SLOPES])[0]
     best = min(rivals, key=lambda each: rivals[each].cost)
     if rivals[best].cost < float(found[1:].min()) - _T * _T:
         sizes = {"gain": gain.size, "lag": Estimate(rivals[best].detail, NAN, NAN)}
@@ -153,40 +173,52 @@ def _named(
     return _wrong(p, fit, spread, found)
 
 
-def _costs(p: Pairs, fit: _Fit, kept: Bool) -> tuple[Float, Partition]:
+def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
     """Return what the pairs cost as one piece of each kind, and that piece."""
-    h = np.where(kept, p.unit / p.s, 0.0)
-    bounds, penalty = np.array([0, p.n]), float(np.log(p.n))
-    sums = cumulated(np.where(kept, p.z, 0.0), h, p.clock, bounds).between(0, 1)
-    left = [np.atleast_1d(each) for each in squares_left(sums)]
-    every = costs(np.atleast_1d(sums.n), left, penalty, fit.inflation)[:, 0]
-    left_out = Last(bounds[:0], *([np.zeros(0)] * 7))
+    side, n = p.side, p.z.size
+    live = np.zeros_like(side.live)
+    live[0, :n] = kept
+    bounds, penalty = np.array([[0, n]]), np.log(side.n)
+    inflated = np.array([fit.inflation])
+    z, h = (np.where(live, each, 0.0) for each in (side.z, side.h))
+    of_all = Sums(*cumulated(z, h, side.clock, bounds)[:, :, 1])
+    every = np.array(costs(of_all.n, squares_left(of_all), penalty, inflated))[:, 0]
     every = np.insert(every, WIDE - 1, np.inf)  # a hinge has nothing to begin from
-    whole = Partition(
-        bounds[:1], bounds[:1], h, left_out, kept, bounds, np.zeros(2), penalty, fit.inflation
+    left_out = Last(*([np.zeros(0)] * 7))
+    whole = Cut(
+        [[0]],
+        [[0]],
+        side.h,
+        left_out,
+        live,
+        bounds,
+        np.zeros((1, 2)),
+        np.array([1]),
+        penalty,
+        inflated,
     )
     return every, whole
 
 
-def _wrong(p: Pairs, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
+def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
     """Return offset, outliers or a wrong uncertainty, whichever is clear and the larger."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     is_off = level.lower > _OFFSET[0] or level.upper < -_OFFSET[0]
     low, high = _SCALE[0]
     is_wide = factor.lower > high or factor.upper < low
     far = np.abs(fit.left) > FAR
-    far_share = share(int(far.sum()), p.n / fit.inflation if far.any() else float(p.n))
+    far_share = share(int(far.sum()), p.z.size / fit.inflation if far.any() else float(p.z.size))
     if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
         return "offset", fit.middle
     if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:
         return "outliers", far_share
-    if is_wide and p.is_resolved:
+    if is_wide and p.parts is not None:
         fault = "understated" if factor.value > 1.0 else "overstated"
-        return fault, on_stated(p, 0, factor)
+        return fault, on_stated(p.parts, factor)
     return "", NOTHING
 
 
-def _calm(p: Pairs, fit: _Fit, spread: Spread) -> str:
+def _calm(p: _Whole, fit: _Fit, spread: Spread) -> str:
     """Return right where the intervals say so, else undecided."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     low, high = _SCALE[1]
