@@ -29,7 +29,7 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.records import Message
+from monitor.cluster.log_records import Message
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
@@ -41,9 +41,9 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, Intake, recover
-from monitor.decode import Router
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.journal import DeadLetter
+from monitor.decode.router import Router
+from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
 _EXPIRE_EVERY_SECONDS: Final = 60.0
@@ -161,6 +161,7 @@ class Block:
                 crossings=self.network.thresholds.crossings(),
                 bases=self.network.thresholds.bases(),
                 losses=self._lost(),
+                onsets=self.network.reports.onsets(),
             )
         )
 
@@ -181,6 +182,7 @@ class Block:
         network.refusals.load(*loaded.refusals)
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
+        network.reports.recall(loaded.onsets)
         self._noted, pairing = loaded.noted, network.pairing
         expired, corrections = loaded.losses
         self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections

@@ -14,13 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from monitor.config import Settings
 from monitor.config.concerns import concerns_of, read_places
 from monitor.config.core_plan import router_of
+from monitor.config.settings import Settings
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.reference_revisions import names_nobody
-from monitor.decode import Decoded, Router, Units
+from monitor.decode.router import Decoded, Router
+from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
 
 EVERY: Final[tuple[int, ...]] = ()

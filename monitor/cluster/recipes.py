@@ -13,12 +13,12 @@ from typing import Final
 
 from monitor.cluster.block import Recipe
 from monitor.cluster.placing import OwnRouter, block_of
-from monitor.config import Settings
 from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.settings import Settings
 from monitor.core.detector.thresholds import Threshold, over_fleet
 from monitor.core.state.core_settings import CoreSettings
-from monitor.decode import Router
 from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.router import Router
 
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256

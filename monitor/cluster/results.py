@@ -19,7 +19,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
 from monitor.http.metrics import METRICS
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 

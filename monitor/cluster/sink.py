@@ -21,7 +21,9 @@ from monitor.cluster.results import CORRECTIONS, EXPIRED, BlockReport
 from monitor.http.metrics import Exposition
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family, by, counter, gauge, gauges
-from monitor.journal import Batch, Journal, JournalFullError
+from monitor.journal.failures import JournalFullError
+from monitor.journal.journal import Journal
+from monitor.journal.store import Batch
 
 _log: Final = logging.getLogger("monitor.cluster")
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
-from monitor.config import settings_hash, shown_settings
+from monitor.config.loading import settings_hash, shown_settings
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
@@ -26,7 +26,7 @@ from monitor.daemon.assembly import Parts, examined
 from monitor.explain.doctor import report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0

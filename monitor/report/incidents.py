@@ -56,7 +56,7 @@ def _incident(
     labels: list[dict[str, str]] = []
     for pairs, report in clear:
         if not labels or labels[-1]["fault"] != report.alert:
-            since = onset.verdict.began if not labels else float(pairs.time[-1])
+            since = onset.began if not labels else float(pairs.time[-1])
             labels.append({"since": instant(since), "fault": report.alert})
     return {
         "sensor": name.sensor,

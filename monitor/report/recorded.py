@@ -34,7 +34,8 @@ from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.files import PairTable, detect, read_pairs, read_stream
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
+from monitor.journal.store import Batch
 
 # -- the daemon without a broker ------------------------------------------------------------------
 

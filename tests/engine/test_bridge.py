@@ -29,9 +29,9 @@ from monitor.cluster.kafka_log import (
     Reader,
     properties,
 )
+from monitor.cluster.log_records import Record, RecordError, load_record
 from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
-from monitor.cluster.records import Record, RecordError, load_record
 from monitor.config import load, parse
 from monitor.mqtt.inbox import Message as Arrived
 from monitor.mqtt.publish import BrokerPublisher

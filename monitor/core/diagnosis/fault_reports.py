@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.formatting import finite
 from monitor.core.model import NAN, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
-from monitor.core.verdict import Estimate, Pairs, Verdict, judge, judge_all, shows
+from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
 
 PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
@@ -65,10 +66,19 @@ class FaultReport(NamedTuple):
 
 
 class Onset(NamedTuple):
-    """What was said at the alarm, which an incident keeps: the verdict on the pairs up to it."""
+    """What was said at the alarm, which an incident keeps: times in s UTC.
+
+    ``healthy`` is how the errors moved with the level before the fault.
+    """
 
     alarm: float
-    verdict: Verdict
+    began: float
+    healthy: Slopes
+
+
+# (row, alarm, began; slope on the reference and its standard error, on the value; pairs): a JSON
+# file has no infinity, so an error that is not known is null.
+Onsets = list[tuple[int, float, float, float, float | None, float, float | None, int]]
 
 
 class Asked(NamedTuple):
@@ -89,11 +99,11 @@ def at_alarms(pairs: Sequence[Columns]) -> list[Onset]:
     """Return what the pairs of each series up to the one that raised its alarm say."""
     last = [Pairs.of(each.rows(slice(-PAIRS_MAX, None))) for each in pairs]
     found = judge_all(last, alarm=[each.n - 1 for each in last])
-    return [_kept(each, float(of.time[-1])) for each, of in zip(found, last, strict=True)]
-
-
-def _kept(found: Verdict, alarm: float) -> Onset:
-    return Onset(alarm, found if isfinite(found.began) else found._replace(began=alarm))
+    alarms = [float(each.time[-1]) for each in last]
+    return [
+        Onset(alarm, each.began if isfinite(each.began) else alarm, each.healthy)
+        for each, alarm in zip(found, alarms, strict=True)
+    ]
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
@@ -105,8 +115,8 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
             None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.value.size, 0)
             for of, each in zip(asked, last, strict=True)
         ],
-        began=[NAN if each.onset is None else each.onset.verdict.began for each in asked],
-        healthy=[None if each.onset is None else each.onset.verdict.healthy for each in asked],
+        began=[NAN if each.onset is None else each.onset.began for each in asked],
+        healthy=[None if each.onset is None else each.onset.healthy for each in asked],
         tolerance=[NAN if each.rules.tolerance is None else each.rules.tolerance for each in asked],
         unit=[each.rules.unit for each in asked],
     )
@@ -128,12 +138,36 @@ class FaultReports:
     def __init__(self) -> None:
         self._known: dict[int, FaultReport] = {}
         self._onsets: dict[int, Onset] = {}
+        self.changed = 0  # counts changes of what was said at alarms
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
     def get(self, row: int) -> FaultReport | None:
         """Return what is known of a series."""
         return self._known.get(row)
+
+    def onset(self, row: int) -> Onset | None:
+        """Return what was said at the alarm of a series that fires, as far as it was judged."""
+        return self._onsets.get(row)
+
+    def onsets(self) -> Onsets:
+        """Return what was said at the alarms of the incidents that last."""
+        return [
+            (
+                *(row, each.alarm, each.began),
+                *(each.healthy.on_reference.value, finite(each.healthy.on_reference.se)),
+                *(each.healthy.on_value.value, finite(each.healthy.on_value.se)),
+                each.healthy.pairs,
+            )
+            for row, each in self._onsets.items()
+        ]
+
+    def recall(self, onsets: Onsets) -> None:
+        """Load what :meth:`onsets` returned; pairs from before the alarm may be gone since."""
+        for row, alarm, began, by_reference, se, by_value, se_value, pairs in onsets:
+            on_reference = Slope(by_reference, inf if se is None else se)
+            on_value = Slope(by_value, inf if se_value is None else se_value)
+            self._onsets[row] = Onset(alarm, began, Slopes(on_reference, on_value, pairs))
 
     def known(self) -> dict[int, FaultReport]:
         """Return the report on each series that has one; later changes do not change it."""
@@ -213,6 +247,7 @@ class FaultReports:
     def _remember(self, asked: Mapping[int, Asked], columns_of: SeriesColumns) -> None:
         """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
         lacking: dict[int, Columns] = {}
+        before_all = {row: self._onsets.get(row) for row in asked}
         for row, (one, _, alarm, _, _) in asked.items():
             known = self._onsets.pop(row, None)
             if alarm is None:
@@ -224,13 +259,19 @@ class FaultReports:
             if before is not None:
                 lacking[row] = before
         self._onsets.update(zip(lacking, at_alarms([*lacking.values()]), strict=True))
+        self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 
     def leave(self, row: int) -> None:
         """Drop a series from the waiting list: it is calm, or has no pairs to be judged by."""
         self._waiting.pop(row, None)
         self._new.pop(row, None)
-        self._onsets.pop(row, None)
+        self.forget(row, -inf)
 
-    def forget(self, row: int) -> None:
-        """Note that the past of a series is another now: what was said at its alarm is void."""
-        self._onsets.pop(row, None)
+    def forget(self, row: int, since: float) -> None:
+        """Note that from an event time on the past of a series is another now.
+
+        What was said at an alarm after that is void.
+        """
+        if row in self._onsets and since <= self._onsets[row].alarm:
+            del self._onsets[row]
+            self.changed += 1

@@ -15,7 +15,7 @@ import msgspec
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
 from monitor.core.model import (
@@ -228,6 +228,11 @@ class Network:
         Changes found after a series was evaluated are left for the next snapshot.
         """
         return self._pipeline.drain_transitions()
+
+    @property
+    def reports(self) -> FaultReports:
+        """Return the reports on series that are not calm."""
+        return self._pipeline.stages.derived.reports
 
     @property
     def thresholds(self) -> Thresholds:

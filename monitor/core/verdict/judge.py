@@ -25,12 +25,11 @@ from monitor.core.verdict.pairs import (
 )
 from monitor.core.verdict.partition import LEVEL, LINE, RIGHT, WIDE, Cut, partition
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
-from monitor.core.verdict.remedy import remedy_for
+from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import NONE, Rival, gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.spread import HISTORY, Spread, far_since, parts_of, shapes_of, spreads_of
 from monitor.core.verdict.verdict import (
-    FAULT,
     NO_SLOPES,
     NOTHING,
     UNDECIDED,
@@ -102,15 +101,17 @@ def judge_all(
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
         side = Side([pairs[i] for i in some])
-        of_some = _judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
-        for row, (i, (named_so, held)) in enumerate(zip(some, of_some, strict=True)):
-            p, typical = pairs[i], float(side.unit[row])
-            verdict = named_so._replace(
-                began=_began(named_so, p, began[i]),
-                due=_due(named_so, p, tolerance[i], typical),
-                remedy=remedy_for(side, row, named_so, held) if named_so.state == FAULT else None,
+        named_so, held = _judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
+        remedies = remedies_for(side, named_so, held)
+        typical = side.unit.tolist()
+        for i, verdict, remedy, usual in zip(some, named_so, remedies, typical, strict=True):
+            p = pairs[i]
+            whole = verdict._replace(
+                began=_began(verdict, p, began[i]),
+                due=_due(verdict, p, tolerance[i], usual),
+                remedy=remedy,
             )
-            found[i] = with_words(verdict, p, unit[i], typical, fired=alarm[i] is not None)
+            found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
     return found
 
 
@@ -120,7 +121,7 @@ def _too_few(p: Pairs, began: float) -> Verdict:
 
 def _judged(
     side: Side, alarm: list[int | None], healthy: list[Slopes | None]
-) -> list[tuple[Verdict, int]]:
+) -> tuple[list[Verdict], list[int]]:
     """Return verdicts without remedies, and for how long a state before the present one held."""
     evidence, cut = gathered(side, alarm, healthy)
     found = [named(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
@@ -129,7 +130,7 @@ def _judged(
         begin = np.array([found[i].segment for i in some])
         for i, each in zip(some, slopes_of(side.some(some), begin, side.n[some]), strict=True):
             found[i] = found[i]._replace(error_model=each.model)
-    return [(each, _held(starts, each)) for each, starts in zip(found, cut.starts, strict=True)]
+    return found, [_held(*each) for each in zip(cut.starts, found, strict=True)]
 
 
 def _began(found: Verdict, p: Pairs, earlier: float) -> float:
@@ -222,16 +223,18 @@ def _now(cut: Cut, p: Side) -> tuple[list[Estimate], list[Estimate]]:
     """Return level now and slope over the clock, given that there are any, over all rivals."""
     last = cut.last
     plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
-    found = []
-    for kind, centre, se in (
-        (LEVEL, last.level, last.se_level),
-        (LINE, last.slope, last.se_slope),
-    ):
-        weight = np.where(plain >= kind, last.weight, 0.0)
-        rows = (each.reshape(p.n.size, -1) for each in (centre, se, last.df, weight))
-        each = mixed(*rows)
-        found.append([one.times(unit) for one, unit in zip(each, p.unit.tolist(), strict=True)])
-    return found[0], found[1]
+    weight = np.concatenate([np.where(plain >= kind, last.weight, 0.0) for kind in (LEVEL, LINE)])
+    centre, se, df = (
+        np.concatenate(each)
+        for each in (
+            (last.level, last.slope),
+            (last.se_level, last.se_slope),
+            (last.df, last.df),
+        )
+    )
+    rows = (each.reshape(2 * p.n.size, -1) for each in (centre, se, df, weight))
+    found = [each.times(unit) for each, unit in zip(mixed(*rows), 2 * p.unit.tolist(), strict=True)]
+    return found[: p.n.size], found[p.n.size :]
 
 
 def _spreads(

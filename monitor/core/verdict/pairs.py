@@ -91,19 +91,13 @@ class Side:
     def __init__(self, pairs: Sequence[Pairs]) -> None:
         self.pairs = pairs
         self.n: Int = np.array([p.n for p in pairs], dtype=np.int64)
-        self.width = (int(self.n.max(initial=0)) // _LANES + 1) * _LANES
+        self.width = width_of(self.n)
         self.columns: Int = np.arange(self.width)
         self.live: Bool = self.columns < self.n[:, None]
         self.value, self.u, self.reference, self.u_ref = (
-            self._padded([getattr(p, name) for p in pairs])
+            padded([getattr(p, name) for p in pairs])
             for name in ("value", "u", "reference", "u_ref")
         )
-
-    def _padded(self, columns: Sequence[Float]) -> Float:
-        found = np.zeros(self.live.shape)
-        for row, column in zip(found, columns, strict=True):
-            row[: column.size] = column
-        return found
 
     @cached_property
     def error(self) -> Float:
@@ -148,9 +142,7 @@ class Side:
     @cached_property
     def time(self) -> Float:
         """Seconds since the first pair of each series, 0 where the times are not real ones."""
-        return self._padded(
-            [p.time - p.time[0] if p.timed and p.n else p.time * 0.0 for p in self.pairs]
-        )
+        return padded([p.time - p.time[0] if p.timed and p.n else p.time * 0.0 for p in self.pairs])
 
     @cached_property
     def clock(self) -> Float:
@@ -195,6 +187,19 @@ _OF_SERIES: Final = {
     *("n", "live", "value", "u", "reference", "u_ref", "error", "s", "is_resolved", "unit", "z"),
     *("h", "time", "clock", "has_clock"),
 }
+
+
+def width_of(n: Int) -> int:
+    """Return how wide rows are that hold ``n`` numbers each, and at least one 0."""
+    return (int(n.max(initial=0)) // _LANES + 1) * _LANES
+
+
+def padded(rows: Sequence[Float]) -> Float:
+    """Return rows side by side, with 0 to the right of the last of each."""
+    found = np.zeros((len(rows), width_of(np.array([row.size for row in rows]))))
+    for goal, row in zip(found, rows, strict=True):
+        goal[: row.size] = row
+    return found
 
 
 def medians(rows: Float, mask: Bool) -> Float:

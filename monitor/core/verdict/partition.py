@@ -57,31 +57,30 @@ class Line(NamedTuple):
 
 
 def segments(rows: Float, bounds: Int) -> Float:
-    """Return the sums of rows [series, kinds, pairs] from each of ``bounds`` to the next.
+    """Return the sums of rows [series, ..., pairs] from each of ``bounds`` to the next.
 
     The last is 0, as are those from the end of a series on.
     """
-    series, kinds, width = rows.shape
-    first = (np.arange(series * kinds) * width).reshape(series, kinds, 1)
-    return np.add.reduceat(rows.ravel(), (first + bounds[:, None]).ravel()).reshape(
-        series, kinds, bounds.shape[1]
-    )
+    shape = (bounds.shape[0], -1, bounds.shape[1])
+    each = np.arange(rows.size // rows.shape[-1]) * rows.shape[-1]
+    places = bounds[:, None] + each.reshape(bounds.shape[0], -1, 1)
+    found = np.add.reduceat(rows.ravel(), places.ravel()).reshape(shape)
+    return found if rows.ndim > 2 else found[:, 0]
 
 
 def tails(rows: Float, bounds: Int) -> Float:
-    """Return the sums of rows [series, kinds, pairs] from each of ``bounds`` on."""
-    found = np.cumsum(segments(rows, bounds)[:, :, ::-1], axis=2)[:, :, ::-1]
-    return np.ascontiguousarray(found[:, :, :-1])
+    """Return the sums of rows [series, ..., pairs] from each of ``bounds`` on."""
+    return np.asarray(np.cumsum(segments(rows, bounds)[..., ::-1], axis=-1)[..., :0:-1])
 
 
 def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     """Return the sums over all pairs before each of ``bounds``; h is 0 where a pair is left out."""
-    rows = np.empty((z.shape[0], 7, z.shape[1]))
     hh, hz = h * h, h * z
-    for at, row in enumerate((h > 0.0, hh, hh * t, hh * t * t, hz, hz * t, z * z)):
-        rows[:, at] = row
-    found = np.zeros((7, z.shape[0], bounds.shape[1]))
-    np.cumsum(segments(rows, bounds)[:, :, :-1].swapaxes(0, 1), axis=2, out=found[:, :, 1:])
+    hht = hh * t
+    found = np.zeros((7, *bounds.shape))
+    kept = (h > 0.0).astype(np.float64)
+    for goal, row in zip(found, (kept, hh, hht, hht * t, hz, hz * t, z * z), strict=True):
+        np.cumsum(segments(row, bounds)[:, :-1], axis=1, out=goal[:, 1:])
     return found
 
 
@@ -252,10 +251,7 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
         pieces = Sums(*(each[:, first:end, None] - each[:, None, : end - 1] for each in of_all))
         for each in pieces:
             np.copyto(each[:, :, first:], 0.0, where=~later[:, first:])
-        every = costs(pieces.n, squares_left(pieces), penalties, inflations)
-        best = every[0]
-        for other in every[1:]:
-            np.minimum(best, other, out=best)
+        best = _least_cost(pieces, penalties * inflations) / inflations
         np.copyto(best, np.inf, where=~later)
         cost[:, first:end, : end - 1] = best
     before = np.zeros((series, size))
@@ -268,6 +264,27 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
     kinds = np.stack(costs(pieces.n, squares_left(pieces), penalty[:, None], inflation[:, None]))
     choice = np.argmin(kinds, axis=0)
     return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
+
+
+def _least_cost(s: Sums, penalty: Float) -> Float:
+    """Return the least of what :func:`costs` says of pieces, without inflation."""
+    n = s.n
+    per_n, floor = 1.0 / np.maximum(n, 1.0), _LEAST_VARIANCE * n
+    best: Float | None = None
+    for square, parameters, least in zip(squares_left(s), _PARAMETERS, _SHORTEST, strict=False):
+        wide = square * per_n
+        np.maximum(wide, _LEAST_VARIANCE, out=wide)
+        np.log(wide, out=wide)
+        wide += 1.0
+        wide *= n
+        over = square - floor
+        wide += np.minimum(over, 0.0, out=over)
+        wide += penalty
+        np.copyto(wide, np.inf, where=n < least + _SHORTEST_MORE)
+        np.minimum(wide, np.where(n < least, np.inf, square) if least else square, out=wide)
+        wide += parameters * penalty
+        best = wide if best is None else np.minimum(best, wide, out=best)
+    return np.asarray(best)
 
 
 def _between(of_all: Float, back: Int) -> Sums:

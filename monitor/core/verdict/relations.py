@@ -20,6 +20,7 @@ from monitor.core.verdict.pairs import (
     quotients,
     robust_scales,
     sums,
+    width_of,
 )
 from monitor.core.verdict.verdict import (
     NO_SLOPES,
@@ -34,7 +35,6 @@ from monitor.core.verdict.verdict import (
 FEWEST: Final = 10
 _FAR: Final = 5.0
 _CHOSEN: Final = 1.15  # by what the choice of where it began widens a gain's standard error
-_LANES: Final = 32
 
 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
@@ -74,7 +74,7 @@ def _near(p: Side, inside: Bool) -> Bool:
 
 def _closed_up(kept: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
     """Return the places that are kept side by side, from the first column on."""
-    width = (int(n.max()) // _LANES + 1) * _LANES
+    width = width_of(n)
     source = np.flatnonzero(kept)
     row = np.repeat(np.arange(n.size), n)
     goal = row * width + np.arange(source.size) - (np.cumsum(n) - n)[row]

@@ -10,16 +10,25 @@ Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import scipy
 
-from monitor.core.model import Float, Int
-from monitor.core.verdict.pairs import Side, inflation, lag_ones, median
-from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of
-from monitor.core.verdict.verdict import NO_REMEDY, Estimate, Remedy, Verdict
+from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.pairs import (
+    Side,
+    dots,
+    inflation,
+    lag_ones,
+    medians,
+    padded,
+    quotients,
+    sums,
+)
+from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of, segments
+from monitor.core.verdict.verdict import FAULT, NO_REMEDY, Estimate, Remedy, Verdict
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
 _JUDGED: Final = 10  # pairs it must be judged on
@@ -40,47 +49,44 @@ _NEWEST: Final = 24
 _NEWEST_BETTER: Final = 0.9
 _SCALE_MOST: Final = 100.0
 _FAR: Final = 5.0
+_TO_SD: Final = 1.4826
 
 
-class Part(NamedTuple):
-    """The pairs of a fault, from where its size is."""
+class Parts(NamedTuple):
+    """The pairs of faults, each from where its size is [series, pairs], and the blocks judged.
+
+    ``edges`` [series, blocks + 1] are where blocks begin, padded with the last; ``judged`` are the
+    pairs in one, ``block`` says in which.
+    """
 
     value: Float
     u: Float
     reference: Float
     u_ref: Float
-    error: Float
     h: Float
     z: Float
     clock: Float
-    unit: float
+    n: Int
+    unit: Float
+    edges: Int
+    judged: Bool
+    block: Int
 
-    @classmethod
-    def of(cls, p: Side, row: int, begin: int) -> Part:
-        """Return the pairs of one series from ``begin`` on."""
-        n = int(p.n[row])
-        alone = p.some([row])
-        clock, _ = alone.clock_of(np.array([begin]), np.array([n]))
-        columns = (p.value, p.u, p.reference, p.u_ref, p.error, p.h, p.z)
-        value, u, reference, u_ref, error, h, z = (each[row, begin:n] for each in columns)
-        now = clock[0, begin:n]
-        return cls(value, u, reference, u_ref, error, h, z, now, float(p.unit[row]))
-
-    @property
-    def n(self) -> int:
-        """How many pairs."""
-        return self.value.size
+    def some(self, which: list[int]) -> Parts:
+        """Return some of the series."""
+        found: dict[str, Any] = {name: each[which] for name, each in self._asdict().items()}
+        return Parts(**found)
 
 
 class Changes(NamedTuple):
-    """value' = intercept + slope value and u' = scale |slope| u, one for each block judged."""
+    """value' = intercept + slope value and u' = scale |slope| u, [series, blocks judged]."""
 
     slope: Float
     intercept: Float
     scale: Float
 
 
-Chooser = Callable[["Part", Int, Verdict], Changes]
+Chooser = Callable[[Parts, Int, Sequence[Verdict]], Changes]
 
 
 def crps(error: Float, u: Float) -> Float:
@@ -92,25 +98,47 @@ def crps(error: Float, u: Float) -> Float:
     return np.asarray(u * inner)
 
 
-def remedy_for(p: Side, row: int, found: Verdict, held: int = 0) -> Remedy:
-    """Return the remedy that helped on the pairs of the fault, or none.
+def remedies_for(p: Side, found: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
+    """Return the remedy of each fault that helped on its pairs, or none; None where none is asked.
 
     ``held``: an earlier state of the same incident changed after so many pairs. What is now must
     hold for longer before anything is built on it.
     """
-    part = Part.of(p, row, found.segment)
-    edges = _edges(part.n)
-    if found.fault not in _TRIED or edges.size < 2 or part.n < min(_LONGER * held, _LONG):
-        return NO_REMEDY
-    plain = best = crps(part.error, part.u)[edges[0] :]
-    told, clear = NO_REMEDY, _DEPENDENT * dependent(found) ** 2
-    for name in _TRIED[found.fault]:
-        if not _is_sure(name, found):
-            continue
-        after = _tried(part, edges, _CHOOSERS[name](part, edges[:-1], found))
-        if _is_better(best, after, edges, clear):
-            told, best = _told(name, part, found, plain, after), after
-    return told if told.kind == "none" or _still_helps(told, part) else NO_REMEDY
+    told: list[Remedy | None] = [NO_REMEDY if each.state == FAULT else None for each in found]
+    rows = [
+        i
+        for i, (each, before) in enumerate(zip(found, held, strict=True))
+        if each.state == FAULT and _has_enough(each, int(p.n[i]) - each.segment, before)
+    ]
+    if rows:
+        some = [found[i] for i in rows]
+        for i, each in zip(rows, _remedies(_parts(p, rows, some), some), strict=True):
+            told[i] = each
+    return told
+
+
+def _has_enough(found: Verdict, n: int, held: int) -> bool:
+    enough = n - max(_FEWEST, n // 4) >= _JUDGED and n >= min(_LONGER * held, _LONG)
+    return enough and any(_is_sure(name, found) for name in _TRIED.get(found.fault, ()))
+
+
+def _remedies(parts: Parts, found: Sequence[Verdict]) -> list[Remedy]:
+    plain = crps(parts.value - parts.reference, parts.u) * parts.judged
+    best, told = plain.copy(), [NO_REMEDY] * len(found)
+    for names in zip(*(_TRIED_IN_TURN[each.fault] for each in found), strict=True):
+        for name in dict.fromkeys(names):
+            rows = [i for i, each in enumerate(names) if each == name and _is_sure(name, found[i])]
+            if not name or not rows:
+                continue
+            part, some = parts.some(rows), [found[i] for i in rows]
+            after = _tried(part, _CHOOSERS[name](part, part.edges[:, :-1], some))
+            better = _are_better(best[rows], after, part, some)
+            numbers = _told(name, part, some, plain[rows], after)
+            for row, is_better, remedy, now in zip(rows, better, numbers, after, strict=True):
+                if is_better:
+                    told[row], best[row] = remedy, now
+    helps = _still_help(told, parts)
+    return [each if is_so else NO_REMEDY for each, is_so in zip(told, helps, strict=True)]
 
 
 def _is_sure(name: str, found: Verdict) -> bool:
@@ -138,127 +166,181 @@ def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
     return size.is_known and float(least) >= share * abs(off)
 
 
-def _edges(n: int) -> Int:
-    """Return where blocks of judged pairs begin, and the end of the last."""
-    first = max(_FEWEST, n // 4)
-    if n - first < _JUDGED:
-        return np.zeros(0, dtype=np.int64)
-    blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, (n - first) // _BLOCK))
-    return np.linspace(first, n, blocks + 1).astype(np.int64)
+def _parts(p: Side, rows: list[int], found: Sequence[Verdict]) -> Parts:
+    alone = p.some(rows)
+    begin, end = np.array([each.segment for each in found]), p.n[rows]
+    clock = p.clock[rows]
+    drifts = [i for i, each in enumerate(found) if each.fault == "drift"]
+    if drifts:
+        clock[drifts] = alone.some(drifts).clock_of(begin[drifts], end[drifts])[0]
+    columns = (alone.value, alone.u, alone.reference, alone.u_ref, alone.h, alone.z, clock)
+    closed = (
+        padded([row[b:e] for row, b, e in zip(each, begin, end, strict=True)]) for each in columns
+    )
+    value, u, reference, u_ref, h, z, now = closed
+    n = end - begin
+    edges = _edges(n)
+    at = np.arange(value.shape[1])
+    judged = (at >= edges[:, :1]) & (at < n[:, None])
+    block = np.zeros(value.shape, dtype=np.int64)
+    for column in range(1, edges.shape[1] - 1):
+        block += at >= edges[:, column, None]
+    return Parts(value, u, reference, u_ref, h, z, now, n, p.unit[rows], edges, judged, block)
 
 
-def _tried(part: Part, edges: Int, chosen: Changes) -> Float:
+def _edges(n: Int) -> Int:
+    """Return where blocks of judged pairs begin, and the ends of the last."""
+    first = np.maximum(_FEWEST, n // 4)
+    blocks = np.clip((n - first) // _BLOCK, _FEWEST_BLOCKS, _BLOCKS)
+    place = np.minimum(np.arange(_BLOCKS + 1), blocks[:, None])
+    step = (n - first) / blocks
+    return np.where(
+        place == blocks[:, None], n[:, None], first[:, None] + place * step[:, None]
+    ).astype(np.int64)
+
+
+def _tried(parts: Parts, chosen: Changes) -> Float:
     """Return the CRPS of each judged pair with what was chosen before its block."""
-    slope, intercept, scale = (np.repeat(each, np.diff(edges)) for each in chosen)
-    judged = slice(int(edges[0]), None)
-    value = intercept + slope * part.value[judged]
-    return crps(value - part.reference[judged], scale * np.abs(slope) * part.u[judged])
+    slope, intercept, scale = (
+        np.take_along_axis(each, np.minimum(parts.block, each.shape[1] - 1), axis=1)
+        for each in chosen
+    )
+    off = intercept + slope * parts.value - parts.reference
+    return crps(off, scale * np.abs(slope) * parts.u) * parts.judged
 
 
-def _is_better(before: Float, after: Float, edges: Int, more: float) -> bool:
+def _are_better(before: Float, after: Float, parts: Parts, found: Sequence[Verdict]) -> list[bool]:
     """Whether what was saved is clear of nothing, in every block and over all.
 
-    By ``more`` standard errors more, the less was saved.
+    By more standard errors the less was saved, and the slower the errors change.
     """
-    saved = before - after
-    mean = float(saved.mean())
-    worth = saved.size / inflation(_lag_one(before))
-    if not mean > _WORTH * float(before.mean()) or worth < _WORTH_PAIRS:
-        return False
-    blocks = np.add.reduceat(saved, edges[:-1] - edges[0]) / np.diff(edges)
-    if not float(blocks.min()) > 0.0:
-        return False
-    of_pairs = float(saved.std()) * np.sqrt(inflation(_lag_one(saved)) / saved.size)
-    of_blocks = float(blocks.std(ddof=1)) / np.sqrt(blocks.size)
-    clear = _CLEAR + more * (1.0 - mean / float(before.mean()))
-    return mean > clear * max(of_pairs, of_blocks)
+    saved, judged = before - after, parts.judged
+    n = np.count_nonzero(judged, axis=1)
+    mean, cost = sums(saved) / n, sums(before) / n
+    worth = n / inflation(lag_ones(before, judged, n))
+    pairs = np.diff(parts.edges, axis=1)
+    blocks = quotients(segments(saved, parts.edges)[:, :-1], pairs.astype(np.float64))
+    many = np.count_nonzero(pairs, axis=1)
+    apart = np.where(pairs > 0, blocks - (blocks.sum(axis=1) / many)[:, None], 0.0)
+    of_blocks = np.sqrt((apart * apart).sum(axis=1) / (many - 1.0) / many)
+    apart = (saved - mean[:, None]) * judged
+    of_pairs = np.sqrt(dots(apart, apart) / n * inflation(lag_ones(saved, judged, n)) / n)
+    slow = np.array([_DEPENDENT * dependent(each) ** 2 for each in found])
+    clear = _CLEAR + slow * (1.0 - quotients(mean, cost))
+    every = np.where(pairs > 0, blocks, np.inf).min(axis=1) > 0.0
+    better = (mean > _WORTH * cost) & (worth >= _WORTH_PAIRS) & every
+    return list((better & (mean > clear * np.maximum(of_pairs, of_blocks))).tolist())
 
 
-def _lag_one(rows: Float) -> float:
-    some = np.ones((1, rows.size), dtype=np.bool_)
-    return float(lag_ones(rows[None], some, np.array([rows.size]))[0])
-
-
-def _still_helps(told: Remedy, part: Part) -> bool:
+def _still_help(told: Sequence[Remedy], parts: Parts) -> list[bool]:
     """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
-    value, u, reference = (each[-_NEWEST:] for each in (part.value, part.u, part.reference))
-    is_linear = told.kind == "linear"
-    slope = told.slope if is_linear else 1.0
-    shift = told.intercept if is_linear else float(np.nan_to_num(told.add))
-    scale = 1.0 if np.isnan(told.scale_u) else told.scale_u
-    after = crps(shift + slope * value - reference, scale * abs(slope) * u)
-    return float(after.mean()) < _NEWEST_BETTER * float(crps(value - reference, u).mean())
+    slope = np.nan_to_num(np.array([each.slope for each in told]), nan=1.0)
+    shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in told])).sum(axis=1)
+    scale = np.nan_to_num(np.array([each.scale_u for each in told]), nan=1.0)
+    place = parts.n[:, None] - np.arange(_NEWEST, 0, -1)
+    newest = place >= 0
+    rows = (parts.value, parts.u, parts.reference)
+    value, u, reference = (np.take_along_axis(each, np.maximum(place, 0), axis=1) for each in rows)
+    off = shift[:, None] + slope[:, None] * value - reference
+    after = crps(off, (scale * np.abs(slope))[:, None] * u) * newest
+    before = crps(value - reference, u) * newest
+    return list((after.sum(axis=1) < _NEWEST_BETTER * before.sum(axis=1)).tolist())
 
 
-def _told(name: str, part: Part, found: Verdict, before: Float, after: Float) -> Remedy:
-    """Return the remedy with the numbers of the verdict."""
-    means = float(before.mean()), float(after.mean())
-    tried = Remedy(name, pairs=after.size, crps_before=means[0], crps_after=means[1])
+def _told(
+    name: str, parts: Parts, found: Sequence[Verdict], before: Float, after: Float
+) -> list[Remedy]:
+    """Return the remedies with the numbers of the verdicts."""
+    n = np.count_nonzero(parts.judged, axis=1)
+    rows = zip(n.tolist(), (sums(before) / n).tolist(), (sums(after) / n).tolist(), strict=True)
+    tried = [Remedy(name, pairs=pairs, crps_before=a, crps_after=b) for pairs, a, b in rows]
     if name == "linear":
-        now = _linear(part, np.array([part.n]), found)
-        return tried._replace(slope=float(now.slope[0]), intercept=float(now.intercept[0]))
+        now = _linear(parts, parts.n[:, None], found)
+        ends = zip(now.slope[:, 0].tolist(), now.intercept[:, 0].tolist(), strict=True)
+        return [
+            each._replace(slope=slope, intercept=intercept)
+            for each, (slope, intercept) in zip(tried, ends, strict=True)
+        ]
     if name != "scale_u":
-        tried = tried._replace(add=-found.level.value)
+        tried = [
+            each._replace(add=-was.level.value) for each, was in zip(tried, found, strict=True)
+        ]
     if name != "add":
-        tried = tried._replace(scale_u=found.scale.value)
+        tried = [
+            each._replace(scale_u=was.scale.value) for each, was in zip(tried, found, strict=True)
+        ]
     return tried
 
 
-def _levels(part: Part, ends: Int, found: Verdict) -> Float:
+def _from_start(ends: Int) -> Int:
+    return np.concatenate([np.zeros((ends.shape[0], 1), dtype=np.int64), ends], axis=1)
+
+
+def _levels(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Float:
     """Return the level of the errors before each end, of a drift as it was there."""
-    bounds = np.concatenate([[0], ends])
-    z, h, clock = (np.append(each, 0.0)[None] for each in (part.z, part.h, part.clock))
-    before = Sums(*cumulated(z, h, clock, bounds[None])[:, 0, 1:])
-    line = line_of(before, part.clock[ends - 1]) if found.fault == "drift" else level_of(before)
-    return line.level * part.unit
+    before = Sums(*cumulated(parts.z, parts.h, parts.clock, _from_start(ends))[:, :, 1:])
+    level = level_of(before).level
+    drifts = np.array([each.fault == "drift" for each in found])
+    if drifts.any():
+        now = np.take_along_axis(parts.clock, ends - 1, axis=1)
+        level = np.where(drifts[:, None], line_of(before, now).level, level)
+    return level * parts.unit[:, None]
 
 
-def _factors(part: Part, ends: Int, levels: Float) -> Float:
+def _factors(parts: Parts, ends: Int, levels: Float) -> Float:
     """Return factors on u by the mean square of what is left, far errors pulled in."""
-    found = []
-    for end, level in zip(ends.tolist(), levels.tolist(), strict=True):
-        off = np.abs(part.error[:end] - level) / part.u[:end]
-        most = _FAR * 1.4826 * median(off)
-        off = np.minimum(off, most) if most > 0.0 else off
-        blur = float(np.mean((part.u_ref[:end] / part.u[:end]) ** 2))
-        found.append(float(off @ off) / max(end - 1.0, 1.0) - blur)
+    error, at = parts.value - parts.reference, np.arange(parts.value.shape[1])
+    live = at < parts.n[:, None]
+    u = np.where(live, parts.u, 1.0)
+    blur = (parts.u_ref / u) ** 2
+    found = np.empty(ends.shape)
+    for block in range(ends.shape[1]):
+        end = ends[:, block]
+        inside = at < end[:, None]
+        off = np.abs(error - levels[:, block, None]) / u * inside
+        most = _FAR * _TO_SD * medians(off, inside)
+        off = np.minimum(off, np.where(most > 0.0, most, np.inf)[:, None])
+        found[:, block] = dots(off, off) / np.maximum(end - 1.0, 1.0) - sums(blur * inside) / end
     return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _add(part: Part, ends: Int, found: Verdict) -> Changes:
-    ones = np.ones(ends.size)
-    return Changes(ones, -_levels(part, ends, found), ones)
+def _add(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
+    ones = np.ones(ends.shape)
+    return Changes(ones, -_levels(parts, ends, found), ones)
 
 
-def _scale(part: Part, ends: Int, _: Verdict) -> Changes:
-    ones, nothing = np.ones(ends.size), np.zeros(ends.size)
-    return Changes(ones, nothing, _factors(part, ends, nothing))
+def _scale(parts: Parts, ends: Int, _: Sequence[Verdict]) -> Changes:
+    ones, nothing = np.ones(ends.shape), np.zeros(ends.shape)
+    return Changes(ones, nothing, _factors(parts, ends, nothing))
 
 
-def _add_and_scale(part: Part, ends: Int, found: Verdict) -> Changes:
-    levels = _levels(part, ends, found)
-    return Changes(np.ones(ends.size), -levels, _factors(part, ends, levels))
+def _add_and_scale(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
+    levels = _levels(parts, ends, found)
+    return Changes(np.ones(ends.shape), -levels, _factors(parts, ends, levels))
 
 
-def _linear(part: Part, ends: Int, found: Verdict) -> Changes:
+def _linear(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
     """Return value' = a + b value: 1 / gain of a classical sensor, else the regression."""
-    w = part.h**2
-    centre, middle = float(part.value.mean()), float(part.reference.mean())
-    v, r = part.value - centre, part.reference - middle
-    rows = np.stack([w, w * v, w * r, w * v * r, w * v * v, w * r * r, w * part.u_ref**2])
-    total, of_v, of_r, across, square, spread, own = np.cumsum(rows, axis=1)[:, ends - 1]
+    live = np.arange(parts.value.shape[1]) < parts.n[:, None]
+    centre, middle = (sums(each) / parts.n for each in (parts.value, parts.reference))
+    w = parts.h**2
+    v = (parts.value - centre[:, None]) * live
+    r = (parts.reference - middle[:, None]) * live
+    rows = (w, w * v, w * r, w * v * r, w * v * v, w * r * r, w * parts.u_ref**2)
+    bounds = _from_start(ends)
+    total, of_v, of_r, across, square, spread, own = (
+        np.cumsum(segments(each, bounds)[:, :-1], axis=1) for each in rows
+    )
     v_mean, r_mean = of_v / total, of_r / total
     across, square = across - of_v * r_mean, square - of_v * v_mean
     spread -= of_r * r_mean
-    if found.error_model == "classical":
-        slope = _quotient(np.maximum(spread - own, 0.1 * spread), across)
-    else:
-        slope = _quotient(across, square)
-    return Changes(slope, middle + r_mean - slope * (centre + v_mean), np.ones(ends.size))
-
-
-def _quotient(above: Float, below: Float) -> Float:
-    return np.divide(above, below, out=np.ones_like(above), where=below != 0.0)
+    own = np.maximum(spread - own, 0.1 * spread)
+    classical = np.array([each.error_model == "classical" for each in found])[:, None]
+    slope = quotients(
+        np.where(classical, own, across), np.where(classical, across, square), otherwise=1.0
+    )
+    shift = middle[:, None] + r_mean - slope * (centre[:, None] + v_mean)
+    return Changes(slope, shift, np.ones(ends.shape))
 
 
 _CHOOSERS: Final[dict[str, Chooser]] = {
@@ -276,3 +358,4 @@ _TRIED: Final = {
     "gain": ("linear",),
     "sign": ("linear",),
 }
+_TRIED_IN_TURN: Final = {fault: (*names, "")[:2] for fault, names in _TRIED.items()}

@@ -25,6 +25,7 @@ LAGS: Final = 8
 _CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
 _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
 _LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
+_NEAR: Final = 1 << 15  # numbers
 _NEVER: Final = 1e200  # squares left
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
@@ -50,13 +51,15 @@ NONE: Final = Rival(math.inf, 0)
 
 
 class Kept(NamedTuple):
-    """What all rivals are reckoned from: errors of the pairs that are no outliers, 0 for others.
+    """What all rivals are reckoned from: the pairs that are no outliers, 0 for others.
 
-    ``n``, ``hh``, ``hz``, ``zz`` [series, places] are sums from each place on.
+    ``per_s`` is 1 over the stated uncertainty of the error; ``n``, ``hh``, ``hz``, ``zz``
+    [series, places] are sums from each place on.
     """
 
     h: Float
     z: Float
+    per_s: Float
     n: Float
     hh: Float
     hz: Float
@@ -65,15 +68,15 @@ class Kept(NamedTuple):
 
 def kept_of(p: Side, cut: Cut) -> Kept:
     """Return the pairs that count, and their sums."""
-    h, z = np.where(cut.kept, p.h, 0.0), np.where(cut.kept, p.z, 0.0)
-    of = tails(np.stack([cut.kept, h * h, h * z, z * z], axis=1), cut.bounds)
-    return Kept(h, z, *of.swapaxes(0, 1))
+    h, z, per_s = p.h * cut.kept, p.z * cut.kept, cut.kept / p.s
+    of = [tails(each, cut.bounds) for each in (cut.kept.astype(np.float64), h * h, h * z, z * z)]
+    return Kept(h, z, per_s, *of)
 
 
 def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
-    rows = ((p.value + p.reference) / p.s)[:, None]
-    return _cheapest(_left(rows, cut, kept), cut, kept, 2.0)
+    left = _left(((p.value + p.reference) * kept.per_s)[:, None], cut, kept)
+    return _cheapest(left, cut, kept, 2.0)
 
 
 def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
@@ -81,10 +84,12 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     lags = min(LAGS, int(p.n.max()) // 3)
     if not lags:
         return [NONE] * p.n.size
-    rows = np.repeat(p.z[:, None], lags, axis=1)
-    for k in range(1, lags + 1):
-        rows[:, k - 1, k:] = (p.value[:, k:] - p.reference[:, :-k]) / p.s[:, k:]
-    left = _left(rows, cut, kept)
+    some = _at_once(p)
+    parts = [
+        _left(_late(p, kept, range(k, min(k + some, lags + 1))), cut, kept)
+        for k in range(1, lags + 1, some)
+    ]
+    left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
     for each in left:
         np.copyto(each, _NEVER, where=(np.arange(1, lags + 1) > p.n[:, None] // 3)[:, :, None])
     delayed = _cheapest(left, cut, kept, 1.0)
@@ -95,6 +100,21 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     ]
 
 
+def _at_once(p: Side) -> int:
+    """Return how many rows of each series a processor keeps near."""
+    return max(1, _NEAR // p.live.size)
+
+
+def _late(p: Side, kept: Kept, lags: range) -> Float:
+    """Return the errors [series, lags, pairs] of values that are late, the first as they are."""
+    found = np.repeat(kept.z[:, None], len(lags), axis=1)
+    for row, k in enumerate(lags):
+        late = found[:, row, k:]
+        np.subtract(p.value[:, k:], p.reference[:, :-k], out=late)
+        late *= kept.per_s[:, k:]
+    return found
+
+
 def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     """Return the squares left if values follow the reference by and by (first order).
 
@@ -102,16 +122,19 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     prediction, but then an average over those to come is as near: what that saves does not count,
     nor what chance may save.
     """
-    first, last = p.reference[:, :1], p.reference[np.arange(p.n.size), p.n - 1][:, None]
-    padded = np.where(p.live, p.reference, last)
+    last = p.reference[np.arange(p.n.size), p.n - 1][:, None]
     ends = np.zeros((p.n.size, _MEMORY - 1))
-    padded = np.concatenate([ends + first, padded, ends + last], axis=1)
-    value, s = p.value[:, None], p.s[:, None]
-    before, after = ((value - each) / s for each in _averages(padded, p.width))
-    mirrored = _left(after, cut, kept)
-    left = _left(before, cut, kept)
-    of_chance = np.where(cut.kept[:, None], (before * before - after * after) ** 2, 0.0)
-    chance = _CHANCE * np.sqrt(tails(of_chance, cut.bounds))
+    padded = np.where(p.live, p.reference, last)
+    padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
+    some, parts = _at_once(p), []
+    for first in range(0, len(_KERNELS), some):
+        averages = _averages(padded, _KERNELS[first : first + some])
+        past, coming = ((p.value[:, None] - each) * kept.per_s[:, None] for each in averages)
+        apart = past * past - coming * coming
+        chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
+        parts.append((*_left(past, cut, kept), *_left(coming, cut, kept), chance))
+    of = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
+    left, mirrored, chance = of[:2], of[2:4], of[4]
     plain = _squares(kept.zz[:, None], kept.hz[:, None], kept)
     return [
         each + np.maximum(was - backwards, 0.0) + chance
@@ -119,12 +142,11 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     ]
 
 
-def _averages(padded: Float, width: int) -> tuple[Float, Float]:
-    """Return exponential averages over the past and over what comes, one for each share."""
-    shape = (padded.shape[0], len(_KERNELS), width)
-    past, coming = np.zeros(shape), np.zeros(shape)
-    for k in range(_MEMORY):
-        weight = _KERNELS[:, k, None]
+def _averages(padded: Float, kernels: Float) -> tuple[Float, Float]:
+    """Return exponential averages [series, kernels, pairs] over the past and over what comes."""
+    width = padded.shape[1] - 2 * (_MEMORY - 1)
+    past, coming = np.zeros((2, padded.shape[0], len(kernels), width))
+    for k, weight in enumerate(kernels.T[:, :, None]):
         past += weight * padded[:, None, _MEMORY - 1 - k : _MEMORY - 1 - k + width]
         coming += weight * padded[:, None, _MEMORY - 1 + k : _MEMORY - 1 + k + width]
     return past, coming
@@ -132,10 +154,8 @@ def _averages(padded: Float, width: int) -> tuple[Float, Float]:
 
 def _left(rows: Float, cut: Cut, kept: Kept) -> list[Float]:
     """Return the squares that right and a level leave of errors [series, rows, pairs]."""
-    rows = np.where(cut.kept[:, None], rows, 0.0)
-    hz = tails(rows * kept.h[:, None], cut.bounds)
-    rows *= rows
-    return _squares(tails(rows, cut.bounds), hz, kept)
+    hz, zz = tails(rows * kept.h[:, None], cut.bounds), tails(rows * rows, cut.bounds)
+    return _squares(zz, hz, kept)
 
 
 def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
@@ -190,8 +210,7 @@ def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[
     """Return the squares saved by a slope of the error on ``level``, and it less the honest one."""
     x = (level - medians(level, p.live)[:, None]) / p.unit[:, None]
     hx = kept.h * x
-    of = tails(np.stack([kept.h * hx, hx * hx, kept.z * hx], axis=1), cut.bounds)
-    wx, wxx, wxy = of.swapaxes(0, 1)
+    wx, wxx, wxy = (tails(each * hx, cut.bounds) for each in (kept.h, hx, kept.z))
     w = np.maximum(kept.hh, 1e-100)
     weight = wxx - wx * wx / w
     moves = weight > 1e-9 * wxx

@@ -13,7 +13,16 @@ import numpy as np
 import scipy
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import FAR, Side, dots, medians, robust_scales, sums
+from monitor.core.verdict.pairs import (
+    FAR,
+    Side,
+    dots,
+    medians,
+    padded,
+    robust_scales,
+    sums,
+    width_of,
+)
 from monitor.core.verdict.verdict import NOTHING, Estimate, share
 
 _NU: Final = np.array([3.0, 4.0, 6.0, 12.0, 100.0])
@@ -29,7 +38,6 @@ _GROUPS: Final = 96
 _ALONE: Final = 32
 _FEWEST: Final = 3
 HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
-_AT_ONCE: Final = 4  # series whose grids a processor keeps near
 _ENDS: Final = np.array([0.5, 0.025, 0.975])
 _TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
@@ -61,15 +69,6 @@ class Far(NamedTuple):
 _LANES: Final = 32
 
 
-def _ragged(rows: list[Float]) -> tuple[Float, Int]:
-    """Return rows side by side, padded with 0, and how long each is."""
-    n = np.array([each.size for each in rows])
-    found = np.zeros((n.size, (int(n.max()) // _LANES + 1) * _LANES))
-    for goal, each in zip(found, rows, strict=True):
-        goal[: each.size] = each
-    return found, n
-
-
 def shapes_of(rows: Float, n: Int) -> Float:
     """Return log likelihoods [series, shapes] of errors that are about as large as stated.
 
@@ -78,7 +77,7 @@ def shapes_of(rows: Float, n: Int) -> Float:
     found = np.zeros((n.size, _NU.size))
     some = np.flatnonzero(n >= HISTORY)
     if some.size:
-        width = (int(n[some].max()) // _LANES + 1) * _LANES
+        width = width_of(n[some])
         q, live = rows[some, :width], np.arange(width) < n[some, None]
         near = live & (np.abs(q) < 6.0 * robust_scales(q, live)[:, None])
         honest = np.broadcast_to(_HONEST[1::2], (some.size, 3))
@@ -90,14 +89,19 @@ def shapes_of(rows: Float, n: Int) -> Float:
 def log_likelihoods(q: Float, each: Float, factor: Float) -> Float:
     """Return log likelihoods [series, shape, factor] of t distributions of deviation ``factor``.
 
-    ``each`` says how often an error q [series, pairs] counts.
+    ``each`` says how often an error q [series, pairs] counts. One series at a time: its grid is
+    what a processor keeps near.
     """
     inverse = 1.0 / ((factor * factor)[:, None] * (_NU - 2.0)[:, None])
-    square = (q * q)[:, None, None] * inverse[..., None]
-    spread = np.einsum("sfgr,sr->sfg", np.log1p(square, out=square), each)
-    n = sums(each)[:, None, None]
+    squares, spread = q * q, np.empty(inverse.shape)
+    grid = np.empty((_NU.size, factor.shape[1], q.shape[1]))
+    for row, (square, counts) in enumerate(zip(squares, each, strict=True)):
+        np.multiply(square, inverse[row, :, :, None], out=grid)
+        np.log1p(grid, out=grid)
+        np.einsum("fgr,r->fg", grid, counts, out=spread[row])
+    spread *= -0.5 * (_NU[:, None] + 1.0)
     return np.asarray(
-        -0.5 * (_NU[:, None] + 1.0) * spread + (_CONSTANT[:, None] - np.log(factor)[:, None]) * n
+        spread + (_CONSTANT[:, None] - np.log(factor)[:, None]) * sums(each)[:, None, None]
     )
 
 
@@ -121,17 +125,15 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
         if each.size >= _FEWEST:
             width = min(each.size, _GROUPS + _ALONE)
             groups.setdefault(-(-width // _LANES), []).append(i)
-    for group in groups.values():
-        for first in range(0, len(group), _AT_ONCE):
-            some = group[first : first + _AT_ONCE]
-            of_some = _spreads_of([rows[i] for i in some], inflation[some], lost[some], shape[some])
-            for i, spread in zip(some, of_some, strict=True):
-                found[i] = spread
+    for some in groups.values():
+        of_some = _spreads_of([rows[i] for i in some], inflation[some], lost[some], shape[some])
+        for i, spread in zip(some, of_some, strict=True):
+            found[i] = spread
     return found
 
 
 def _spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -> list[Spread]:
-    q, n = _ragged(rows)
+    q, n = padded(rows), np.array([each.size for each in rows])
     q *= np.sqrt(n / np.maximum(n - lost, 1.0))[:, None]
     row, each = _grouped(q, n)
     prior = shape[:, :, None]

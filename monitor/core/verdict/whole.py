@@ -25,7 +25,7 @@ from monitor.core.verdict.partition import (
     squares_left,
 )
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
-from monitor.core.verdict.remedy import remedy_for
+from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
@@ -66,8 +66,7 @@ def judge_file(p: Pairs, *, unit: str = "") -> Verdict:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
     side = Side([p])
     found = _judged(side)
-    if found.state == FAULT:
-        found = found._replace(remedy=remedy_for(side, 0, found))
+    found = found._replace(remedy=remedies_for(side, [found], [0])[0])
     return with_words(found, p, unit, float(side.unit[0]))
 
 
