@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
-from monitor.config import load, settings_hash
+from monitor.config import Settings, load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
 from monitor.core.formatting import instant
@@ -82,6 +83,7 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")
+    recorded = recorded._replace(notes=(*recorded.notes, *assumed_notes(settings)))
     scoring = settings.scoring
     level = scoring.level if options.alpha is None else 1.0 - options.alpha
     printed = {"SHA-256 of the settings": settings_hash(settings)}
@@ -91,6 +93,17 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
     return recorded, Source(Path(options.config).name, level, density, printed, profile)
+
+
+def assumed_notes(settings: Settings) -> Iterator[str]:
+    """Yield which uncertainties the settings assume, where a sensor states none."""
+    for source in settings.sources:
+        for each in () if source.map is None else source.map.series:
+            if each.assumed:
+                yield (
+                    f"Uncertainty assumed: by {source.topic}, where {each.quantity or 'a message'} "
+                    f"states none, u is {each.assumed}."
+                )
 
 
 def _write(out: Path, recorded: Recorded, source: Source) -> None:

@@ -21,7 +21,7 @@ from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import SCORES
-from monitor.core.scores.statistics import compute
+from monitor.core.scores.statistics import ASSUMED, compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import IS_RIGHT, UNDECIDED, Verdict, document
@@ -50,11 +50,18 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         advice=now.advice[row],
         evidence=finite(now.evidence[row]),
         pairs=int(now.window_pairs[row]),
+        uncertainty="assumed" if _is_assumed(now, row) else "stated",
         last_reading=finite(now.last_reading[row]),
         last_pair=finite(now.last_pair[row]),
         verdict=verdict(now, row),
         statistics={name: finite(values[row]) for name, values in now.statistics.items()},
     )
+
+
+def _is_assumed(now: Snapshot, row: int) -> bool:
+    """Return whether the uncertainty of the last reading of a series is from the settings."""
+    marks = now.statistics.get(ASSUMED.name)
+    return marks is not None and bool(marks[row] == 1.0)
 
 
 def verdict(now: Snapshot, row: int) -> models.Verdict:

@@ -74,6 +74,10 @@ class SeriesEntry(TypedDict):
     advice: Annotated[str, about("What would mend it; empty where nothing is to be done.")]
     evidence: Annotated[Number, about("Evidence that it is not as right as it says.")]
     pairs: Annotated[int, about("Pairs in its window.")]
+    uncertainty: Annotated[
+        Literal["stated", "assumed"],
+        about("By the sensor, or by the settings, as of its last reading."),
+    ]
     last_reading: Annotated[Number, about("Event time, s since 1970 UTC.")]
     last_pair: Annotated[Number, about("Event time, s since 1970 UTC.")]
     verdict: Verdict

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesKey
 
 # -- liveness -------------------------------------------------------------------------------------
@@ -25,12 +25,14 @@ from monitor.core.registry import SeriesKey
 class HeardTimes(NamedTuple):
     """Times of the first and last reading of each series and of the last arrival, s UTC.
 
-    One entry a series; the columns go on changing while a snapshot is made.
+    ``assumed`` marks series whose last reading had its uncertainty from the settings. One entry a
+    series; the columns go on changing while a snapshot is made.
     """
 
     first_reading: Float
     last_reading: Float
     heard: Float
+    assumed: Bool
 
 
 class Liveness:
@@ -43,21 +45,38 @@ class Liveness:
         self.first_reading: Final[Float] = np.full(capacity, np.inf)
         self.last_reading: Final[Float] = np.full(capacity, np.nan)
         self.heard: Final[Float] = np.full(capacity, -np.inf)
+        self.assumed: Final[Bool] = np.zeros(capacity, dtype=np.bool_)
+        self._any_assumed = False
         self._new: set[int] = set()
 
     @property
     def arrivals(self) -> HeardTimes:
         """The columns themselves, which go on changing."""
-        return HeardTimes(self.first_reading, self.last_reading, self.heard)
+        return HeardTimes(self.first_reading, self.last_reading, self.heard, self.assumed)
 
-    def record(self, rows: Int, times: Float, received: float) -> None:
-        """Record readings: their event times, and when all of them arrived."""
+    def record(self, rows: Int, times: Float, received: float, assumed: Bool | None = None) -> None:
+        """Record readings: their event times, and when all of them arrived.
+
+        ``assumed`` marks those whose uncertainty is from the settings; None if none is.
+        """
         self.heard[rows] = received
+        if self._any_assumed or (assumed is not None and assumed.any()):
+            self._mark_assumed(
+                rows, times, np.zeros(rows.size, np.bool_) if assumed is None else assumed
+            )
         np.fmax.at(self.last_reading, rows, times)
         earlier = times < self.first_reading[rows]
         if earlier.any():
             np.minimum.at(self.first_reading, rows[earlier], times[earlier])
             self._new.update(rows[earlier].tolist())
+
+    def _mark_assumed(self, rows: Int, times: Float, assumed: Bool) -> None:
+        """Keep of each series whether its newest reading by event time had an assumed u."""
+        self._any_assumed = True
+        order = np.lexsort((times, rows))
+        newest = order[np.append(rows[order][1:] != rows[order][:-1], values=True)]
+        newest = newest[~(times[newest] < self.last_reading[rows[newest]])]
+        self.assumed[rows[newest]] = assumed[newest]
 
     def mark_new(self, row: int) -> None:
         """Mark a series to be written."""

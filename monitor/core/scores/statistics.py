@@ -257,6 +257,11 @@ AVAILABILITY: Final = Live(
 )
 
 
+ASSUMED: Final = Live(
+    "uncertainty_assumed",
+    "1 where the sensor states no uncertainty, and that of its last reading is assumed by the "
+    "settings.",
+)
 # What is published of a series while something is wrong with it: numbers of its verdict.
 OF_VERDICTS: Final = (
     Live(
@@ -303,7 +308,7 @@ def live_metrics() -> dict[str, str]:
     """Return the published names that are metrics, with their help, in the order of the page."""
     live = [each.live for each in STATISTICS.values() if each.live is not None]
     found = {}
-    for each in (*live, AVAILABILITY, *OF_VERDICTS):
+    for each in (*live, AVAILABILITY, ASSUMED, *OF_VERDICTS):
         if each.help:
             found[each.name] = each.help
         if each.alias:

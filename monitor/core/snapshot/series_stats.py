@@ -19,7 +19,7 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
-from monitor.core.scores.statistics import AVAILABILITY, compute, live_statistics
+from monitor.core.scores.statistics import ASSUMED, AVAILABILITY, compute, live_statistics
 from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
@@ -182,6 +182,7 @@ class SeriesStats:
         firsts = arrivals.first_reading[series].tolist()
         shares = map(self._sources.availability, series.tolist(), firsts)
         self._columns.store(AVAILABILITY.name, series, np.array([*shares], dtype=np.float64))
+        self._columns.store(ASSUMED.name, series, np.where(arrivals.assumed[series], 1.0, np.nan))
 
     def shown(self, count: int) -> Steps[SnapshotColumns]:
         """Return copies of the columns of the first ``count`` series; those of before if the same.

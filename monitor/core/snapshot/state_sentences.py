@@ -15,6 +15,7 @@ import numpy as np
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration
 from monitor.core.model import Bool, Float, Int
+from monitor.core.scores.statistics import ASSUMED
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -71,8 +72,8 @@ def _of_series(
     told = _told(state, fault_report, pairs)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
-        return f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
-    return told
+        told = f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
+    return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told
 
 
 def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:

@@ -21,7 +21,7 @@ from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
-from monitor.core.scores.statistics import OF_VERDICTS
+from monitor.core.scores.statistics import ASSUMED, OF_VERDICTS
 from monitor.core.snapshot.series_stats import SnapshotColumns
 from monitor.core.snapshot.snapshot import (
     COMPARED,
@@ -52,6 +52,7 @@ from monitor.core.verdict import (
 _SAME_SIZE: Final = 2.0  # an offset up to so many times a reference's is explained by it
 _LIMITS: Final = ("stale_after_seconds", "reference_stale_seconds", "rejected_share")
 _FAULT_NUMBERS: Final = {fault: at for at, fault in enumerate(FAULTS)}
+_TOLD: Final = (BLURRED, ASSUMED.name)  # statistics that a sentence depends on
 _NO_FAULT: Final = -1
 _NOBODY: Final = np.zeros(0, np.bool_)
 _SENTENCES_AT_ONCE: Final = 1024
@@ -223,16 +224,17 @@ class SeriesStates:
         for row in np.flatnonzero(others).tolist():
             self._states.set(row, STATE_NAMES[codes[row]])
         yield
-        is_any, blurred = about.is_any(), now.shown.statistics.get(BLURRED, np.zeros(codes.size))
+        is_any, nothing = about.is_any(), np.zeros(codes.size)
+        told = [now.shown.statistics.get(name, nothing) for name in _TOLD]
         for part in portions(np.flatnonzero(stale | others).tolist(), _SENTENCES_AT_ONCE):
-            columns = (codes, now.shown.window_pairs, is_any, blurred)
+            columns = (codes, now.shown.window_pairs, is_any, *told)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
-            for row, (code, pairs, is_more, blur) in zip(part, numbers, strict=True):
+            for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):
                 words = sentence(
                     STATE_NAMES[code],
                     now.reports.get(row),
                     pairs,
-                    {BLURRED: blur},
+                    dict(zip(_TOLD, figures, strict=True)),
                     about.of(row) if is_more else NOTHING,
                 )
                 self._sentences.set(row, words)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Float, Int, Observation, Reading
+from monitor.core.model import Bool, Float, Int, Observation, Reading
 from monitor.core.pairing import staging
 from monitor.core.pairing.buffers import ReadingBuffer
 from monitor.core.pairing.engine import Pairing
@@ -27,22 +27,23 @@ class IngestResult(NamedTuple):
 
 
 class _Recorded(NamedTuple):
-    """The series and times of readings ingested one by one."""
+    """The series and times of readings ingested one by one, and whether their u is assumed."""
 
     rows: list[int]
     times: list[float]
+    assumed: list[bool]
 
 
 class Callbacks(NamedTuple):
     """What ingest asks of the network.
 
     ``admit(sensor, quantity, received)`` returns the row of a series or why it is refused,
-    ``record(rows, times)`` is called with the accepted readings, and ``add(other)`` ingests what is
-    no reading and returns ``accepted``, ``duplicate`` or the reason of a refusal.
+    ``record(rows, times, assumed)`` is called with the accepted readings, and ``add(other)``
+    ingests what is no reading and returns ``accepted``, ``duplicate`` or the reason of a refusal.
     """
 
     admit: Callable[[str, str, float], int | str]
-    record: Callable[[Int, Float], None]
+    record: Callable[[Int, Float, Bool | None], None]
     add: Callable[[Observation], str]
 
 
@@ -53,7 +54,7 @@ class Ingest:
         self._pairing: Final = pairing
         self._callbacks: Final = callbacks
         self._received: Final = received
-        self._recorded: Final = _Recorded([], [])
+        self._recorded: Final = _Recorded([], [], [])
 
     def ingest(self, batch: Observed) -> IngestResult:
         """Ingest plain readings by the column, then everything else one by one."""
@@ -71,15 +72,19 @@ class Ingest:
                 result.refused.append((at, verdict))
             elif at < len(plain):
                 result.rows[at] = recorded.rows[-1]
-        self._record(np.array(recorded.rows, dtype=np.int64), np.array(recorded.times))
+        self._record(
+            np.array(recorded.rows, dtype=np.int64),
+            np.array(recorded.times),
+            np.array(recorded.assumed, dtype=np.bool_),
+        )
         return result
 
-    def _record(self, rows: Int, times: Float) -> None:
+    def _record(self, rows: Int, times: Float, assumed: Bool | None = None) -> None:
         """Report the accepted readings; ``rows`` holds -1 for the others."""
         if rows.size and rows.min() < 0:
             rows, times = rows[rows >= 0], times[rows >= 0]
         if rows.size:
-            self._callbacks.record(rows, times)
+            self._callbacks.record(rows, times, assumed)
 
     def _one_by_one(self, batch: Observed, left: Int) -> Iterator[tuple[int, Observation]]:
         """Yield the plain readings at places ``left``, the other readings, and then references.
@@ -116,6 +121,7 @@ class Ingest:
         }
         self._recorded.rows.extend(map(rows.__getitem__, plain.which[repeats].tolist()))
         self._recorded.times.extend(plain.times[repeats].tolist())
+        self._recorded.assumed.extend([False] * repeats.size)
         result.rows[left] = self._pairing.ingest_plain(plain.part(left), self._received)
         return left[result.rows[left] < 0]
 
@@ -139,6 +145,7 @@ class Ingest:
             return readings
         self._recorded.rows.append(readings.series)
         self._recorded.times.append(observation.time)
+        self._recorded.assumed.append(observation.assumed)
         return self._pairing.ingest_reading(readings, observation, self._received)
 
     def _buffer_of(self, reading: Reading) -> ReadingBuffer | str:

@@ -19,6 +19,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
 from monitor.core.model import (
+    Bool,
     Collocation,
     Event,
     Float,
@@ -124,14 +125,18 @@ class Network:
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
         callbacks = Callbacks(
             self.registry.admit,
-            lambda rows, times: self._record(rows, times, received, recalled=recalled),
+            lambda rows, times, assumed: self._record(
+                rows, times, assumed, received, recalled=recalled
+            ),
             lambda other: self._add(other, received, recalled=recalled),
         )
         return Ingest(self.pairing, callbacks, received).ingest(batch)
 
-    def _record(self, rows: Int, times: Float, received: float, *, recalled: bool) -> None:
+    def _record(
+        self, rows: Int, times: Float, assumed: Bool | None, received: float, *, recalled: bool
+    ) -> None:
         self._pipeline.readmit(rows, recalled=recalled)
-        self.liveness.record(rows, times, received)
+        self.liveness.record(rows, times, received, assumed)
         self.refusals.took(rows)
 
     def _add(self, observation: Observation, received: float, *, recalled: bool) -> str:
