@@ -20,7 +20,8 @@ import numpy as np
 
 from monitor.cluster import results
 from monitor.cluster.block import Block
-from monitor.cluster.placing import Message, Placing, dump_record, load_record, pack, unpack
+from monitor.cluster.log_records import Message, dump_record, load_record, pack, unpack
+from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import Settings, parse
 from monitor.daemon.assembly import Parts, assemble

@@ -22,7 +22,7 @@ import numpy as np
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
 from monitor.cluster.fleet_verdicts import Fleet
-from monitor.cluster.placing import Message, pack, unpack
+from monitor.cluster.log_records import Message, pack, unpack
 from monitor.cluster.recipes import recipe_of
 from monitor.config import parse
 

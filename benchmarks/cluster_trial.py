@@ -39,7 +39,7 @@ from harness.kafka import TestLog
 from harness.programs import free_port
 
 from monitor.cluster.kafka_log import LogError, Reader, properties
-from monitor.cluster.placing import Message, load_record
+from monitor.cluster.log_records import Message, load_record
 from monitor.cluster.results import STATISTICS
 from monitor.config import load
 from monitor.daemon.assembly import assemble

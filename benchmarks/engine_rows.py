@@ -21,7 +21,8 @@ from monitor.config import Settings
 from monitor.config.core_plan import plan_of
 from monitor.core.model import PAIR, Reading, Records
 from monitor.core.pairing.identities import digest
-from monitor.core.state.network import KnownSeries, Network
+from monitor.core.registry import KnownSeries
+from monitor.core.state.network import Network
 from monitor.core.windows.rings import combined
 from monitor.core.windows.windows import Windows, no_history
 from monitor.journal import InMemoryStore

@@ -22,8 +22,9 @@ from prometheus_client import CollectorRegistry, generate_latest, start_http_ser
 from rows import Goal, Line, in_turn, line
 
 from monitor.config import Settings
+from monitor.core.registry import KnownSeries
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.network import KnownSeries, Network
+from monitor.core.state.network import Network
 from monitor.daemon.assembly import assemble
 from monitor.daemon.publisher import Connection, Publisher
 from monitor.daemon.runtime import freeze_after_start

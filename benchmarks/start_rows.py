@@ -18,7 +18,7 @@ from rows import Goal, Line, line, ratio
 
 from monitor.config import Settings
 from monitor.core.model import PAIR, event_order, in_portions
-from monitor.core.state.network import KnownSeries
+from monitor.core.registry import KnownSeries
 from monitor.daemon.assembly import assemble
 from monitor.journal import Batch, Journal
 

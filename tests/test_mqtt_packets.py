@@ -20,9 +20,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from monitor.mqtt import fields
+from monitor.mqtt import primitives
 from monitor.mqtt.codec import decode, encode
-from monitor.mqtt.fields import MalformedError, Reader, dump_varint, read_properties, varint_at
 from monitor.mqtt.packets import (
     CONNACK_311,
     REASONS,
@@ -43,6 +42,7 @@ from monitor.mqtt.packets import (
     Version,
     reason_text,
 )
+from monitor.mqtt.primitives import MalformedError, Reader, dump_varint, read_properties, varint_at
 
 V3, V5 = Version.V3_1_1, Version.V5
 VERSIONS = [V3, V5]
@@ -432,4 +432,4 @@ def test_no_property_is_read_that_belongs_elsewhere():
     for kind in range(16):
         with suppress(MalformedError):
             found = read_properties(Reader(b"\x03\x13\0\x0a"), kind)
-            assert (kind, found.number(fields.SERVER_KEEP_ALIVE)) == (fields.CONNACK, 10)
+            assert (kind, found.number(primitives.SERVER_KEEP_ALIVE)) == (primitives.CONNACK, 10)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from monitor.mqtt import receiver as module
 from monitor.mqtt.codec import decode
-from monitor.mqtt.fields import MalformedError, varint_at
 from monitor.mqtt.packets import Pingresp, Publish, Pubrel, Version
+from monitor.mqtt.primitives import MalformedError, varint_at
 from monitor.mqtt.receiver import Receiver
 
 BYTES_MAX = 300

@@ -29,11 +29,25 @@ _RULE: Final = """\
   keep_firing_for: 5m
   labels: {{severity: {severity}}}
   annotations:
-    summary: "{{{{ $labels.sensor }}}} ({{{{ $labels.quantity }}}}) {summary}"
+    summary: "{{{{ $labels.sensor }}}} ({{{{ $labels.quantity }}}}) {summary}{size}"
     description: >-
 {description}
+    page_url: {page}
     runbook_url: docs/runbook.md#{runbook}
 """
+# The page of a series: Prometheus reaches the daemon at the address that is the label instance.
+_ESCAPED: Final = '{{{{ $labels.{label} | urlquery | reReplaceAll "[+]" "%20" }}}}'
+PAGE: Final = (
+    "'http://{{ $labels.instance }}/series/"
+    + "/".join(_ESCAPED.format(label=label) for label in ("sensor", "quantity"))
+    + "'"
+)
+# How large a fault is, of which the description shows a metric.
+_SIZES: Final = {
+    "drift_per_day": ": {error_now:%+.3g} {unit}, {drift_per_day:%+.3g} {unit} a day",
+    "error_now": ": {error_now:%+.3g} {unit}",
+    "calibration_zms": ": mean of z squared {calibration_zms:%.2f}",
+}
 _VALUE: Final = re.compile(r"\{(\w+):(%[^}]+)\}")
 _ON_ITS_OWN: Final = re.compile(r" (\{\w+:%[^}]+\}\S*) ")  # a query makes a long line
 _OF_SERIES: Final = "job=%q,instance=%q,sensor=%q,quantity=%q"
@@ -50,9 +64,19 @@ def rule(label: str, fault: Fault) -> str:
         rule=fault.rule,
         severity=fault.severity,
         summary=fault.summary,
+        size=_size(fault).replace('"', '\\"'),
+        page=PAGE,
         description=indent(description, "      "),
         runbook=fault.runbook,
     )
+
+
+def _size(fault: Fault) -> str:
+    """Return what a summary says of a fault's size: with its sign and unit, where there are."""
+    for metric, text in _SIZES.items():
+        if f"{{{metric}:" in fault.description:
+            return _VALUE.sub(_queried, text).replace("{unit}", "{{ $labels.unit }}")
+    return ""
 
 
 def _queried(value: re.Match[str]) -> str:

@@ -22,12 +22,8 @@ from monitor.alerts.transition import (
     SHOWN,
     Transition,
 )
-from monitor.journal import (
-    AlertLog,
-    JournalError,
-    JournalFullError,
-    Notification,
-)
+from monitor.journal.failures import JournalError, JournalFullError
+from monitor.journal.store import AlertLog, Notification
 
 _STOP_SECONDS: Final = 3.0
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from monitor.core.formatting import instant
+from monitor.core.verdict.faults import FAULTS, REFERENCE_SUSPECT
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
@@ -72,6 +73,13 @@ def name_of(seq: int, sensor: str, quantity: str, alert: str, after: str, time: 
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def severity_of(alert: str) -> str:
+    """Return how urgent an alert is, as its rule for Prometheus says: warning at most, or info."""
+    if alert == REFERENCE_SUSPECT:
+        return "info"
+    return FAULTS[alert].severity if alert in FAULTS else "warning"
+
+
 def document(transition: Transition) -> dict[str, Any]:
     """Return a transition as the webhook, MQTT and the API publish it (docs/alerts.md)."""
     of = transition
@@ -93,6 +101,7 @@ def document(transition: Transition) -> dict[str, Any]:
         "unit": of.unit,
         "group": of.group,
         "alert": of.alert,
+        "severity": severity_of(of.alert),
         "from": of.before,
         "to": of.after,
         "corrected": of.corrected,

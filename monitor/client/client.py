@@ -23,7 +23,7 @@ import orjson
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
-from monitor.config import Settings
+from monitor.config.settings import Settings
 from monitor.errors import UNAVAILABLE, USAGE, MonitorError
 from monitor.http.access import certificate_of
 from monitor.mqtt.connection import is_loopback

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import numpy as np
 
 from monitor.client.client import ClientError, DaemonClient
-from monitor.config import Settings
 from monitor.config.core_plan import rules_of
+from monitor.config.settings import Settings
 from monitor.core.model import (
     NAN,
     PAIR,
@@ -26,7 +26,8 @@ from monitor.core.model import (
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.journal import Journal, JournalBusyError
+from monitor.journal.failures import JournalBusyError
+from monitor.journal.journal import Journal
 from monitor.report.recorded import Recorded, replayed
 
 WINDOWS_ONLY: Final = (

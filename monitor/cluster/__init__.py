@@ -1,9 +1,9 @@
 """The same core on Spark, for fleets that one machine cannot hold.
 
-Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge`) read MQTT,
-decide only where a message goes, and append it to a replayable log (`kafka_log`). A Spark job
-(`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own intake and
-network on a small store, loaded from bytes and dumped to bytes (`block_store`). A block reports
+Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge`) read MQTT, decide
+only where a message goes, and append it to a replayable log (`kafka_log`, `log_records`). A Spark
+job (`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own intake
+and network on a small store, loaded from bytes and dumped to bytes (`block_store`). A block reports
 what it found (`results`) to the driver, which judges what takes the whole fleet (`fleet_verdicts`,
 `fleet_snapshot`) and sends alerts and metrics as the daemon does (`sink`).
 

@@ -29,14 +29,11 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.placing import Message
+from monitor.cluster.log_records import Message
+from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
-from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.reference_stations import Gathered, Station
 from monitor.core.model import (
-    Bool,
-    Float,
     Int,
     Records,
 )
@@ -44,14 +41,11 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, Intake, recover
-from monitor.decode import Router
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.journal import DeadLetter
+from monitor.decode.router import Router
+from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
-# Totals besides those of the intake: what a daemon counts since it began, a block for its life.
-EXPIRED: Final = "expired_unpaired"
-CORRECTIONS: Final = "corrections"
 _EXPIRE_EVERY_SECONDS: Final = 60.0
 # Messages that arrived within this many seconds are processed together, as of the last of them:
 # large batches cost less, and the time of arrival only decides what is too far in the future and
@@ -73,34 +67,6 @@ class Recipe(NamedTuple):
     history_pairs: int = 1000
     shared_subjects: frozenset[str] = frozenset()
     medians: tuple[str, ...] = ()
-
-
-class Results(NamedTuple):
-    """The results of a batch; ``rows`` are those with messages or changes.
-
-    ``noted`` are the rows that are not calm, or were not after the batch before, and all of
-    ``rows`` if there are ``medians``, as of :class:`Recipe`; of all rows
-    ``discounted`` is the evidence that a fleet's list goes by and ``rejected`` the share of a
-    sensor's messages. ``changed_at`` has the event time of the last change of an alert by row.
-    ``references`` are those that may have sensors elsewhere, with what was gathered of them if one
-    of ``rows`` meets them.
-    """
-
-    snapshot: Snapshot
-    rows: Int
-    noted: list[int]
-    medians: tuple[str, ...]
-    fault_report_of: Callable[[int], FaultReport | None]
-    firing: Bool
-    discounted: Float
-    rejected: Float
-    changed_at: dict[int, float]
-    taken_back: frozenset[int]
-    references: list[tuple[Station, Gathered | None]]
-    dead_letters: list[DeadLetter]
-    totals: dict[str, int]
-    too_late: int
-    pairs: int
 
 
 class Block:
@@ -195,6 +161,7 @@ class Block:
                 crossings=self.network.thresholds.crossings(),
                 bases=self.network.thresholds.bases(),
                 losses=self._lost(),
+                onsets=self.network.reports.onsets(),
             )
         )
 
@@ -215,6 +182,7 @@ class Block:
         network.refusals.load(*loaded.refusals)
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
+        network.reports.recall(loaded.onsets)
         self._noted, pairing = loaded.noted, network.pairing
         expired, corrections = loaded.losses
         self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections

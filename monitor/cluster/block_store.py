@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.detector.thresholds import Bases, Crossings
+from monitor.core.diagnosis.fault_reports import Onsets
 from monitor.core.model import PAIR, Records, in_event_order
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked
@@ -216,6 +217,7 @@ class BlockState(msgspec.Struct, array_like=True):
     crossings: Crossings
     bases: Bases
     losses: tuple[int, int]
+    onsets: Onsets = []
 
 
 encode_state: Final = msgspec.msgpack.Encoder().encode

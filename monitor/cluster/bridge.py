@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from monitor.cluster.kafka_log import Appending, LogError
-from monitor.cluster.placing import Message, Placing, dump_record
+from monitor.cluster.log_records import Message, dump_record
+from monitor.cluster.placing import Placing
 from monitor.mqtt.inbox import Inbox
 from monitor.mqtt.inbox import Message as Arrived
 

@@ -26,7 +26,6 @@ from monitor.cluster.fleet_snapshot import (
     suspect_of,
     suspicions,
 )
-from monitor.cluster.recipes import over_fleet
 from monitor.cluster.results import (
     STATISTICS,
     BlockReport,
@@ -40,6 +39,7 @@ from monitor.core.detector.thresholds import (
     Judged,
     Threshold,
     Thresholds,
+    over_fleet,
 )
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules

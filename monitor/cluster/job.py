@@ -31,13 +31,14 @@ from pyspark.sql.streaming.stateful_processor import (
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
 from monitor.cluster.fleet_verdicts import FleetVerdict
-from monitor.cluster.placing import unpack
+from monitor.cluster.log_records import unpack
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
-from monitor.config import Settings, parse
+from monitor.config.loading import parse
+from monitor.config.settings import Settings
 from monitor.daemon.runtime import freeze_after_start
-from monitor.decode import DECODERS
+from monitor.decode.router import DECODERS
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

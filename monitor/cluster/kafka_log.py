@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from monitor.config import Mistake, Settings, SettingsError
+from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.settings import Settings
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
 
 _NEEDED: Final = (

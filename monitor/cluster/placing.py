@@ -1,92 +1,28 @@
-"""One message as the log carries it, and which blocks it concerns.
+"""Which blocks a message concerns: a sensor's readings and the references that concern it meet.
 
-Rules of this file: a record is self-contained: the blocks it is for, when it came, topic and
-payload; its bytes say their version. An empty list of blocks means every block of the partition the
-record is in.
-
-A sensor's block is a function of its name alone, so that its readings and the references that
-concern it meet. A reference goes to the block of its subject and is copied to the blocks of all
-sensors that the settings say it concerns; where they cannot be named beforehand (patterns,
-collocations, references that are matched by their key alone) it is copied to every block. A copy
-that no sensor of a block wants does no harm.
+Rules of this file: a sensor's block is a function of its name alone. A reference goes to the block
+of its subject and is copied to the blocks of all sensors that the settings say it concerns; where
+they cannot be named beforehand (patterns, collocations, references that are matched by their key
+alone) it is copied to every block. A copy that no sensor of a block wants does no harm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from monitor.config import Settings
 from monitor.config.concerns import concerns_of, read_places
 from monitor.config.core_plan import router_of
+from monitor.config.settings import Settings
 from monitor.core.model import Observation, Reading, Reference
-from monitor.core.pairing.history import names_nobody
 from monitor.core.pairing.identities import digest
-from monitor.decode import Decoded, Router, Units
+from monitor.core.pairing.reference_revisions import names_nobody
+from monitor.decode.router import Decoded, Router
+from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
-
-# -- records --------------------------------------------------------------------------------------
-
-VERSION: Final = 1
-
-
-class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message as it came from the broker at ``received``, whole seconds since 1970 UTC."""
-
-    received: int
-    topic: str
-    payload: bytes
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one record of the log holds."""
-
-    version: int
-    blocks: list[int]
-    message: Message
-
-
-class RecordError(ValueError):
-    """Bytes in the log that no bridge of this version, or of an earlier one, has written."""
-
-
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Record).decode
-_decode_all: Final = msgspec.msgpack.Decoder(list[Message]).decode
-
-
-def dump_record(blocks: Sequence[int], message: Message) -> bytes:
-    """Return the bytes of a record for some blocks of a partition, all of them if none is named."""
-    return _encode(Record(VERSION, list(blocks), message))
-
-
-def load_record(body: bytes) -> Record:
-    """Return what a record says; raises RecordError."""
-    try:
-        record = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"the log holds a record that no bridge has written: {error}") from error
-    if record.version != VERSION:
-        raise RecordError(f"the log holds a record of version {record.version}, not {VERSION}")
-    return record
-
-
-def pack(messages: Iterable[Message]) -> bytes:
-    """Return the messages of one block as one value."""
-    return _encode(list(messages))
-
-
-def unpack(body: bytes) -> list[Message]:
-    """Return the messages that :func:`pack` made one value of."""
-    return _decode_all(body)
-
-
-# -- blocks ---------------------------------------------------------------------------------------
 
 EVERY: Final[tuple[int, ...]] = ()
 _WILD: Final = frozenset("*?[")

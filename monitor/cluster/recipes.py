@@ -9,17 +9,16 @@ fleet is not a block's: it says of its series what the driver needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Final
 
 from monitor.cluster.block import Recipe
 from monitor.cluster.placing import OwnRouter, block_of
-from monitor.config import Settings
 from monitor.config.core_plan import plan_of, router_of, units_of
-from monitor.core.detector.thresholds import Threshold
+from monitor.config.settings import Settings
+from monitor.core.detector.thresholds import Threshold, over_fleet
 from monitor.core.state.core_settings import CoreSettings
-from monitor.decode import Router
 from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.router import Router
 
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
@@ -51,11 +50,6 @@ def recipe_of(settings: Settings) -> Recipe:
         frozenset(area.subject for area in settings.areas),
         tuple(sorted({each.statistic for each in over_fleet(thresholds)})),
     )
-
-
-def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Return the thresholds that take the whole fleet."""
-    return tuple(each for each in thresholds if each.against == "fleet_median")
 
 
 def block_plan(settings: Settings) -> CoreSettings:

@@ -7,21 +7,54 @@ covers the whole block, so that the newest summaries of all blocks describe the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from monitor.cluster.block import Results
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
+from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
 from monitor.http.metrics import METRICS
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
+
+
+# Totals besides those of the intake: what a daemon counts since it began, a block for its life.
+EXPIRED: Final = "expired_unpaired"
+CORRECTIONS: Final = "corrections"
+
+
+class Results(NamedTuple):
+    """The results of a batch; ``rows`` are those with messages or changes.
+
+    ``noted`` are the rows that are not calm, or were not after the batch before, and all of
+    ``rows`` if there are ``medians``, as of :class:`Recipe`; of all rows
+    ``discounted`` is the evidence that a fleet's list goes by and ``rejected`` the share of a
+    sensor's messages. ``changed_at`` has the event time of the last change of an alert by row.
+    ``references`` are those that may have sensors elsewhere, with what was gathered of them if one
+    of ``rows`` meets them.
+    """
+
+    snapshot: Snapshot
+    rows: Int
+    noted: list[int]
+    medians: tuple[str, ...]
+    fault_report_of: Callable[[int], FaultReport | None]
+    firing: Bool
+    discounted: Float
+    rejected: Float
+    changed_at: dict[int, float]
+    taken_back: frozenset[int]
+    references: list[tuple[Station, Gathered | None]]
+    dead_letters: list[DeadLetter]
+    totals: dict[str, int]
+    too_late: int
+    pairs: int
 
 
 class Line(msgspec.Struct, array_like=True):

@@ -16,13 +16,14 @@ from typing import Any, Final
 
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.outlet import Outlet
-from monitor.cluster.block import CORRECTIONS, EXPIRED
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
-from monitor.cluster.results import BlockReport
+from monitor.cluster.results import CORRECTIONS, EXPIRED, BlockReport
 from monitor.http.metrics import Exposition
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family, by, counter, gauge, gauges
-from monitor.journal import Batch, Journal, JournalFullError
+from monitor.journal.failures import JournalFullError
+from monitor.journal.journal import Journal
+from monitor.journal.store import Batch
 
 _log: Final = logging.getLogger("monitor.cluster")
 

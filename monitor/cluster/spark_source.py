@@ -15,9 +15,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from monitor.cluster.kafka_log import Reader, properties
-from monitor.cluster.placing import Message, load_record, pack
-from monitor.config import Settings, parse
-from monitor.decode import DECODERS
+from monitor.cluster.log_records import Message, load_record, pack
+from monitor.config.loading import parse
+from monitor.config.settings import Settings
+from monitor.decode.router import DECODERS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -22,7 +22,7 @@ from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.explain import Explanation, Message, explain
-from monitor.explain.document import plain
+from monitor.explain.explanation import plain
 from monitor.explain.text import lines
 
 _REJECTED = 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from monitor.config import load
 from monitor.decode import DECODERS
 from monitor.journal import copying
-from monitor.journal.errors import JournalError
+from monitor.journal.failures import JournalError
 from monitor.journal.repairing import repair
 
 _ACTIONS = {

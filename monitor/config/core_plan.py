@@ -19,10 +19,11 @@ from monitor.config.sources import Source
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
-from monitor.decode import Maintenance, Route, Router, Units
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
-from monitor.decode.route import Work
+from monitor.decode.route import Maintenance, Route, Work
+from monitor.decode.router import Router
+from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.

@@ -16,9 +16,9 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from monitor.config.kinds import Derived, Globs, Name, Section, Topic, setting
 from monitor.config.mistakes import nearest_text
 from monitor.core.setting import Contradiction, Glob
-from monitor.decode import DECODERS
 from monitor.decode.formats import sparkplug
 from monitor.decode.mapping import Mapped
+from monitor.decode.router import DECODERS
 from monitor.decode.spec import MapError, MapSpec, Unit
 from monitor.mqtt.topic_templates import Template
 

@@ -39,6 +39,16 @@ class Limits(NamedTuple):
     allow: tuple[str, ...] = ("*",)
 
 
+class KnownSeries(NamedTuple):
+    """A series as a journal keeps it; ``since`` is the time of its first reading, s UTC."""
+
+    row: int
+    sensor: str
+    quantity: str
+    unit: str
+    since: float
+
+
 class Registry:
     """Rows of series by (sensor, quantity); ``on_new(row, key)`` is called for each new one.
 

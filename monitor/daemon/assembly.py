@@ -9,13 +9,15 @@ import msgspec
 
 from monitor.alerts.outlet import Outlet, SinkContext
 from monitor.alerts.sinks import SINKS
-from monitor.config import Credentials, Settings, resolve_secret, resolve_sink_secrets
 from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
+from monitor.config.settings import Settings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
-from monitor.journal import Batch, Journal
+from monitor.journal.journal import Journal
+from monitor.journal.store import Batch
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.core.detector.thresholds import Crossings
-from monitor.core.fleet.presence import EvictionSummary, RefusalSummary
-from monitor.core.state.network import Network
-from monitor.journal import Store
+from monitor.core.detector.thresholds import Crossings, Thresholds
+from monitor.core.diagnosis.fault_reports import FaultReports, Onsets
+from monitor.core.fleet.presence import Eviction, EvictionSummary, Refusals, RefusalSummary
+from monitor.journal.store import Store
 
 _EVERY_SECONDS: Final = 1.0
 _EARLY: Final = frozenset(("silence",))
@@ -33,8 +33,13 @@ class _Checkpoint(NamedTuple):
 class Checkpoints:
     """State: which of a network's summaries have changed since they were last written."""
 
-    def __init__(self, network: Network) -> None:
-        refusals, thresholds, eviction = network.refusals, network.thresholds, network.eviction
+    def __init__(
+        self,
+        refusals: Refusals,
+        thresholds: Thresholds,
+        eviction: Eviction,
+        reports: FaultReports,
+    ) -> None:
         self._summaries: Final = (
             _Checkpoint(
                 "refusals",
@@ -49,6 +54,13 @@ class Checkpoints:
                 lambda: thresholds.changed,
                 thresholds.crossings,
                 thresholds.recall,
+            ),
+            _Checkpoint(
+                "onsets",
+                Onsets,
+                lambda: reports.changed,
+                reports.onsets,
+                reports.recall,
             ),
             _Checkpoint(
                 "silence",

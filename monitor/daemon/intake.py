@@ -25,16 +25,11 @@ from monitor.core.model import (
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
-from monitor.decode import (
-    REASONS,
-    Decoded,
-    Rejected,
-    Router,
-    Units,
-)
-from monitor.decode.checks import refusal
+from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.journal import Batch, DeadLetter, Store
+from monitor.decode.router import Decoded, Router
+from monitor.decode.units import Units
+from monitor.journal.store import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
@@ -131,7 +126,9 @@ class Intake:
         if noted := store.note(UNITS):
             self._units.load(noted)
         self._units_noted = self._units.changed
-        self._checkpoints: Final = Checkpoints(network)
+        self._checkpoints: Final = Checkpoints(
+            network.refusals, network.thresholds, network.eviction, network.reports
+        )
         self.delays: Final = Delays()
         self._network: Final = network
         self._store: Final = store
@@ -255,7 +252,9 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
 def recover(network: Network, store: Store, now: float) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side."""
     network.restore_series(store.series())
-    checkpoints = Checkpoints(network)
+    checkpoints = Checkpoints(
+        network.refusals, network.thresholds, network.eviction, network.reports
+    )
     checkpoints.load(store, early=True)
     network.restore(now, [*store.events(), *store.collocations()])
     for received, observations in store.observations():

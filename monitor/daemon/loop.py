@@ -17,15 +17,18 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from monitor.alerts.outlet import Outlet
-from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import plan_of
+from monitor.config.credentials import resolve_secret
+from monitor.config.loading import load
+from monitor.config.settings import Settings
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
 from monitor.daemon.publisher import Connection, Publisher
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
-from monitor.decode import DECODERS
+from monitor.decode.router import DECODERS
 from monitor.errors import MonitorError
 from monitor.http.service import Service
-from monitor.journal import Batch, JournalFullError
+from monitor.journal.failures import JournalFullError
+from monitor.journal.store import Batch
 from monitor.mqtt.source import Message, MqttSource
 
 # -- one daemon -----------------------------------------------------------------------------------

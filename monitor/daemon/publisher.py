@@ -2,27 +2,31 @@
 
 Rules of this file: it runs once per publish interval, on the data's thread, in steps of a few
 milliseconds between two reads; a page is immutable and carries the time at which its publication
-began; nothing here waits for a sink.
+began; nothing here waits for a sink. Series that HTTP asks for are evaluated anew at every
+publication; what needs a search or many windows, every few seconds at most.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
-from monitor.config import settings_hash, shown_settings
+from monitor.config.loading import settings_hash, shown_settings
+from monitor.core.registry import SeriesKey
+from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
+from monitor.core.state.network import Network
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, examined
 from monitor.explain.doctor import report, text
-from monitor.http.published import OnDemandEvaluator, OnDemandRequests, Page
+from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
@@ -208,3 +212,63 @@ class Publisher:
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),
         )
+
+
+# -- what is asked for ----------------------------------------------------------------------------
+
+# What needs a search or many windows is evaluated anew after so long.
+FRESH_SECONDS: Final = 5.0
+
+K = TypeVar("K")
+M = TypeVar("M", Occasion, Contenders)
+
+
+class OnDemand(NamedTuple):
+    """What was asked for, as far as there is such a thing."""
+
+    details: Mapping[SeriesKey, Detail]
+    occasions: Mapping[str, Occasion]
+    contenders: Mapping[Contest, Contenders]
+
+
+class OnDemandEvaluator:
+    """Evaluates what ``requests`` ask of ``network``."""
+
+    def __init__(self, network: Network, requests: OnDemandRequests) -> None:
+        self._network: Final = network
+        self._requests: Final = requests
+        self._series: set[SeriesKey] = set()
+        self._made = OnDemand({}, {}, {})
+
+    def evaluate(self, now: float) -> OnDemand:
+        """Return all that is asked for as of ``now`` (s UTC)."""
+        wanted = self._requests.series()
+        self._series = set(wanted)
+        found = {key: self._network.detail(key, now) for key in wanted}
+        made, network = self._made, self._network
+        self._made = OnDemand(
+            {key: detail for key, detail in found.items() if detail is not None},
+            _fresh(self._requests.occasions(), made.occasions, network.occasion, now),
+            _fresh(self._requests.contests(), made.contenders, network.contenders, now),
+        )
+        return self._made
+
+    def is_behind(self) -> bool:
+        """Return whether something is asked for that was not evaluated yet."""
+        return not (
+            self._series.issuperset(self._requests.series())
+            and self._made.occasions.keys() >= set(self._requests.occasions())
+            and self._made.contenders.keys() >= set(self._requests.contests())
+        )
+
+
+def _fresh(
+    wanted: Iterable[K], made: Mapping[K, M], make: Callable[[K, float], M], now: float
+) -> dict[K, M]:
+    """Return what is asked for, evaluated anew where the last evaluation is no longer fresh."""
+    return {
+        key: made[key]
+        if key in made and abs(now - made[key].time) < FRESH_SECONDS
+        else make(key, now)
+        for key in wanted
+    }

@@ -17,17 +17,14 @@ from monitor.decode.paths import (
     Fetch,
     Fetchers,
     Number,
-    Place,
     Text,
     shown,
 )
-from monitor.decode.quantity import Quantity
 from monitor.decode.records import Compose, Fields, composer, names_in
 from monitor.decode.spec import (
     Kind,
     MapError,
     MapSpec,
-    SeriesSpec,
 )
 from monitor.decode.time import Reader, reader
 
@@ -41,13 +38,6 @@ _TEXTS: Final = ("sequence", "identity", "reference_id", "status", "event", "not
 
 Instant = Callable[[object, object, float], float]
 Ends = Callable[[object, object], tuple[float, float]]
-
-
-class One(NamedTuple):
-    """One quantity: how it is named and measured."""
-
-    name: Compose
-    quantity: Quantity
 
 
 class Collocated(NamedTuple):
@@ -195,30 +185,6 @@ def name_path(spec: MapSpec, composed: str) -> str:
 
 def _if_there(fetch: Fetch, text: Text) -> Text:
     return lambda root, record: "" if fetch(root, record) is MISSING else text(root, record)
-
-
-def quantities(
-    spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str], unit: str
-) -> list[One]:
-    """Return the quantities of a record; ``unit`` is the source's where a series names none."""
-    if kind == "collocation":
-        return []
-    if kind == "event":
-        if not spec.event:
-            raise MapError(("event",), "is missing; write the path of the event's name")
-        return []
-    if not spec.series:
-        raise MapError(("series",), "is missing; write at least one entry with its value")
-    return [
-        _one(each, ("series", at), fetchers, known, unit) for at, each in enumerate(spec.series)
-    ]
-
-
-def _one(
-    each: SeriesSpec, place: Place, fetchers: Fetchers, known: Collection[str], unit: str
-) -> One:
-    quantity = Quantity(each, unit, fetchers, place)  # first, for its mistakes have better places
-    return One(composer(each.quantity or "{quantity}", known, (*place, "quantity")), quantity)
 
 
 def collocated(

@@ -34,7 +34,6 @@ from monitor.decode.checks import (
 )
 from monitor.decode.fields import (
     Collocated,
-    One,
     agreement,
     collocated,
     ends,
@@ -43,11 +42,10 @@ from monitor.decode.fields import (
     name_path,
     named,
     paths_of,
-    quantities,
     texts,
 )
 from monitor.decode.paths import MISSING, Fetchers, shown
-from monitor.decode.quantity import u_of_reference
+from monitor.decode.quantity import One, quantities, u_of_reference
 from monitor.decode.records import (
     Arrival,
     Fields,

@@ -1,9 +1,9 @@
-"""One quantity of a record: value and uncertainty in the unit that the quantity is kept in."""
+"""The quantities of a record: name, value and uncertainty in the unit that each is kept in."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.core.model import NAN
@@ -16,7 +16,8 @@ from monitor.decode.paths import (
     Text,
     shown,
 )
-from monitor.decode.spec import MapError, SeriesSpec
+from monitor.decode.records import Compose, composer
+from monitor.decode.spec import Kind, MapError, MapSpec, SeriesSpec
 from monitor.decode.uncertainty import (
     Form,
     Stated,
@@ -186,3 +187,34 @@ def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place
         return found
 
     return find
+
+
+class One(NamedTuple):
+    """One quantity: how it is named and measured."""
+
+    name: Compose
+    quantity: Quantity
+
+
+def quantities(
+    spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str], unit: str
+) -> list[One]:
+    """Return the quantities of a record; ``unit`` is the source's where a series names none."""
+    if kind == "collocation":
+        return []
+    if kind == "event":
+        if not spec.event:
+            raise MapError(("event",), "is missing; write the path of the event's name")
+        return []
+    if not spec.series:
+        raise MapError(("series",), "is missing; write at least one entry with its value")
+    return [
+        _one(each, ("series", at), fetchers, known, unit) for at, each in enumerate(spec.series)
+    ]
+
+
+def _one(
+    each: SeriesSpec, place: Place, fetchers: Fetchers, known: Collection[str], unit: str
+) -> One:
+    quantity = Quantity(each, unit, fetchers, place)  # first, for its mistakes have better places
+    return One(composer(each.quantity or "{quantity}", known, (*place, "quantity")), quantity)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 
 from monitor.core.model import Int
-from monitor.core.pairing.interning import NONE, Interner
+from monitor.core.pairing.identities import NONE, Interner
 from monitor.core.pairing.observations import (
     Name,
     Observed,

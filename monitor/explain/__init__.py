@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.config import Settings
+from monitor.config.settings import Settings
 from monitor.core.model import (
     NAN,
     Observation,
@@ -19,10 +19,11 @@ from monitor.core.model import (
     Reference,
     time_of,
 )
-from monitor.decode import REASONS, Rejected
-from monitor.decode.checks import refusal
+from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
-from monitor.explain.document import (
+from monitor.explain.dry_run import Fate, Message, Session, Took, tried
+from monitor.explain.excerpt import around
+from monitor.explain.explanation import (
     Earlier,
     Explanation,
     Instant,
@@ -34,15 +35,7 @@ from monitor.explain.document import (
     name_of,
     utc,
 )
-from monitor.explain.excerpt import around
 from monitor.explain.reading import Record
-from monitor.explain.session import (
-    Fate,
-    Message,
-    Session,
-    Took,
-    tried,
-)
 from monitor.mqtt.topic_templates import Template
 
 __all__ = ["SHOWN_MAX", "Explanation", "Message", "explain"]

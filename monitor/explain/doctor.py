@@ -11,19 +11,19 @@ from dataclasses import asdict, dataclass, field
 from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
 
-from monitor.config import Settings
+from monitor.config.settings import Settings
 from monitor.core.formatting import duration
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
-from monitor.decode import REASONS
+from monitor.decode.checks import REASONS
 from monitor.errors import (
     CONNECTION,
     NO_PAIRS,
     NOTHING_COMES,
     REFUSALS,
 )
-from monitor.journal import DeadLetter
+from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
 _SKEW_SECONDS: Final = 30.0

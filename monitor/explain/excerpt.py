@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from monitor.decode.checks import Rejected
 from monitor.decode.paths import MISSING, steps
 from monitor.decode.records import Seen
-from monitor.explain.document import Origin, Read, Shown, as_json, clipped, plain
+from monitor.explain.explanation import Origin, Read, Shown, as_json, clipped, plain
 
 _SIDE_CHARACTERS: Final = 400
 _BYTES_SHOWN: Final = 64

@@ -16,7 +16,7 @@ from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.explain.document import Changed, Pair, Series, number, plain, utc
+from monitor.explain.explanation import Changed, Pair, Series, number, plain, utc
 
 _SUSPECT_RATIO: Final = 1.0 / 3.0
 

@@ -26,16 +26,8 @@ from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
 from monitor.decode.time import parsed
 from monitor.decode.units import Conversion, Units, conversion
-from monitor.explain.document import (
-    Read,
-    Uncertainty,
-    amount,
-    as_json,
-    clipped,
-    number,
-    utc,
-)
 from monitor.explain.excerpt import Spelled, leaves
+from monitor.explain.explanation import Read, Uncertainty, amount, as_json, clipped, number, utc
 
 _FORMS: Final = ("u", "U", "percent", "samples", "lower", "plus_minus", "quantiles")
 _PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")

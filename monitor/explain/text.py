@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Final
 
 from monitor.errors import REFUSALS
-from monitor.explain.document import (
+from monitor.explain.explanation import (
     Explanation,
     Observed,
     Pair,

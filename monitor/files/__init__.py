@@ -20,7 +20,7 @@ from __future__ import annotations
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import FileError, detect
 from monitor.files.messages import read_messages, write_messages
-from monitor.files.pairs import PairTable, read_pairs
+from monitor.files.pair_table import PairTable, read_pairs
 from monitor.files.stream import Stream, read_stream
 
 __all__ = [

@@ -114,7 +114,7 @@ def metrics_page() -> str:
 
 def _live() -> Iterator[tuple[str, str, Statistic | None]]:
     """Yield the metrics that show statistics: name, help and entry, which availability lacks."""
-    entries = {each.name(key): each for key, each in STATISTICS.items()}
+    entries = {name: each for key, each in STATISTICS.items() for name in each.names(key)}
     for name, words in live_metrics().items():
         yield f"monitor_{name}", words, entries.get(name)
 

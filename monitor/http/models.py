@@ -221,6 +221,7 @@ Transition = TypedDict(
         "unit": str,
         "group": str,
         "alert": Annotated[str, about(ALERT)],
+        "severity": Annotated[str, about("warning, or info for a suspect reference.")],
         "from": Literal["ok", "pending", "firing"],
         "to": Literal["ok", "pending", "firing", "resolved", "unknown"],
         "corrected": Annotated[bool, about("Taken back: the past has changed.")],

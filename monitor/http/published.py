@@ -5,25 +5,22 @@ opposite. Neither waits for the other. Routes know this and not the service that
 
 What is too much to publish for everybody is requested by HTTP and evaluated on the data's thread:
 the pairs of a series, all that shares a key, the windows of a ranking. A request is safe between
-threads and expires a minute after it was last made; of too many the oldest give way. Series are
-evaluated anew at every publication; what needs a search or many windows, every few seconds
-at most.
+threads and expires a minute after it was last made; of too many the oldest give way.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.network import Network
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
 
@@ -154,60 +151,3 @@ class OnDemandRequests:
             for key in [key for key, asked in requests.items() if asked < oldest]:
                 del requests[key]
             return list(requests)
-
-
-FRESH_SECONDS: Final = 5.0
-
-K = TypeVar("K")
-M = TypeVar("M", Occasion, Contenders)
-
-
-class OnDemand(NamedTuple):
-    """What was asked for, as far as there is such a thing."""
-
-    details: Mapping[SeriesKey, Detail]
-    occasions: Mapping[str, Occasion]
-    contenders: Mapping[Contest, Contenders]
-
-
-class OnDemandEvaluator:
-    """Evaluates what ``requests`` ask of ``network``."""
-
-    def __init__(self, network: Network, requests: OnDemandRequests) -> None:
-        self._network: Final = network
-        self._requests: Final = requests
-        self._series: set[SeriesKey] = set()
-        self._made = OnDemand({}, {}, {})
-
-    def evaluate(self, now: float) -> OnDemand:
-        """Return all that is asked for as of ``now`` (s UTC)."""
-        wanted = self._requests.series()
-        self._series = set(wanted)
-        found = {key: self._network.detail(key, now) for key in wanted}
-        made, network = self._made, self._network
-        self._made = OnDemand(
-            {key: detail for key, detail in found.items() if detail is not None},
-            _fresh(self._requests.occasions(), made.occasions, network.occasion, now),
-            _fresh(self._requests.contests(), made.contenders, network.contenders, now),
-        )
-        return self._made
-
-    def is_behind(self) -> bool:
-        """Return whether something is asked for that was not evaluated yet."""
-        return not (
-            self._series.issuperset(self._requests.series())
-            and self._made.occasions.keys() >= set(self._requests.occasions())
-            and self._made.contenders.keys() >= set(self._requests.contests())
-        )
-
-
-def _fresh(
-    wanted: Iterable[K], made: Mapping[K, M], make: Callable[[K, float], M], now: float
-) -> dict[K, M]:
-    """Return what is asked for, evaluated anew where the last evaluation is no longer fresh."""
-    return {
-        key: made[key]
-        if key in made and abs(now - made[key].time) < FRESH_SECONDS
-        else make(key, now)
-        for key in wanted
-    }

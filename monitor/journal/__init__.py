@@ -17,7 +17,7 @@ Invariants
       of rows of every table and the sum of their checksums. So a row that is damaged, in the wrong
       place or missing is refused and never read as something else.
     * SQLite takes its write-ahead log up to the first frame that is wrong, without a word about the
-      rest. :mod:`monitor.journal.wal_check` looks at the log before SQLite does.
+      rest. :mod:`monitor.journal.failures` looks at the log before SQLite does.
     * What cannot be trusted is refused and left as it is (exit code 65). Only ``monitor journal
       repair`` and ``monitor run --recover`` replace a file, and keep the damaged one beside it.
     * Of pairs only the first batches are forgotten: a removal never goes before what it removed.
@@ -43,7 +43,7 @@ on SQLite, :class:`InMemoryStore` the one for recorded files, explanations and t
 ``monitor.journal`` knows SQLite.
 """
 
-from monitor.journal.errors import JournalBusyError, JournalError, JournalFullError
+from monitor.journal.failures import JournalBusyError, JournalError, JournalFullError
 from monitor.journal.in_memory import InMemoryAlertLog, InMemoryStore
 from monitor.journal.journal import Journal
 from monitor.journal.store import AlertLog, Batch, DeadLetter, Notification, Store

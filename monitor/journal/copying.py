@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Final
 
 from monitor.journal.database import Database
-from monitor.journal.errors import (
+from monitor.journal.failures import (
     JournalBusyError,
     JournalDamagedError,
     JournalError,
     JournalFormError,
+    wal_of,
 )
 from monitor.journal.opening import link, move_aside, put_in_place, refuse_busy, sync_folder
 from monitor.journal.schema import TABLES
-from monitor.journal.wal_check import wal_of
 
 _TRIES: Final = 20
 _PAUSE_SECONDS: Final = 0.25

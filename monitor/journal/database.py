@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.journal.errors import UNREADABLE, JournalDamagedError, cannot_open, cannot_use
+from monitor.journal.failures import UNREADABLE, JournalDamagedError, cannot_open, cannot_use
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import (
     TABLES,

@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR, Collocation, Event, Records, Reference, in_event_order
-from monitor.core.pairing.history import is_revisable, name_alone, names_nobody
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable
-from monitor.core.state.network import KnownSeries
+from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
+from monitor.core.registry import KnownSeries
 from monitor.journal.store import NO_PAIRS, Batch, DeadLetter, Notification
 
 _encode: Final = msgspec.msgpack.Encoder().encode

@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.core.model import PAIR, Collocation, Event, Records, in_event_order
 from monitor.core.pairing.observations import Durable
-from monitor.core.state.network import KnownSeries
+from monitor.core.registry import KnownSeries
 from monitor.journal import writing
 from monitor.journal.database import Database
 from monitor.journal.schema import PLACE, signed

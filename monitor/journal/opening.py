@@ -19,9 +19,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from monitor.journal.errors import JournalBusyError, JournalDamagedError, JournalFormError
+from monitor.journal.failures import (
+    JournalBusyError,
+    JournalDamagedError,
+    JournalFormError,
+    lost_transactions,
+    wal_of,
+)
 from monitor.journal.schema import SCHEMA_VERSION, create_tables
-from monitor.journal.wal_check import lost_transactions, wal_of
 
 _log: Final = logging.getLogger("monitor")
 

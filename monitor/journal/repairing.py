@@ -24,7 +24,14 @@ from monitor.core.model import PAIR
 from monitor.core.pairing.observations import Durable, PackedReadings, PlainReadings, pack
 from monitor.journal.copying import verify
 from monitor.journal.database import text_of
-from monitor.journal.errors import UNREADABLE, JournalDamagedError, JournalError, JournalFormError
+from monitor.journal.failures import (
+    UNREADABLE,
+    JournalDamagedError,
+    JournalError,
+    JournalFormError,
+    lost_transactions,
+    wal_of,
+)
 from monitor.journal.opening import (
     UPGRADES,
     check_form,
@@ -46,7 +53,6 @@ from monitor.journal.schema import (
     row_crc,
     write_checksums,
 )
-from monitor.journal.wal_check import lost_transactions, wal_of
 from monitor.journal.writing import observations_row
 
 _decode: Final = msgspec.msgpack.Decoder(list[Durable]).decode

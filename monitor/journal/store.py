@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from monitor.core.model import PAIR, Collocation, Event, Records
-from monitor.core.pairing.history import History
 from monitor.core.pairing.observations import Durable
-from monitor.core.state.network import KnownSeries
+from monitor.core.pairing.reference_revisions import History
+from monitor.core.registry import KnownSeries
 
 NO_PAIRS: Final[Records] = np.zeros(0, dtype=PAIR)
 NO_PAIRS.flags.writeable = False

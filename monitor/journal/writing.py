@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import PAIR, Records, Reference
-from monitor.core.pairing.history import is_revisable, name_alone, names_nobody
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable, PackedReadings
-from monitor.core.state.network import KnownSeries
+from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
+from monitor.core.registry import KnownSeries
 from monitor.journal.database import Database
 from monitor.journal.schema import TABLES, Row, places_of, signed
 from monitor.journal.store import Batch, DeadLetter

@@ -14,20 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from monitor.mqtt import fields
-from monitor.mqtt.fields import (
-    MAXIMUM_PACKET_SIZE,
-    RECEIVE_MAXIMUM,
-    SESSION_EXPIRY,
-    MalformedError,
-    Reader,
-    dump_binary,
-    dump_properties,
-    dump_text,
-    dump_varint,
-    read_properties,
-    varint_at,
-)
+from monitor.mqtt import primitives
 from monitor.mqtt.packets import (
     CONNACK_311,
     Connack,
@@ -47,6 +34,19 @@ from monitor.mqtt.packets import (
     Unsuback,
     Unsubscribe,
     Version,
+)
+from monitor.mqtt.primitives import (
+    MAXIMUM_PACKET_SIZE,
+    RECEIVE_MAXIMUM,
+    SESSION_EXPIRY,
+    MalformedError,
+    Reader,
+    dump_binary,
+    dump_properties,
+    dump_text,
+    dump_varint,
+    read_properties,
+    varint_at,
 )
 
 # -- writing --------------------------------------------------------------------------------------
@@ -204,27 +204,27 @@ def _read_connack(reader: Reader, version: Version) -> Connack:
         raise MalformedError("CONNACK has reserved flags set")
     if version == Version.V3_1_1:
         return Connack(bool(flags), CONNACK_311.get(code, code | 0x80))
-    found = read_properties(reader, fields.CONNACK)
+    found = read_properties(reader, primitives.CONNACK)
     return Connack(
         bool(flags),
         code,
-        found.text(fields.REASON_STRING),
-        found.number(fields.SERVER_KEEP_ALIVE),
+        found.text(primitives.REASON_STRING),
+        found.number(primitives.SERVER_KEEP_ALIVE),
     )
 
 
 def _read_suback(reader: Reader, version: Version) -> Suback:
     packet_id, said = _read_id(reader), ""
     if version == Version.V5:
-        found = read_properties(reader, fields.SUBACK)
-        said = found.text(fields.REASON_STRING)
+        found = read_properties(reader, primitives.SUBACK)
+        said = found.text(primitives.REASON_STRING)
     return Suback(packet_id, tuple(reader.rest()), said)
 
 
 def _read_unsuback(reader: Reader, version: Version) -> Unsuback:
     packet_id = _read_id(reader)
     if version == Version.V5:
-        read_properties(reader, fields.UNSUBACK)
+        read_properties(reader, primitives.UNSUBACK)
     return Unsuback(packet_id, tuple(reader.rest()) if version == Version.V5 else ())
 
 
@@ -252,14 +252,14 @@ def _read_disconnect(reader: Reader, version: Version) -> Disconnect:
     if version == Version.V3_1_1 or not reader.has_more:
         return Disconnect()
     code = reader.integer(1)
-    return Disconnect(code, _read_more(reader, fields.DISCONNECT))
+    return Disconnect(code, _read_more(reader, primitives.DISCONNECT))
 
 
 def _read_more(reader: Reader, packet: int) -> str:
     """Return the reason string of properties that may be left out at the end of a packet."""
     if not reader.has_more:
         return ""
-    return read_properties(reader, packet).text(fields.REASON_STRING)
+    return read_properties(reader, packet).text(primitives.REASON_STRING)
 
 
 def _read_pingresp(_reader: Reader, _version: Version) -> Pingresp:
@@ -269,10 +269,10 @@ def _read_pingresp(_reader: Reader, _version: Version) -> Pingresp:
 _Read = Callable[[Reader, Version], Control]
 _READERS: Final[Mapping[int, _Read]] = {
     0x20: _read_connack,
-    0x40: _acknowledgement(Puback, fields.PUBACK),
-    0x50: _acknowledgement(Pubrec, fields.PUBREC),
-    0x62: _acknowledgement(Pubrel, fields.PUBREL),
-    0x70: _acknowledgement(Pubcomp, fields.PUBCOMP),
+    0x40: _acknowledgement(Puback, primitives.PUBACK),
+    0x50: _acknowledgement(Pubrec, primitives.PUBREC),
+    0x62: _acknowledgement(Pubrel, primitives.PUBREL),
+    0x70: _acknowledgement(Pubcomp, primitives.PUBCOMP),
     0x90: _read_suback,
     0xB0: _read_unsuback,
     0xD0: _read_pingresp,

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.mqtt.codec import ID_BYTES, decode_control, publish_places, topic_text
-from monitor.mqtt.fields import MalformedError, varint_at
 from monitor.mqtt.inbox import NO_MID, Inbox
 from monitor.mqtt.packets import Control, Version
+from monitor.mqtt.primitives import MalformedError, varint_at
 from monitor.mqtt.publish_parser import ENOUGH_BYTES, TopicIndex, parse_publishes
 
 CONTROL_BYTES_MAX: Final = 65_536

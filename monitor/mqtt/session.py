@@ -19,7 +19,6 @@ from typing import Final
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
 from monitor.mqtt.codec import encode
 from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
-from monitor.mqtt.fields import MalformedError
 from monitor.mqtt.pacing import Backoff, Takeovers
 from monitor.mqtt.packets import (
     FAILURE,
@@ -40,6 +39,7 @@ from monitor.mqtt.packets import (
     Version,
     reason_text,
 )
+from monitor.mqtt.primitives import MalformedError
 from monitor.mqtt.receiver import Receiver
 from monitor.mqtt.wire import EndedError, Wire, plain_reason
 

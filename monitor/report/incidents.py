@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.replay import AlertChange
-from monitor.core.diagnosis.fault_reports import at_alarm, fault_report
+from monitor.core.diagnosis.fault_reports import Asked, FaultReport, at_alarms, fault_reports
 from monitor.core.formatting import finite, instant
 from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
 from monitor.report.recorded import Recorded
@@ -36,7 +36,7 @@ def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
 def _incident(
     recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
 ) -> dict[str, Any]:
-    """Return one incident with the figures it had at its end, or has now."""
+    """Return one incident with the figures that it has now, or last had under its longest name."""
     name = recorded.names[began.series]
     one = windows.take(np.array([began.series]))
     alarm = int(np.searchsorted(one.time, began.time, side="right")) - 1
@@ -44,17 +44,20 @@ def _incident(
     if ended is not None:
         end = int(np.searchsorted(one.time, ended.time, side="right"))
     rules = recorded.rules[began.series]
-    onset = at_alarm(one.rows(slice(0, alarm + 1)))
+    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))])
+    looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
+    found = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
+    clear = [
+        (pairs, report)
+        for pairs, report in zip(looks[1:], found[1:], strict=True)
+        if report.verdict.state == FAULT
+    ]
+    told = found[0] if not clear else clear[-1][1] if ended is None else _longest(clear)
     labels: list[dict[str, str]] = []
-    told = fault_report(one.rows(slice(0, alarm + 1)), began.family, alarm, onset, rules)
-    for last in _moments(alarm, end):
-        pairs = one.rows(slice(0, last))
-        found = fault_report(pairs, began.family, alarm, onset, rules)
-        if found.verdict.state == FAULT:
-            told = found
-            if not labels or labels[-1]["fault"] != found.alert:
-                since = onset.verdict.began if not labels else float(pairs.time[-1])
-                labels.append({"since": instant(since), "fault": found.alert})
+    for pairs, report in clear:
+        if not labels or labels[-1]["fault"] != report.alert:
+            since = onset.began if not labels else float(pairs.time[-1])
+            labels.append({"since": instant(since), "fault": report.alert})
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
@@ -70,6 +73,17 @@ def _incident(
         "labels": labels,
         "sentence": f"{name.sensor} {told.sentence}",
     }
+
+
+def _longest(clear: list[tuple[Columns, FaultReport]]) -> FaultReport:
+    """Return the last report under the name that an incident bore for most of its pairs."""
+    pairs: dict[str, int] = {}
+    before = clear[0][0].value.size - 1
+    for one, report in clear:
+        pairs[report.alert] = pairs.get(report.alert, 0) + one.value.size - before
+        before = one.value.size
+    most = max(pairs, key=lambda alert: pairs[alert])
+    return next(report for _, report in reversed(clear) if report.alert == most)
 
 
 def _moments(alarm: int, end: int) -> list[int]:

@@ -26,7 +26,7 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
-from monitor.core.pairing.history import is_revisable
+from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.scores.proper_scores import Density
@@ -34,7 +34,8 @@ from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.files import PairTable, detect, read_pairs, read_stream
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
+from monitor.journal.store import Batch
 
 # -- the daemon without a broker ------------------------------------------------------------------
 

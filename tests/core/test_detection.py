@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.core.detector import detector as detection
-from monitor.core.detector import e_values, rectangles
+from monitor.core.detector import e_process, e_values
 from monitor.core.detector.detector import STATE, Detector
 
 ONE = np.zeros(1, np.int64)
@@ -176,7 +176,7 @@ def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
     made, done = detector(9, coverage=COVERS), [0] * 9
     found = {row: [] for row in range(9)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rectangles, "FEW", 0 if vectorised else rectangles.FEW)
+        patch.setattr(e_process, "FEW", 0 if vectorised else e_process.FEW)
         while min(done) < 700:
             open_rows = [row for row in range(9) if done[row] < 700]
             rows = random.sample(open_rows, random.randint(1, len(open_rows)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core.pairing.interning import NONE, UNKNOWN, Interner
+from monitor.core.pairing.identities import NONE, UNKNOWN, Interner
 
 
 class Asked:

@@ -20,7 +20,7 @@ from monitor.core.model import (
     in_event_order,
 )
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.nearest_times import is_nearest, nearest
+from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
 from monitor.journal import Batch, InMemoryStore

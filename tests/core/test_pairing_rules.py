@@ -17,8 +17,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 ADDED = """
 from dataclasses import replace
 
-from monitor.core.pairing import affected, pairing_rules
-from monitor.core.pairing.probes import pair_with
+from monitor.core.pairing import pairing_rules
+from monitor.core.pairing.pairing_rule import pair_with
 
 pairing_rules.PAIRING_RULES["latest"] = replace(
     pairing_rules.PAIRING_RULES["asof"],

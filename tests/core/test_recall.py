@@ -7,9 +7,9 @@ import pytest
 
 from monitor.core.model import PAIR, Event, in_event_order
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Limits
+from monitor.core.registry import KnownSeries, Limits
 from monitor.core.state.core_settings import CoreSettings
-from monitor.core.state.network import KnownSeries, Network
+from monitor.core.state.network import Network
 from monitor.core.windows.windows import spare_of
 from monitor.journal import Batch, InMemoryStore
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from series import pairs
 
 from monitor.core.detector.e_values import FAMILIES
-from monitor.core.diagnosis.fault_reports import fault_report
+from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.formatting import amount
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.state_sentences import sentence
@@ -35,7 +35,8 @@ def judged(error, u=5.0, unit="kg", leading="offset", alarm=ALARM):
     error = np.asarray(error, dtype=float)
     reference = 500.0 + 100.0 * np.random.default_rng(4).standard_normal(error.size)
     made = pairs(reference + error, reference, u, u_ref=0.1)
-    return fault_report(made, leading, alarm, rules=SeriesRules(unit=unit))
+    (found,) = fault_reports([Asked(made, leading, alarm, rules=SeriesRules(unit=unit))])
+    return found
 
 
 def outlying(error):

@@ -11,7 +11,12 @@ from series import drawn, pairs
 
 from monitor.core.columns import Columns, in_blocks, parts
 from monitor.core.scores.proper_scores import SCORES
-from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
+from monitor.core.scores.statistics import (
+    STATISTICS,
+    compute,
+    live_statistics,
+    threshold_statistics,
+)
 
 NAMES = tuple(STATISTICS)
 # The names other programs rely on: `monitor score --json`.
@@ -88,6 +93,19 @@ def test_live_metrics_are_live_statistics(density):
         "window_pairs_effective",
     ):
         assert wanted in metrics
+
+
+@pytest.mark.parametrize(
+    ("density", "key"), [("normal", "quadratic"), ("tophat", "quadratic_tophat")]
+)
+def test_the_brier_score_is_the_quadratic_score_by_another_name(density, key):
+    metrics = live_statistics(density)
+
+    assert metrics["score_brier_mean"] == metrics["score_quadratic_mean"] == key
+    assert "brier" not in STATISTICS
+    assert (
+        threshold_statistics()["score_brier_mean"] is threshold_statistics()["score_quadratic_mean"]
+    )
 
 
 # One series, many series: the same bits.

@@ -6,7 +6,7 @@ import json
 import random
 from datetime import UTC, datetime
 
-from monitor.cluster.placing import Message
+from monitor.cluster.log_records import Message
 
 START = 1_767_225_600
 APART = 30.0

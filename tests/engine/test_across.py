@@ -17,7 +17,8 @@ from monitor.alerts.ledger import View
 from monitor.cluster import results
 from monitor.cluster.block import Block
 from monitor.cluster.fleet_verdicts import Fleet
-from monitor.cluster.placing import Message, Placing, block_of
+from monitor.cluster.log_records import Message
+from monitor.cluster.placing import Placing, block_of
 from monitor.cluster.recipes import recipe_of
 from monitor.cluster.sink import NOTE, Sink
 from monitor.config import parse

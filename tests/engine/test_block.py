@@ -16,7 +16,7 @@ from fleet_messages import START, reading, reference, stream
 
 from monitor.cluster.block import Block
 from monitor.cluster.block_store import StateError
-from monitor.cluster.placing import Message, pack, unpack
+from monitor.cluster.log_records import Message, pack, unpack
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.config import parse
 from monitor.daemon.assembly import assemble

@@ -29,7 +29,8 @@ from monitor.cluster.kafka_log import (
     Reader,
     properties,
 )
-from monitor.cluster.placing import Placing, Record, RecordError, load_record
+from monitor.cluster.log_records import Record, RecordError, load_record
+from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import load, parse
 from monitor.mqtt.inbox import Message as Arrived

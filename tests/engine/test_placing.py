@@ -7,13 +7,8 @@ from fleet_messages import START, reading, reference, stream
 from test_block import daemon_facts, facts
 
 from monitor.cluster.block import Block
-from monitor.cluster.placing import (
-    EVERY,
-    Message,
-    OwnRouter,
-    Placing,
-    block_of,
-)
+from monitor.cluster.log_records import Message
+from monitor.cluster.placing import EVERY, OwnRouter, Placing, block_of
 from monitor.cluster.recipes import recipe_of
 from monitor.config import parse
 from monitor.config.core_plan import router_of

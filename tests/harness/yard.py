@@ -15,8 +15,9 @@ from monitor.core.registry import Limits, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.daemon.publisher import OnDemandEvaluator
 from monitor.http.metrics import METRICS, STATES
-from monitor.http.published import OnDemandEvaluator, Page
+from monitor.http.published import Page
 from monitor.http.service import Service
 from monitor.journal import Batch, DeadLetter, InMemoryStore
 from monitor.simulate.carts import CARTS, Cart, Fleet

@@ -18,7 +18,7 @@ from monitor.config import load
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.decode import DECODERS
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.report.recorded import alerts
+from monitor.report.incidents import alerts
 
 PROJECT = Path(__file__).parents[2]
 SETTINGS = """

@@ -32,14 +32,18 @@ from harness.programs import WAIT_SECONDS, need
 from monitor.cli import main
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import PlainReadings, pack, unpack
-from monitor.core.state.network import KnownSeries
+from monitor.core.registry import KnownSeries
 from monitor.journal import Journal, JournalError, Notification
 from monitor.journal import writing as module
-from monitor.journal.errors import JournalDamagedError, JournalFormError
+from monitor.journal.failures import (
+    JournalDamagedError,
+    JournalFormError,
+    lost_transactions,
+    wal_of,
+)
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover, repair
 from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
-from monitor.journal.wal_check import lost_transactions, wal_of
 
 NAME = digest(*reference_identity(REFERENCE))
 SERIES = [KnownSeries(at, f"s{at}", "x", "kg", float(at)) for at in range(3)]

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from monitor.cluster.block_store import BlockStore
 from monitor.core.model import Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
-from monitor.core.state.network import KnownSeries
+from monitor.core.registry import KnownSeries
 from monitor.journal import AlertLog, InMemoryAlertLog, InMemoryStore, Journal, Notification, Store
 
 NAME = digest(*reference_identity(REFERENCE))

@@ -15,11 +15,10 @@ import numpy as np
 
 from monitor.core.detector import e_values
 from monitor.core.detector.confirmation import confirm
-from monitor.core.detector.e_process import EvidenceBlock, accumulate
+from monitor.core.detector.e_process import EvidenceBlock, accumulate, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
-from monitor.core.detector.rectangles import rectangles
 from monitor.core.model import Bool, Float, Int, Records
-from monitor.core.windows.mmap_arrays import zeros_on_demand
+from monitor.core.windows.rings import zeros_on_demand
 
 RING: Final = 512
 HORIZON: Final = 1000.0

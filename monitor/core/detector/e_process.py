@@ -1,12 +1,14 @@
 """E-processes: evidence accumulated over a block of new pairs (ranks x series).
 
-Rules of this file: all bets of a block are computed at once; evidence is accumulated rank by rank,
-in plain Python numbers where there is one series. Both ways add and multiply in the same order, so
-they give the same bits.
+Rules of this file: a batch is cut into rectangles, so that numpy computes many series at once; how
+it is cut changes its cost and never its result. All bets of a block are computed at once; evidence
+is accumulated rank by rank, in plain Python numbers where there is one series. Both ways add and
+multiply in the same order, so they give the same bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -15,6 +17,32 @@ from monitor.core.detector import e_values, lifecycle
 from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.model import Bool, Float, Int, Records
+
+# -- blocks ---------------------------------------------------------------------------------------
+
+FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
+BLOCK_PAIRS: Final = 1 << 15
+
+
+def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
+    """Yield (series, first rank, last rank) that tile series sorted by falling ``counts``."""
+    first = 0
+    deepest = int(counts[0]) if counts.size else 0
+    while first < deepest:
+        k = int(np.searchsorted(-counts, -first, side="left"))
+        if k < FEW <= deepest - first:
+            yield from (
+                (slice(column, column + 1), start, min(start + BLOCK_PAIRS, int(counts[column])))
+                for column in range(k)
+                for start in range(first, int(counts[column]), BLOCK_PAIRS)
+            )
+            return
+        last = min(int(counts[k - 1]), first + max(1, BLOCK_PAIRS // k))
+        yield slice(0, k), first, last
+        first = last
+
+
+# -- evidence -------------------------------------------------------------------------------------
 
 CAP: Final = 1e280
 StateChange = tuple[int, int, int, int, int, float]  # rank, column, before, after, family, evidence

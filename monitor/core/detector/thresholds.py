@@ -9,7 +9,7 @@ false alarms and delays. Time is that of the pairs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
@@ -254,3 +254,8 @@ def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> 
         if len(rows) >= LIKE_MIN:
             median[rows] = np.median(values[rows])
     return median
+
+
+def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
+    """Return the thresholds that take the whole fleet."""
+    return tuple(each for each in thresholds if each.against == "fleet_median")

@@ -8,15 +8,15 @@ What and why
 Invariants
     * A report is a function of durable pairs, the detector's state and the alarm: a restart or
       another order of messages gives the same words. What an incident keeps, its onset and how its
-      sensor was when it was right, is made from the pairs up to the alarm, which the journal has
-      when memory no longer does.
+      sensor was when it was right, is made from the pairs up to the alarm and saved beside the
+      evidence, for those pairs may be gone before the incident is over.
     * The alert's name is the verdict's fault once it is clear, till then the detector's leading
       family. A wrong name never makes or ends an alert.
     * Nothing is applied. Advice is told, and a person adjusts the sensor.
 
 Tried and rejected
     * The largest bet of the detector as the name: bets overlap, and outliers feed all of them.
-    * Keeping what earlier reports said: a restart in between would say something else.
+    * Taking the onset from the window as it is now: it moves as the window does.
 
 What breaks first
     Thousands of sensors that go wrong in one moment: they are judged some at a time, and till then

@@ -1,15 +1,15 @@
 """What is known of each series whose alert is pending or fires: the fault, its size, what mends it.
 
 Derived from the windows and the detector's state, and recomputed for series that changed. A verdict
-takes some milliseconds, so where many series are to be judged at once the new alerts come first,
+takes a millisecond or two, so where many series are to be judged at once the new alerts come first,
 then those whose report is the oldest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,14 +19,15 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.formatting import finite
 from monitor.core.model import NAN, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
-from monitor.core.verdict import Estimate, Pairs, Verdict, judge, shows
+from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
 
 PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
-_REPORTED_AT_ONCE: Final = 4
+_REPORTED_AT_ONCE: Final = 16
 
 
 class FaultReport(NamedTuple):
@@ -65,43 +66,64 @@ class FaultReport(NamedTuple):
 
 
 class Onset(NamedTuple):
-    """What was said at the alarm, which an incident keeps: the verdict on the pairs up to it."""
+    """What was said at the alarm, which an incident keeps: times in s UTC.
+
+    ``healthy`` is how the errors moved with the level before the fault.
+    """
 
     alarm: float
-    verdict: Verdict
+    began: float
+    healthy: Slopes
 
 
-def at_alarm(pairs: Columns) -> Onset:
-    """Return what the pairs up to the one that raised the alarm say; they end with it."""
-    last = Pairs.of(pairs.rows(slice(-PAIRS_MAX, None)))
-    alarm = float(last.time[-1])
-    found = judge(last, alarm=last.n - 1)
-    return Onset(alarm, found if isfinite(found.began) else found._replace(began=alarm))
+# (row, alarm, began; slope on the reference and its standard error, on the value; pairs): a JSON
+# file has no infinity, so an error that is not known is null.
+Onsets = list[tuple[int, float, float, float, float | None, float, float | None, int]]
 
 
-def fault_report(
-    pairs: Columns,
-    leading: str,
-    alarm: int | None = None,
-    onset: Onset | None = None,
-    rules: SeriesRules = SeriesRules(),  # noqa: B008 - a tuple
-) -> FaultReport:
-    """Return what the last pairs of one series say.
+class Asked(NamedTuple):
+    """The last pairs of one series that is to be judged.
 
     ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
-    fired (0 if that was before the first), None if it has not; ``onset`` what was said then.
+    fired (negative if that was before the first), None if it has not; ``onset`` what was said then.
     """
-    last = pairs.rows(slice(-PAIRS_MAX, None))
-    left_out = pairs.value.size - last.value.size
-    found = judge(
-        Pairs.of(last),
-        alarm=None if alarm is None else max(alarm - left_out, 0),
-        began=NAN if onset is None else onset.verdict.began,
-        healthy=None if onset is None else onset.verdict.healthy,
-        tolerance=NAN if rules.tolerance is None else rules.tolerance,
-        unit=rules.unit,
+
+    pairs: Columns
+    leading: str
+    alarm: int | None = None
+    onset: Onset | None = None
+    rules: SeriesRules = SeriesRules()
+
+
+def at_alarms(pairs: Sequence[Columns]) -> list[Onset]:
+    """Return what the pairs of each series up to the one that raised its alarm say."""
+    last = [Pairs.of(each.rows(slice(-PAIRS_MAX, None))) for each in pairs]
+    found = judge_all(last, alarm=[each.n - 1 for each in last])
+    alarms = [float(each.time[-1]) for each in last]
+    return [
+        Onset(alarm, each.began if isfinite(each.began) else alarm, each.healthy)
+        for each, alarm in zip(found, alarms, strict=True)
+    ]
+
+
+def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
+    """Return what the last pairs of each series say."""
+    last = [each.pairs.rows(slice(-PAIRS_MAX, None)) for each in asked]
+    found = judge_all(
+        [Pairs.of(each) for each in last],
+        alarm=[
+            None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.value.size, 0)
+            for of, each in zip(asked, last, strict=True)
+        ],
+        began=[NAN if each.onset is None else each.onset.began for each in asked],
+        healthy=[None if each.onset is None else each.onset.healthy for each in asked],
+        tolerance=[NAN if each.rules.tolerance is None else each.rules.tolerance for each in asked],
+        unit=[each.rules.unit for each in asked],
     )
-    return FaultReport(found.fault if shows(found.fault, found.size) else leading, found)
+    return [
+        FaultReport(one.fault if shows(one.fault, one.size) else each.leading, one)
+        for each, one in zip(asked, found, strict=True)
+    ]
 
 
 def unjudged(leading: str, pairs: Columns) -> FaultReport:
@@ -116,12 +138,36 @@ class FaultReports:
     def __init__(self) -> None:
         self._known: dict[int, FaultReport] = {}
         self._onsets: dict[int, Onset] = {}
+        self.changed = 0  # counts changes of what was said at alarms
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
     def get(self, row: int) -> FaultReport | None:
         """Return what is known of a series."""
         return self._known.get(row)
+
+    def onset(self, row: int) -> Onset | None:
+        """Return what was said at the alarm of a series that fires, as far as it was judged."""
+        return self._onsets.get(row)
+
+    def onsets(self) -> Onsets:
+        """Return what was said at the alarms of the incidents that last."""
+        return [
+            (
+                *(row, each.alarm, each.began),
+                *(each.healthy.on_reference.value, finite(each.healthy.on_reference.se)),
+                *(each.healthy.on_value.value, finite(each.healthy.on_value.se)),
+                each.healthy.pairs,
+            )
+            for row, each in self._onsets.items()
+        ]
+
+    def recall(self, onsets: Onsets) -> None:
+        """Load what :meth:`onsets` returned; pairs from before the alarm may be gone since."""
+        for row, alarm, began, by_reference, se, by_value, se_value, pairs in onsets:
+            on_reference = Slope(by_reference, inf if se is None else se)
+            on_value = Slope(by_value, inf if se_value is None else se_value)
+            self._onsets[row] = Onset(alarm, began, Slopes(on_reference, on_value, pairs))
 
     def known(self) -> dict[int, FaultReport]:
         """Return the report on each series that has one; later changes do not change it."""
@@ -189,33 +235,43 @@ class FaultReports:
             return
         windows, leading = columns_of.windows(series), detector.leading(series)
         since = detector.since_alarm(series)
+        asked: dict[int, Asked] = {}
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))
-            alarm, onset = None, None
-            if since[at] >= 0:
-                alarm = one.value.size - 1 - int(since[at])
-                onset = self._onset(row, one, alarm, columns_of)
-            else:
-                self._onsets.pop(row, None)
-            family = FAMILIES[int(leading[at])]
-            self._known[row] = fault_report(one, family, alarm, onset, rules[row])
+            alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
+            asked[row] = Asked(one, FAMILIES[int(leading[at])], alarm, None, rules[row])
+        self._remember(asked, columns_of)
+        of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]
+        self._known.update(zip(asked, fault_reports(of_all), strict=True))
 
-    def _onset(self, row: int, one: Columns, alarm: int, columns_of: SeriesColumns) -> Onset | None:
-        """Return what was said when pair ``alarm`` of the window (negative: before it) came."""
-        known = self._onsets.get(row)
-        if known is None or (alarm >= 0 and known.alarm != float(one.time[alarm])):
+    def _remember(self, asked: Mapping[int, Asked], columns_of: SeriesColumns) -> None:
+        """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
+        lacking: dict[int, Columns] = {}
+        before_all = {row: self._onsets.get(row) for row in asked}
+        for row, (one, _, alarm, _, _) in asked.items():
+            known = self._onsets.pop(row, None)
+            if alarm is None:
+                continue
+            if known is not None and (alarm < 0 or known.alarm == float(one.time[alarm])):
+                self._onsets[row] = known
+                continue
             before = columns_of.up_to_alarm(row, one.value.size - 1 - alarm)
-            if before is None:
-                return None
-            known = self._onsets[row] = at_alarm(before)
-        return known
+            if before is not None:
+                lacking[row] = before
+        self._onsets.update(zip(lacking, at_alarms([*lacking.values()]), strict=True))
+        self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 
     def leave(self, row: int) -> None:
         """Drop a series from the waiting list: it is calm, or has no pairs to be judged by."""
         self._waiting.pop(row, None)
         self._new.pop(row, None)
-        self._onsets.pop(row, None)
+        self.forget(row, -inf)
 
-    def forget(self, row: int) -> None:
-        """Note that the past of a series is another now: what was said at its alarm is void."""
-        self._onsets.pop(row, None)
+    def forget(self, row: int, since: float) -> None:
+        """Note that from an event time on the past of a series is another now.
+
+        What was said at an alarm after that is void.
+        """
+        if row in self._onsets and since <= self._onsets[row].alarm:
+            del self._onsets[row]
+            self.changed += 1

@@ -2,13 +2,14 @@
 
 Either side may come first, late, twice or corrected, hours apart. Pairing therefore holds both
 sides in buffers, sorted by event time, until the retention time is over, and it is incremental: an
-arrival names the few references whose pairs it may change (``affected``), and only those are paired
-again (``reconcile``). The changes leave as rows; a removed pair is a row with a flag.
+arrival names the few references whose pairs it may change, and only those are paired again
+(``reconcile``). The changes leave as rows; a removed pair is a row with a flag.
 
 The parts: ``join_index`` finds the buffers that concern each other, by subject, key and
-collocation; ``pairing_rules`` chooses the readings of a reference; ``probes`` makes the pairs;
-``reference_revisions`` settles which revision counts; ``retention`` evicts; ``restoring`` gives a
-journal's pairs back; ``unpaired`` explains why there are none.
+collocation; ``pairing_rules`` chooses the readings of a reference, out of the parts of a
+``pairing_rule``: probes, which make the pairs, and who is affected; ``reference_revisions`` settles
+which revision counts; ``retention`` evicts, and gives a journal's pairs back; ``unpaired`` explains
+why there are none.
 
 Invariants:
 
@@ -21,8 +22,8 @@ Invariants:
 * Ties have a rule: the earlier of two equally near times, then the content.
 
 Two accelerators keep the common case cheap. Plain readings newer than all others of their buffer
-wait in ``staging`` as columns, since no reference can concern them yet; ``watermarks`` decide that
-for a whole batch at once. Plain references later than all others take the path in ``in_order``.
+wait in ``staging`` as columns, since no reference can concern them yet; watermarks decide that for
+a whole batch at once. Plain references later than all others take the path in ``in_order``.
 Both change speed only, and tests hold them equal to the general path.
 
 Rejected: pairing anew after a restart (evicted observations had their part in old pairs), an object

@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from monitor.core.model import NAN, Reading, Reference
-from monitor.core.pairing.identities import Identity, digest, encode, same_reading
-from monitor.core.pairing.observations import is_plain
-from monitor.core.pairing.pair_rows import Match
-from monitor.core.pairing.watermarks import Watermarks
+from monitor.core.pairing.identities import Identity, Match, digest, encode, same_reading
+from monitor.core.pairing.observations import Watermarks, is_plain
 
 NearestReading = tuple[float, float, float]  # a plain reading: its time, value and u
 BufferKey = tuple[str, str, str]  # sensor, quantity, match key

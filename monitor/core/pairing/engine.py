@@ -16,22 +16,28 @@ import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference
 from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.history import NO_HISTORY, History, names_nobody
-from monitor.core.pairing.identities import Identity, reference_identity
+from monitor.core.pairing.identities import Identity, Row, reference_identity, revised
 from monitor.core.pairing.in_order import InOrderPath
 from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
 from monitor.core.pairing.observations import PlainReadings
-from monitor.core.pairing.pair_rows import Row, revised
 from monitor.core.pairing.reconcile import Reconciler
 from monitor.core.pairing.reference_revisions import (
+    NO_HISTORY,
     HeldReference,
+    History,
     ReferenceStore,
     by_buffer,
     is_in_place,
+    names_nobody,
     rank,
 )
-from monitor.core.pairing.restoring import restore_all, restore_pairs
-from monitor.core.pairing.retention import ReadingCount, drop_references, expire_readings
+from monitor.core.pairing.retention import (
+    ReadingCount,
+    drop_references,
+    expire_readings,
+    restore_all,
+    restore_pairs,
+)
 from monitor.core.pairing.series_rules import Rules
 
 __all__ = ["Added", "Concern", "MatchKey", "Pairing"]

@@ -1,17 +1,24 @@
-"""Identities: 64-bit numbers that name readings, references and pairs.
+"""Identities: numbers that name readings, references and pairs; pairs as rows; names as numbers.
 
-Rules of this file: an identity is a function of content alone, so that the same message gets the
-same number in every process, after every restart and on every worker of a cluster.
+Rules of this file: an identity has 64 bits and is a function of content alone, so that the same
+message gets the same number in every process, after every restart and on every worker of a cluster.
+One pair is a plain tuple in the order of ``PAIR``; rows stay tuples until a batch is done, then
+become one structured array: a tuple costs a tenth of a row of a structured array. A name is looked
+up once, however many rows refer to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
+import numpy as np
 
-from monitor.core.model import Reading, Reference
+from monitor.core.model import NAN, Int, Reading, Reference
+
+# -- identities -----------------------------------------------------------------------------------
 
 encode: Final = msgspec.msgpack.Encoder().encode
 _BLANK: Final = blake2b(digest_size=8)
@@ -58,3 +65,74 @@ def same_reading(one: Reading, other: Reading) -> bool:
     if one.sequence or other.sequence:
         return one.sequence == other.sequence
     return same_content(one, other)
+
+
+# -- pairs as rows --------------------------------------------------------------------------------
+
+Row = tuple[
+    int, int, float, float, float, float, float, float, float, float, float, int, float, bool
+]
+REFERENCE_ID: Final = 11  # place of the reference's identity in a row
+CRPS: Final = 12  # place of the CRPS of the stated distribution
+REMOVED: Final = 13  # place of the flag
+
+
+class Match(msgspec.Struct, eq=False, gc=False):
+    """The pairs that one reference made with the readings of one buffer.
+
+    ``frozen`` once a reading it used was evicted: from then on only revisions of the reference
+    change the pairs.
+    """
+
+    rows: list[Row]
+    frozen: bool = False
+
+
+def revised(row: Row, reference: Reference) -> Row:
+    """Return a pair with the value that a revision of its reference gives it, without a CRPS."""
+    if reference.void:
+        return (*row[:REMOVED], True)
+    return (*row[:8], reference.value, reference.u, *row[10:CRPS], NAN, False)
+
+
+def same_row(one: Row | None, other: Row) -> bool:
+    """Return whether two rows are equal, NaN being equal to NaN."""
+    return one is not None and (one == other or repr(one) == repr(other))
+
+
+# -- names as numbers -----------------------------------------------------------------------------
+
+T = TypeVar("T")
+UNKNOWN: Final = -1  # the name has no number yet: it is looked up again
+NONE: Final = -2  # the name will never have one
+
+
+class Interner(Generic[T]):
+    """Caches ``number_of`` a name (0 or more, UNKNOWN, NONE) for one list of names.
+
+    The list may only grow; another list starts an empty cache.
+    """
+
+    def __init__(self, number_of: Callable[[T], int]) -> None:
+        self._number_of: Final = number_of
+        self._names: Sequence[T] = ()
+        self._numbers: Int = np.zeros(0, dtype=np.int64)
+
+    def numbers(self, names: Sequence[T], which: Int) -> Int:
+        """Return the numbers of the names at the places ``which`` among ``names``."""
+        if names is not self._names:
+            self._names, self._numbers = names, np.zeros(0, dtype=np.int64)
+        if self._numbers.size < len(names):
+            more = np.full(len(names) - self._numbers.size, UNKNOWN)
+            self._numbers = np.concatenate((self._numbers, more))
+        found: Int = self._numbers[which]
+        is_unknown = found == UNKNOWN
+        if is_unknown.any():
+            for place in np.unique(which[is_unknown]).tolist():
+                self._numbers[place] = self._number_of(names[place])
+            found = self._numbers[which]
+        return found
+
+    def forget(self, which: Int | slice = slice(None)) -> None:
+        """Drop the cached numbers at some places, by default all."""
+        self._numbers[which] = UNKNOWN

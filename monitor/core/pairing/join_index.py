@@ -22,11 +22,11 @@ from monitor.core.pairing.buffers import (
     Scope,
 )
 from monitor.core.pairing.identities import digest
+from monitor.core.pairing.observations import Watermarks
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.staging import Staging
-from monitor.core.pairing.watermarks import Watermarks
 
 MatchKey = tuple[str, str, str]
 

@@ -1,7 +1,9 @@
-"""Observations of a batch: plain readings as columns, all else one by one.
+"""Observations of a batch: plain readings as columns, all else one by one; watermarks of buffers.
 
 Rules of this file: a plain reading states a time, a value and u, and nothing besides. Most readings
 do, and as columns they cost a fraction of an object each; who asks for one gets a ``Reading``.
+Watermarks are what a new reading is compared with: one number a buffer in each column, so that a
+whole batch of readings is compared in a few numpy calls.
 """
 
 from __future__ import annotations
@@ -13,12 +15,9 @@ from typing import Final, overload
 import msgspec
 import numpy as np
 
-from monitor.core.model import (
-    Float,
-    Int,
-    Observation,
-    Reading,
-)
+from monitor.core.model import Float, Int, Observation, Reading
+
+# -- observations ---------------------------------------------------------------------------------
 
 Name = tuple[str, str]  # sensor, quantity
 
@@ -191,3 +190,41 @@ def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
         else:
             others.append(each)
     return Observed(plain, others)
+
+
+# -- watermarks -----------------------------------------------------------------------------------
+
+
+class Watermarks:
+    """State: ``series``, ``newest``, ``until`` and ``staged`` of each reading buffer.
+
+    ``newest`` is the time of the buffer's newest reading. A reading that is newer than that changes
+    no pair if the reading before it is not before ``until``: every reference is then older.
+    ``staged`` counts the buffer's readings that still wait in staging.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[int] = []
+        self.series: Int = np.zeros(0, dtype=np.int64)
+        self.newest: Float = np.zeros(0)
+        self.until: Float = np.zeros(0)
+        self.staged: Int = np.zeros(0, dtype=np.int64)
+
+    def open(self, series: int) -> int:
+        """Return the number of a new buffer of a series."""
+        if not self._free:
+            more = max(64, self.size // 2)
+            self._free = list(range(self.size + more - 1, self.size - 1, -1))
+            self.size += more
+            for name in ("series", "newest", "until", "staged"):
+                column = getattr(self, name)
+                setattr(self, name, np.concatenate((column, np.zeros(more, column.dtype))))
+        number = self._free.pop()
+        self.series[number], self.staged[number] = series, 0
+        self.newest[number] = self.until[number] = -math.inf
+        return number
+
+    def close(self, number: int) -> None:
+        """Give a number back."""
+        self._free.append(number)

@@ -13,13 +13,20 @@ from bisect import bisect_left, bisect_right
 from typing import Final
 
 from monitor.core.model import NAN, Reading, Reference
-from monitor.core.pairing import affected
+from monitor.core.pairing import pairing_rule
 from monitor.core.pairing.buffers import Join, NearestReading, ReadingBuffer
-from monitor.core.pairing.identities import combine, reading_digest
-from monitor.core.pairing.nearest_times import is_nearest, nearest
-from monitor.core.pairing.pair_rows import Row
-from monitor.core.pairing.pairing_rule import Duration, PairingRule
-from monitor.core.pairing.probes import MARGIN_SECONDS, Probe, pair_with, pair_with_mean, row_of
+from monitor.core.pairing.identities import Row, combine, reading_digest
+from monitor.core.pairing.pairing_rule import (
+    MARGIN_SECONDS,
+    Duration,
+    PairingRule,
+    Probe,
+    is_nearest,
+    nearest,
+    pair_with,
+    pair_with_mean,
+    row_of,
+)
 from monitor.core.pairing.series_rules import Rules
 
 # -- one reading a reference --------------------------------------------------------------------
@@ -215,9 +222,9 @@ _RULES: Final = (
         "the one nearest in time",
         "each reference with the reading nearest in time, at most {tolerance} away",
         _mutually_nearest,
-        affected.between_and_not_nearer,
-        affected.losing_neighbours,
-        affected.last_may_lose,
+        pairing_rule.between_and_not_nearer,
+        pairing_rule.losing_neighbours,
+        pairing_rule.last_may_lose,
         pair_newest=_mutually_nearest_newest,
         is_local=True,
         is_candidate=True,
@@ -227,8 +234,8 @@ _RULES: Final = (
         "each of them",
         "each reading with the reference nearest in time, at most {tolerance} away",
         _every,
-        affected.its_nearest,
-        affected.its_neighbours,
+        pairing_rule.its_nearest,
+        pairing_rule.its_neighbours,
         is_candidate=True,
     ),
     PairingRule(
@@ -236,8 +243,8 @@ _RULES: Final = (
         "the earliest",
         "each reference with the first reading at most {tolerance} away",
         _first,
-        affected.within_tolerance,
-        affected.its_neighbours,
+        pairing_rule.within_tolerance,
+        pairing_rule.its_neighbours,
         is_candidate=True,
     ),
     PairingRule(
@@ -245,8 +252,8 @@ _RULES: Final = (
         "none unless there is just one",
         "each reference with its reading if there is just one at most {tolerance} away",
         _only,
-        affected.within_tolerance,
-        affected.its_neighbours,
+        pairing_rule.within_tolerance,
+        pairing_rule.its_neighbours,
         is_candidate=True,
         why_unpaired=_doubtful,
         unmet_cause="several",
@@ -258,9 +265,9 @@ _RULES: Final = (
         "the last reading before the reference",
         "each reference with the last reading at or before it, at most {tolerance} before",
         _as_of,
-        affected.between,
-        affected.itself,
-        affected.never,
+        pairing_rule.between,
+        pairing_rule.itself,
+        pairing_rule.never,
         is_local=True,
         why_unpaired=_after,
         unmet_cause="side",
@@ -272,9 +279,9 @@ _RULES: Final = (
         "each reference with the line between the readings before and after it, each at most "
         "{tolerance} away",
         _interpolated,
-        affected.between,
-        affected.itself,
-        affected.never,
+        pairing_rule.between,
+        pairing_rule.itself,
+        pairing_rule.never,
         is_local=True,
         is_of_several=True,
         why_unpaired=_one_sided,
@@ -288,9 +295,9 @@ _RULES: Final = (
         "each reference with the mean of the readings inside its interval; each stands for "
         "{reading}, and they must cover {completeness:.0%} of it",
         _mean,
-        affected.by_interval,
-        affected.itself,
-        affected.never,
+        pairing_rule.by_interval,
+        pairing_rule.itself,
+        pairing_rule.never,
         is_of_several=True,
         uses_tolerance=False,
         needs=(

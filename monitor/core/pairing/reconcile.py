@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from monitor.core.model import NAN, Records, pair_records
-from monitor.core.pairing.affected import neighbours
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import Identity
+from monitor.core.pairing.identities import CRPS, REMOVED, Identity, Match, Row, revised, same_row
 from monitor.core.pairing.join_index import JoinIndex
-from monitor.core.pairing.pair_rows import CRPS, REMOVED, Match, Row, revised, same_row
-from monitor.core.pairing.probes import Probe
+from monitor.core.pairing.pairing_rule import Probe, neighbours
 from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
 
 

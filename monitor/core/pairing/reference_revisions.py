@@ -1,4 +1,4 @@
-"""The references held, their revisions, and voids that name a sample only.
+"""The references held, their revisions, voids that name a sample only, and the history behind them.
 
 Rules of this file: the highest revision of a reference counts, in any order of arrival. A void that
 names a sample and no subject voids every reference with that identity, later ones too unless their
@@ -8,14 +8,80 @@ revision is higher. What was evicted is looked up in the history.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
+import numpy as np
 
-from monitor.core.model import NAN, Records, Reference
+from monitor.core.model import NAN, PAIR, Records, Reference
 from monitor.core.pairing.buffers import ReferenceBuffer
-from monitor.core.pairing.history import History, name_alone
 from monitor.core.pairing.identities import Identity, digest, same_content
+
+# -- the history ----------------------------------------------------------------------------------
+
+
+class History(Protocol):
+    """What was made durable: pairs and references that memory may no longer hold."""
+
+    def pairs_of(self, series: int) -> Records:
+        """Return all standing pairs of one series in event order."""
+
+    def made_by(self, reference_id: int) -> Records:
+        """Return all standing pairs that a reference made, in event order.
+
+        References that cannot be revised need not be known: nobody asks for their pairs.
+        """
+
+    def named(self, identity: str) -> Iterable[tuple[str, str]]:
+        """Return (subject, quantity) of every reference that came with this identity, sorted."""
+
+    def revision(self, reference_id: int) -> int:
+        """Return the highest revision that came of a reference, -1 if none is known."""
+
+
+class _NoHistory:
+    """The history where nothing was made durable yet."""
+
+    def pairs_of(self, series: int) -> Records:
+        """Return no pairs."""
+        del series
+        return np.zeros(0, dtype=PAIR)
+
+    def made_by(self, reference_id: int) -> Records:
+        """Return no pairs."""
+        del reference_id
+        return np.zeros(0, dtype=PAIR)
+
+    def named(self, identity: str) -> Iterable[tuple[str, str]]:
+        """Return nobody."""
+        del identity
+        return ()
+
+    def revision(self, reference_id: int) -> int:
+        """Return -1: no revision is known."""
+        del reference_id
+        return -1
+
+
+NO_HISTORY: Final[History] = _NoHistory()
+
+
+def is_revisable(reference: Reference) -> bool:
+    """Return whether a later message can revise a reference: it has an identity or a revision."""
+    return bool(reference.identity or reference.revision)
+
+
+def name_alone(identity: str) -> int:
+    """Return the name under which a void is known that gives an identity and no subject."""
+    return digest("", "", identity)
+
+
+def names_nobody(reference: Reference) -> bool:
+    """Return whether a reference is a void that gives an identity and no subject."""
+    return reference.void and not reference.subject and not reference.quantity
+
+
+# -- references held ------------------------------------------------------------------------------
 
 
 class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):

@@ -14,9 +14,8 @@ import numpy as np
 
 from monitor.core.model import Bool, Float, Int, by_number
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer
-from monitor.core.pairing.interning import UNKNOWN, Interner
-from monitor.core.pairing.observations import Name, PlainReadings
-from monitor.core.pairing.watermarks import Watermarks
+from monitor.core.pairing.identities import UNKNOWN, Interner
+from monitor.core.pairing.observations import Name, PlainReadings, Watermarks
 
 STAGED_MAX: Final = 65_536
 BUFFERS_MAX: Final = 8192  # a flush takes some microseconds a buffer and blocks everything else

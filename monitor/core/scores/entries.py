@@ -25,12 +25,14 @@ class Live(NamedTuple):
 
     ``name`` is its name in snapshots, in the API and in the settings; ``monitor_`` before it makes
     the metric, which has ``help``: one without is in the API only. The statistics of the two
-    densities share a name, and a series has that of the ``density`` its sensor states.
+    densities share a name, and a series has that of the ``density`` its sensor states. ``alias`` is
+    another name under which the same number is published.
     """
 
     name: str
     help: str = ""
     density: Density | None = None
+    alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class Statistic:
         """Return its published name, given its key in ``STATISTICS``; on request, the key."""
         return key if self.live is None else self.live.name
 
+    def names(self, key: str) -> tuple[str, ...]:
+        """Return its published name and, where it has one, its other name."""
+        alias = "" if self.live is None else self.live.alias
+        return (self.name(key), alias) if alias else (self.name(key),)
+
 
 # The scores that are published, and how /metrics names them: with the unit, and without.
 _LIVE_SCORES: Final = {
@@ -76,7 +83,8 @@ def of_score(key: str) -> dict[str, Statistic]:
     ratio = f"{name}_expected_ratio" if has_ratio else ""
 
     def live(what: str, help: str) -> Live:  # noqa: A002 - the field's name
-        return Live(f"{name}_{what}", help, density)
+        alias = "score_brier_mean" if (base, what) == ("quadratic", "mean") else ""
+        return Live(f"{name}_{what}", help, density, alias)
 
     found = {
         key: Statistic(

@@ -292,22 +292,30 @@ def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[
 def live_statistics(density: Density) -> dict[str, str]:
     """Return, for each published name, the statistic that fills it for series of a density."""
     return {
-        each.live.name: key
+        name: key
         for key, each in STATISTICS.items()
         if each.live is not None and each.live.density in (None, density)
+        for name in each.names(key)
     }
 
 
 def live_metrics() -> dict[str, str]:
     """Return the published names that are metrics, with their help, in the order of the page."""
     live = [each.live for each in STATISTICS.values() if each.live is not None]
-    return {each.name: each.help for each in (*live, AVAILABILITY, *OF_VERDICTS) if each.help}
+    found = {}
+    for each in (*live, AVAILABILITY, *OF_VERDICTS):
+        if each.help:
+            found[each.name] = each.help
+        if each.alias:
+            found[each.alias] = f"The same as monitor_{each.name}, by its other name."
+    return found
 
 
 def threshold_statistics() -> dict[str, Statistic]:
     """Return the statistics that a threshold may be put on, by published name."""
-    found = ((each.name(key), each) for key, each in STATISTICS.items() if each.threshold)
-    return dict(found)
+    return {
+        name: each for key, each in STATISTICS.items() if each.threshold for name in each.names(key)
+    }
 
 
 def over_expected(name: str, published: Mapping[str, Float]) -> Float:

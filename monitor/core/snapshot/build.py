@@ -80,7 +80,7 @@ class SnapshotBuilder:
             ),
             sorted(asked),
         )
-        self._reports: Final = FaultReports()
+        self.reports: Final = FaultReports()
         self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
         self._stations: Final = ReferenceStations()
 
@@ -90,7 +90,7 @@ class SnapshotBuilder:
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Note that from an event time on the past of a series is another now."""
-        self._reports.forget(row)
+        self.reports.forget(row, since)
         self._states.thresholds.forget(row, since)
 
     def shared_references(
@@ -119,7 +119,7 @@ class SnapshotBuilder:
 
     def fault_report(self, row: int) -> FaultReport | None:
         """Return what is known of a series that is not calm, as of the last snapshot."""
-        return self._reports.get(row)
+        return self.reports.get(row)
 
     def steps(
         self, now: float, names: tuple[SeriesName, ...], rejected: Float, judged_most: int | None
@@ -144,7 +144,7 @@ class SnapshotBuilder:
             stats.refresh_arrivals(np.setdiff1d(others, since))
             changed = np.union1d(changed, since)
             yield
-        judged = yield from self._reports.steps(
+        judged = yield from self.reports.steps(
             sources.columns_of, sources.detector, sources.rules, judged_most
         )
         yield from self._stations.steps(
@@ -155,7 +155,7 @@ class SnapshotBuilder:
             self._told,
         )
         shown = yield from stats.shown(len(names))
-        suspects, reports = self._stations.suspects(), self._reports.known()
+        suspects, reports = self._stations.suspects(), self.reports.known()
         known = StatesInput(
             now, names, sources.rules, shown, reports, rejected, suspects, self._baseline
         )
@@ -174,8 +174,8 @@ class SnapshotBuilder:
         present = self._stats.refresh(series)
         if present.size < series.size:
             for row in np.setdiff1d(series, present, assume_unique=True).tolist():
-                self._reports.leave(row)
-        self._reports.mark(present, self._sources.detector)
+                self.reports.leave(row)
+        self.reports.mark(present, self._sources.detector)
         return present
 
     def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:

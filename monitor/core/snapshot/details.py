@@ -25,7 +25,7 @@ from monitor.core.model import (
     pair_records,
 )
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.pair_rows import Row
+from monitor.core.pairing.identities import Row
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density

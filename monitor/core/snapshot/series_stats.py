@@ -20,7 +20,6 @@ from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import AVAILABILITY, compute, live_statistics
-from monitor.core.snapshot.snapshot import usual_gap
 from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
@@ -80,6 +79,7 @@ class StatisticColumns:
 
 # The last z of each series that the snapshot carries, for a line of the fleet.
 RECENT: Final = 20
+RECENT_GAPS: Final = 20
 _COLUMNS_AT_ONCE: Final = 8
 
 
@@ -230,3 +230,18 @@ def recent_z(windows: Columns) -> Float:
     rows = ends[:, None] - np.arange(RECENT, 0, -1)
     known = rows >= windows.starts[:, None]
     return np.where(known, windows.z[np.maximum(rows, 0)], np.nan)
+
+
+def usual_gap(windows: Columns) -> Float:
+    """Return the median time between the last pairs of each series, s; NaN with fewer than three.
+
+    Pairs of one instant are one.
+    """
+    ends = windows.starts + windows.counts
+    rows = ends[:, None] - np.arange(RECENT_GAPS + 1, 0, -1)
+    times = np.where(rows >= windows.starts[:, None], windows.time[np.maximum(rows, 0)], np.nan)
+    gaps = np.diff(times, axis=1)
+    gaps = np.sort(np.where(gaps > 0.0, gaps, np.nan), axis=1)
+    known = np.isfinite(gaps).sum(axis=1)
+    middle = gaps[np.arange(known.size), np.maximum(known - 1, 0) // 2]
+    return np.where(known >= 2, middle, np.nan)

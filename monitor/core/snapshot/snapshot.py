@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
-from monitor.core.columns import Columns
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
@@ -81,23 +80,7 @@ _UNKNOWN, _STALE = STATE_NAMES.index("unknown"), STATE_NAMES.index("stale")
 FEW_PAIRS: Final = 20
 # A series is compared regularly while its last pair is not older than so many usual gaps.
 GAPS: Final = 3.0
-RECENT_GAPS: Final = 20
 COMPARED, LATE, LOST = 0, 1, 2
-
-
-def usual_gap(windows: Columns) -> Float:
-    """Return the median time between the last pairs of each series, s; NaN with fewer than three.
-
-    Pairs of one instant are one.
-    """
-    ends = windows.starts + windows.counts
-    rows = ends[:, None] - np.arange(RECENT_GAPS + 1, 0, -1)
-    times = np.where(rows >= windows.starts[:, None], windows.time[np.maximum(rows, 0)], np.nan)
-    gaps = np.diff(times, axis=1)
-    gaps = np.sort(np.where(gaps > 0.0, gaps, np.nan), axis=1)
-    known = np.isfinite(gaps).sum(axis=1)
-    middle = gaps[np.arange(known.size), np.maximum(known - 1, 0) // 2]
-    return np.where(known >= 2, middle, np.nan)
 
 
 def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:

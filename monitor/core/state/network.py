@@ -15,7 +15,7 @@ import msgspec
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
 from monitor.core.model import (
@@ -29,7 +29,6 @@ from monitor.core.model import (
     event_order,
 )
 from monitor.core.pairing.engine import Concern, Pairing
-from monitor.core.pairing.history import History
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
@@ -39,8 +38,9 @@ from monitor.core.pairing.observations import (
     pack,
     unpack,
 )
+from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.registry import Registry, SeriesKey, SeriesName
+from monitor.core.registry import KnownSeries, Registry, SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
@@ -51,16 +51,6 @@ from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
-
-
-class KnownSeries(NamedTuple):
-    """A series as a journal keeps it; ``since`` is the time of its first reading, s UTC."""
-
-    row: int
-    sensor: str
-    quantity: str
-    unit: str
-    since: float
 
 
 class Outcome(NamedTuple):
@@ -233,6 +223,11 @@ class Network:
         Changes found after a series was evaluated are left for the next snapshot.
         """
         return self._pipeline.drain_transitions()
+
+    @property
+    def reports(self) -> FaultReports:
+        """Return the reports on series that are not calm."""
+        return self._pipeline.stages.derived.reports
 
     @property
     def thresholds(self) -> Thresholds:

@@ -20,7 +20,7 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import Eviction, HeardTimes
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.history import History
+from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesName
 from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources

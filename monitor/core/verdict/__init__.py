@@ -41,7 +41,16 @@ from monitor.core.verdict.faults import (
 )
 from monitor.core.verdict.judge import judge, judge_all
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.verdict import FAULT, IS_RIGHT, UNDECIDED, Estimate, Remedy, Verdict
+from monitor.core.verdict.verdict import (
+    FAULT,
+    IS_RIGHT,
+    UNDECIDED,
+    Estimate,
+    Remedy,
+    Slope,
+    Slopes,
+    Verdict,
+)
 from monitor.core.verdict.whole import judge_file
 
 __all__ = [
@@ -56,6 +65,8 @@ __all__ = [
     "Fault",
     "Pairs",
     "Remedy",
+    "Slope",
+    "Slopes",
     "Verdict",
     "alert_meanings",
     "document",

@@ -168,7 +168,8 @@ def _is_drift(e: Evidence) -> bool:
     flat = min(e.best[kind] for kind in _FLAT)
     hinge = min(e.best[HINGE], e.best[HINGE + WIDE]) - _HINGE
     line = min(e.best[LINE], e.best[LINE + WIDE])
-    return min(hinge, line + (_LINE if e.segment else 0.0)) < flat
+    is_steep = not e.slope_per_day.is_known or e.slope_per_day.excludes(0.0)
+    return is_steep and min(hinge, line + (_LINE if e.segment else 0.0)) < flat
 
 
 def wants_model(found: Verdict) -> bool:

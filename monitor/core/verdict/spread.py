@@ -10,7 +10,6 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-import scipy
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict.pairs import (
@@ -27,11 +26,9 @@ from monitor.core.verdict.verdict import NOTHING, Estimate, share
 
 _NU: Final = np.array([3.0, 4.0, 6.0, 12.0, 100.0])
 SHAPES: Final = _NU.size
-_CONSTANT: Final = (
-    scipy.special.gammaln(0.5 * (_NU + 1.0))
-    - scipy.special.gammaln(0.5 * _NU)
-    - 0.5 * np.log(np.pi * (_NU - 2.0))
-)
+_CONSTANT: Final = np.array(
+    [math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) for nu in _NU]
+) - 0.5 * np.log(np.pi * (_NU - 2.0))
 _STEPS: Final = np.linspace(-1.0, 1.0, 33)
 _WIDEST: Final = 1.4  # of the grid, in logarithms
 _GROUPS: Final = 96

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from monitor.core.model import NAN, Float, Int
 
 LEVEL: Final = 0.95
 _TAIL: Final = 0.5 - 0.5 * LEVEL
-_NORMAL: Final = float(scipy.special.ndtri(1.0 - _TAIL))
+_NORMAL: Final = 1.959963984540054  # the normal quantile of LEVEL's upper end
 _PARTS: Final = 40
 _TERMS: Final = 29
 
@@ -54,20 +55,22 @@ def _of_share(x: Float) -> Float:
     return np.asarray(np.log(scipy.special.stdtrit(1.0 / np.maximum(x, 1e-12), 1.0 - _TAIL)))
 
 
+@cache
 def _series() -> Float:
+    """Return the ends as a series in 1 / degrees of freedom, in which they are smooth.
+
+    It is a tenth of the cost of the function. Made when it is first wanted: scipy.special is slow
+    to import.
+    """
     nodes = np.cos(np.pi * (np.arange(_TERMS) + 0.5) / _TERMS)
     ends = _of_share(0.5 * nodes + 0.5)
     return np.asarray(np.polynomial.chebyshev.chebfit(nodes, ends, _TERMS - 1))
 
 
-# The end is smooth in 1 / degrees of freedom; its series is a tenth of the cost of the function.
-_ENDS: Final = _series()
-
-
 def t_ends(df: Float) -> Float:
     """Return the upper ends of 95 % intervals of t distributions with at least one degree."""
     return np.asarray(
-        np.exp(np.polynomial.chebyshev.chebval(2.0 / np.maximum(df, 1.0) - 1.0, _ENDS))
+        np.exp(np.polynomial.chebyshev.chebval(2.0 / np.maximum(df, 1.0) - 1.0, _series()))
     )
 
 

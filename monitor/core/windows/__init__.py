@@ -16,7 +16,7 @@ Invariants:
   so evidence replayed from windows equals evidence made live.
 * An epoch (adjusted, moved, replaced) cuts the window; the pairs before it stay in the journal.
 
-Address space for all series is reserved at the start and filled page by page (``mmap_arrays``):
+Address space for all series is reserved at the start and filled page by page (``rings``):
 nothing is copied when series are added. Single precision halves the memory; it stores errors, not
 references, so that it is exact to 6e-8 of the error instead of the value.
 

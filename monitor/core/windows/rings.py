@@ -4,8 +4,8 @@ Rules of this file: reading returns what :meth:`Rings.as_kept` makes of what was
 writing that again changes nothing. What hardly any sensor states (interval, distribution) takes
 memory only once one does: it is stored XORed with NaN, so that untouched memory reads as NaN. Under
 most pairing rules the identity of a pair follows from its sensor and its reference: it is stored
-XORed with that. Address space is reserved for all series at once and filled page by page, so that
-a new series copies nothing.
+XORed with that. Address space is reserved for all series at once, and the kernel provides a page
+when it is first touched, so that a new series copies nothing.
 
 In single precision a row keeps the error instead of the reference and the distances of the
 interval's ends from the value, each rounded to 24 bits: the error is exact to 6e-8 of itself, not
@@ -14,13 +14,35 @@ of the value, and so are all scores.
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import Float, Int, Records
-from monitor.core.windows.mmap_arrays import zeros_on_demand
+
+# -- memory on demand -----------------------------------------------------------------------------
+
+# MAP_NORESERVE of Linux on x86 and ARM; Python names it from 3.13 on.
+_NO_RESERVE: Final = 0x4000 if hasattr(mmap, "MAP_POPULATE") else 0
+
+
+def zeros_on_demand(count: int, of: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return zeros that take memory page by page, when first touched.
+
+    They may be larger than the machine's memory, where numpy's own zeros would be refused.
+    """
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.zeros(count, of)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    pages = mmap.mmap(-1, max(count * of.itemsize, 1), flags=flags)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, of, count)
+
+
+# -- rings ----------------------------------------------------------------------------------------
 
 Precision = Literal["double", "single"]
 

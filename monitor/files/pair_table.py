@@ -15,12 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.model import (
-    NAN,
-    Bool,
-    Float,
-    Int,
-)
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode.checks import U_MIN, Rejected, check_name
 from monitor.files.cells import CRPS, Claims, table_rows
 from monitor.files.input_file import (

@@ -12,16 +12,18 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from monitor.config import Settings, Source
 from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.settings import Settings
+from monitor.config.sources import Source
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
-from monitor.decode import Found, Rejected, Seen
+from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
-from monitor.explain.document import Pair, Series, Tried
+from monitor.decode.records import Found, Seen
+from monitor.explain.explanation import Pair, Series, Tried
 from monitor.explain.pair_wording import (
     JoinConditions,
     Miss,
@@ -32,7 +34,8 @@ from monitor.explain.pair_wording import (
     rules_sentence,
     series_of,
 )
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
+from monitor.journal.store import Batch
 from monitor.mqtt.topic_templates import Template
 
 # -- topics ---------------------------------------------------------------------------------------

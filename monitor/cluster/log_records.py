@@ -1,0 +1,65 @@
+"""One message as the log carries it: the blocks it is for, when it came, topic and payload.
+
+Rules of this file: a record is self-contained; the bytes of a record say their version. An empty
+list of blocks means every block of the partition the record is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+VERSION: Final = 1
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A message as it came from the broker at ``received``, whole seconds since 1970 UTC."""
+
+    received: int
+    topic: str
+    payload: bytes
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What one record of the log holds."""
+
+    version: int
+    blocks: list[int]
+    message: Message
+
+
+class RecordError(ValueError):
+    """Bytes in the log that no bridge of this version, or of an earlier one, has written."""
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Record).decode
+_decode_all: Final = msgspec.msgpack.Decoder(list[Message]).decode
+
+
+def dump_record(blocks: Sequence[int], message: Message) -> bytes:
+    """Return the bytes of a record for some blocks of a partition, all of them if none is named."""
+    return _encode(Record(VERSION, list(blocks), message))
+
+
+def load_record(body: bytes) -> Record:
+    """Return what a record says; raises RecordError."""
+    try:
+        record = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"the log holds a record that no bridge has written: {error}") from error
+    if record.version != VERSION:
+        raise RecordError(f"the log holds a record of version {record.version}, not {VERSION}")
+    return record
+
+
+def pack(messages: Iterable[Message]) -> bytes:
+    """Return the messages of one block as one value."""
+    return _encode(list(messages))
+
+
+def unpack(body: bytes) -> list[Message]:
+    """Return the messages that :func:`pack` made one value of."""
+    return _decode_all(body)

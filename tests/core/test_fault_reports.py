@@ -1,0 +1,66 @@
+"""What an incident keeps is that of its alarm, whatever memory has forgotten since."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from series import pairs
+
+from monitor.core.diagnosis.fault_reports import (
+    Asked,
+    FaultReports,
+    Onset,
+    Onsets,
+    at_alarms,
+    fault_reports,
+)
+from monitor.core.verdict import Slope, Slopes
+
+N, ONSET, ALARM = 400, 200, 215
+
+
+def stream(seed=5):
+    chance = np.random.default_rng(seed)
+    reference = 500.0 + 50.0 * chance.standard_normal(N)
+    error = 2.0 * chance.standard_normal(N)
+    error[ONSET:] += 9.0
+    return pairs(reference + error, reference, 2.0, u_ref=0.1)
+
+
+def test_the_onset_is_near_the_fault_and_never_after_the_alarm():
+    made = stream()
+    (onset,) = at_alarms([made.rows(slice(0, ALARM + 1))])
+
+    assert onset.alarm == made.time[ALARM]
+    assert made.time[ONSET - 5] <= onset.began <= made.time[ALARM]
+    assert onset.healthy.pairs > 100
+
+
+def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
+    made = stream()
+    (onset,) = at_alarms([made.rows(slice(0, ALARM + 1))])
+    looks = [slice(0, ALARM + 30), slice(150, N), slice(300, N)]
+    asked = [Asked(made.rows(look), "offset", ALARM - look.start, onset) for look in looks]
+
+    assert {each.since for each in fault_reports(asked)} == {onset.began}
+    assert {each.alert for each in fault_reports(asked)} == {"offset"}
+
+
+def test_what_was_said_at_alarms_survives_json():
+    made = FaultReports()
+    unknown = Slope(0.0, np.inf)
+    kept = Onsets([(3, 5.0, 4.0, 0.0, None, 1.5, 0.25, 40), (7, 9.0, 9.0, 0.0, None, 0.0, None, 0)])
+    made.recall(msgspec.json.decode(msgspec.json.encode(kept), type=Onsets))
+
+    assert made.onsets() == kept
+    assert made.onset(3) == Onset(5.0, 4.0, Slopes(unknown, Slope(1.5, 0.25), 40))
+
+
+def test_only_a_past_that_changed_before_the_alarm_voids_what_was_said_at_it():
+    made = FaultReports()
+    made.recall([(3, 5.0, 4.0, 0.0, None, 0.0, None, 0)])
+    made.forget(3, 5.5)
+    assert made.onset(3) is not None
+    made.forget(3, 5.0)
+    assert made.onset(3) is None
+    assert made.changed == 1
