@@ -21,7 +21,7 @@ import verdicts_streams as sim
 from verdicts_files import files, recorded
 from verdicts_scoring import NEXT, WINDOW, advised, alarms, goal, judged, ratios_of, share, table
 
-from monitor.core.verdict import Pairs, Verdict, judge
+from monitor.core.verdict import Pairs, Verdict, judge_all
 
 LATER = (20, 50, 200)  # pairs after the alarm, or after the newest change
 FEWEST = 10  # streams that alarm, below which a cell says nothing
@@ -61,33 +61,37 @@ def cell(job: tuple[str, str, str, int, int, dict[str, float]]) -> Cell:
     columns = (f.value, f.u, f.reference, f.u_ref)
     alarm, clock = alarms(*columns), sim.times(f.value.shape[1])
     longest = f.value.shape[1] - LATER[-1] - NEXT - 1
-    said, seconds, missed = [], 0.0, 0
+    jobs, missed = [], 0
     for row in range(count):
         first = max(int(alarm[row]), f.changed)
         if alarm[row] < f.onset or first >= longest:
             missed += 1
             continue
-        for later in LATER:
-            end = first + later + 1
-            begin = max(0, end - WINDOW)
-            value, u, reference, u_ref = (each[row, begin:end] for each in columns)
-            pairs = Pairs(clock[begin:end], value, u, reference, u_ref)
-            began = time.thread_time()
-            verdict = judge(pairs, alarm=int(alarm[row]) - begin)
-            seconds += time.thread_time() - began
-            size = verdict.level if fault.label in ("offset", "drift") else verdict.size
-            following = slice(end, end + NEXT)
-            said.append(
-                Said(
-                    later,
-                    verdict,
-                    verdict.fault,
-                    bool(size.lower <= f.size[row, end - 1] <= size.upper),
-                    verdict.since + begin - f.onset,
-                    verdict.since + begin > alarm[row],
-                    advised(verdict, *(each[row, following] for each in columns[:3])),
-                )
+        jobs += [(row, later, first + later + 1) for later in LATER]
+    windows = [
+        Pairs(clock[part], *(each[row, part] for each in columns))
+        for row, _, end in jobs
+        for part in [slice(max(0, end - WINDOW), end)]
+    ]
+    alarmed = [int(alarm[row]) - max(0, end - WINDOW) for row, _, end in jobs]
+    began = time.thread_time()
+    verdicts = judge_all(windows, alarm=alarmed)
+    seconds = time.thread_time() - began
+    said = []
+    for (row, later, end), verdict in zip(jobs, verdicts, strict=True):
+        begin, following = max(0, end - WINDOW), slice(end, end + NEXT)
+        size = verdict.level if fault.label in ("offset", "drift") else verdict.size
+        said.append(
+            Said(
+                later,
+                verdict,
+                verdict.fault,
+                bool(size.lower <= f.size[row, end - 1] <= size.upper),
+                verdict.since + begin - f.onset,
+                verdict.since + begin > alarm[row],
+                advised(verdict, *(each[row, following] for each in columns[:3])),
             )
+        )
     return Cell(name, model, shape, said, count, missed, seconds)
 
 
@@ -246,9 +250,40 @@ def mostly_noise(options: argparse.Namespace) -> str:
     return names(cells(options.share, options.only, {"spread": 1.5}, narrow))
 
 
+def cost(_: argparse.Namespace) -> str:
+    """Return what a verdict costs, judged alone and with others."""
+    pairs, alarmed = [], []
+    for at, name in enumerate(sim.FAULTS):
+        shape = tuple(sim.SHAPES)[at % len(sim.SHAPES)]
+        f = sim.streams(name, sim.MODELS[at % 2], shape, 12, at)
+        clock = sim.times(f.value.shape[1])
+        for row in range(12):
+            for end in (260, 420, 712):
+                part = slice(max(0, end - WINDOW), end)
+                columns = (f.value, f.u, f.reference, f.u_ref)
+                pairs.append(Pairs(clock[part], *(each[row, part] for each in columns)))
+                alarmed.append(max(0, 220 - part.start))
+    order = np.random.default_rng(0).permutation(len(pairs))[:1024].tolist()
+    rows = []
+    for many in (1, 16, 64, 1024):
+        line = [str(many)]
+        for alarm in (alarmed, [None] * len(pairs)):
+            taken = []
+            for _again in range(3):
+                began = time.thread_time()
+                for first in range(0, 64 if many == 1 else 1024, many):
+                    some = order[first : first + many]
+                    judge_all([pairs[i] for i in some], alarm=[alarm[i] for i in some])
+                taken.append((time.thread_time() - began) / (64 if many == 1 else 1024))
+            line.append(f"{1e3 * min(taken):.2f}")
+        rows.append(line)
+    return table(["series at once", "ms of processor a series, faulty", "no alarm"], rows)
+
+
 _MORE: dict[str, Callable[[argparse.Namespace], str]] = {
     "wrong from the first pair": from_the_first_pair,
     "truth's sd 1.5 u": mostly_noise,
+    "cost": cost,
     "files": lambda options: files(options.share),
     "recorded": lambda options: recorded(options.share),
 }
