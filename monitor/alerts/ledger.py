@@ -26,9 +26,10 @@ from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import REFERENCE_SUSPECT, estimate_unit
+from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, estimate_unit
 
 UNCLEAR: Final = "unclear"
+LOOKS: Final = 10  # with new pairs, at which a fault has another name before the alert takes it
 EVICTED: Final = "gone"  # the state of a series that was evicted
 # Fields that are set when a transition is written.
 _NEW: Final[dict[str, Any]] = {
@@ -72,12 +73,22 @@ class _Seen(NamedTuple):
         return other
 
 
+class _OtherName(NamedTuple):
+    """Another name of a fault that fires: at how many looks, with new pairs, it was the one."""
+
+    alert: str
+    looks: int
+    last_pair: float
+
+
 class Ledger:
     """State: the last transition of every alert that is pending or fires, by series and alert."""
 
     def __init__(self, active: Iterable[Transition] = (), last: int = 0) -> None:
         self._active: Final[dict[SeriesKey, dict[str, Transition]]] = {}
         self._seen = self._looked_at = _Seen()
+        self._other_names: dict[int, _OtherName] = {}
+        self._names_looked_at: dict[int, _OtherName] = {}
         self.last = last
         for each in active:
             self._active.setdefault(_key(each), {})[each.alert] = each
@@ -99,10 +110,14 @@ class Ledger:
         pending = {row for row in others.tolist() if now.states[row] == PENDING}
         known = {row for row in others.tolist() if self._of(now.names[row])}
         comparison = _Comparison(view, self.last)
+        self._names_looked_at = self._other_names.copy()
+        for row in self._other_names.keys() - set(others.tolist()):
+            active[row] = [a for a, of in now.alerts.items() if of[row] and a != REFERENCE_SUSPECT]
         for row in sorted(active.keys() | pending | known):
             sent = self._of(now.names[row])
             own = {alert: of for alert, of in sent.items() if alert != REFERENCE_SUSPECT}
-            comparison.compare(row, own, active.get(row, []), is_pending=row in pending)
+            names = self._steady(row, own, active.get(row, []), now)
+            comparison.compare(row, own, names, is_pending=row in pending)
         comparison.compare_references(
             {
                 key: alerts[REFERENCE_SUSPECT]
@@ -112,13 +127,38 @@ class Ledger:
         )
         return comparison.found
 
+    def _steady(
+        self, row: int, sent: Mapping[str, Transition], active: list[str], now: Snapshot
+    ) -> list[str]:
+        """Return the active alerts, a fault by the name it was sent under until another holds.
+
+        One fault may look like two in turns, and nobody wants to be told of each turn.
+        """
+        old = [a for a, of in sent.items() if of.after == FIRING and a in FAULTS]
+        new = [a for a in active if a in FAULTS and a not in old]
+        kept = [a for a in old if a not in active]
+        if not (kept and new and now.states[row] == FIRING):
+            self._names_looked_at.pop(row, None)
+            return active
+        last = float(now.last_pair[row])
+        known = self._other_names.get(row)
+        if known is None or known.alert != new[0]:
+            known = _OtherName(new[0], 0, math.nan)
+        if last != known.last_pair:
+            known = _OtherName(new[0], known.looks + 1, last)
+        if known.looks >= LOOKS:
+            self._names_looked_at.pop(row, None)
+            return active
+        self._names_looked_at[row] = known
+        return [*(a for a in active if a not in new), *kept]
+
     def _of(self, name: SeriesName) -> Mapping[str, Transition]:
         """Return the last transitions of one series' active alerts, by alert."""
         return self._active.get(SeriesKey(name.sensor, name.quantity), {})
 
     def record(self, found: Iterable[Transition]) -> None:
         """Count ``found`` as sent, and the last comparison as done."""
-        self._seen = self._looked_at
+        self._seen, self._other_names = self._looked_at, self._names_looked_at
         for each in found:
             self.last = max(self.last, each.seq)
             key = _key(each)
@@ -154,12 +194,15 @@ class _Comparison:
         state = self._state(row)
         firing = {alert: of for alert, of in sent.items() if of.after == FIRING}
         gathering = next((of for of in sent.values() if of.after == PENDING), None)
+        renamed = ""
         for alert, of in firing.items():
             if alert not in active and state != "stale":
                 self._end(row, of)
+                renamed = of.incident if alert in FAULTS and state == FIRING else renamed
         for alert in active:
             if alert not in firing:
-                self._begin(row, alert, "ok" if gathering is None else PENDING, FIRING)
+                before = "ok" if gathering is None else PENDING
+                self._begin(row, alert, before, FIRING, renamed if alert in FAULTS else "")
         if gathering is None:
             if is_pending and not (active or firing):
                 judged = self._view.fault_report_of(row)
@@ -201,7 +244,8 @@ class _Comparison:
     def _state(self, row: int) -> str:
         return EVICTED if row in self._view.snapshot.gone else self._view.snapshot.states[row]
 
-    def _begin(self, row: int, alert: str, before: str, after: str) -> None:
+    def _begin(self, row: int, alert: str, before: str, after: str, incident: str = "") -> None:
+        """Add the beginning of an alert, of a new incident if it is not another name of one."""
         now = self._view.snapshot
         name, judged = now.names[row], self._view.fault_report_of(row)
         own = judged if judged is not None and judged.alert == alert else None
@@ -220,6 +264,7 @@ class _Comparison:
             estimate_unit=estimate_unit(alert, name.unit),
             evidence=finite(float(now.evidence[row])),
         )
+        transition = msgspec.structs.replace(transition, incident=incident)
         sentence = now.sentences[row]
         self._write(transition, self._time(row), before=before, after=after, sentence=sentence)
 

@@ -12,7 +12,7 @@ from harness.yard import fleet
 from transitions import CALM
 
 from monitor.alerts.dispatch import Dispatch
-from monitor.alerts.ledger import Ledger, View
+from monitor.alerts.ledger import LOOKS, Ledger, View
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import AlertChange
@@ -101,13 +101,6 @@ def test_an_alert_from_pending_to_its_end():
         ("stale", {}, (), [], ""),
         ("pending", {}, (), [("0", "offset", "firing", "resolved")], "is as right"),
         ("ok", {}, (0,), [("0", "offset", "firing", "resolved")], "after all"),
-        (
-            "firing",
-            {"understated": [0]},
-            (),
-            [("0", "offset", "firing", "resolved"), ("0", "understated", "ok", "firing")],
-            "a fault other than",
-        ),
     ],
 )
 def test_how_an_alert_may_end(state, active, taken_back, expected, words):
@@ -119,6 +112,43 @@ def test_how_an_alert_may_end(state, active, taken_back, expected, words):
     assert steps(found) == expected
     assert not found or words in found[0].sentence
     assert [each.corrected for each in found[:1]] == [bool(taken_back)][: len(found)]
+
+
+def looked_at(ledger, alert, times):
+    """Return what is sent when a firing series is looked at, with a new pair each time."""
+    found = []
+    for time in times:
+        now = replace(seen(["firing"], {alert: [0]}), last_pair=np.array([float(time)]))
+        found.append(told(ledger, view(now)))
+    return found
+
+
+def test_a_fault_takes_another_name_once_that_has_held_and_stays_one_incident():
+    ledger = Ledger()
+    (begun,) = told(ledger, view(seen(["firing"], {"offset": [0]})))
+    found = looked_at(ledger, "understated", range(1001, 1001 + LOOKS))
+
+    assert found[:-1] == [[]] * (LOOKS - 1)
+    assert steps(found[-1]) == [
+        ("0", "offset", "firing", "resolved"),
+        ("0", "understated", "ok", "firing"),
+    ]
+    assert "a fault other than" in found[-1][0].sentence
+    assert {each.incident for each in found[-1]} == {begun.incident}
+    assert looked_at(ledger, "understated", range(1100, 1103)) == [[], [], []]
+
+
+def test_a_fault_that_looks_like_two_in_turns_is_told_of_once():
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"], {"offset": [0]})))
+    turns = [
+        looked_at(ledger, ("offset", "understated")[at // 3 % 2], [1001 + at]) for at in range(60)
+    ]
+
+    assert turns == [[[]]] * 60
+    assert looked_at(ledger, "understated", [2000] * 30) == [[]] * 30  # the same pair, no news
+    (over,) = told(ledger, view(seen(["ok"], {})))
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
 
 
 def test_a_pending_fault_that_turns_out_another_ends_and_that_begins():
