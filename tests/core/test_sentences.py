@@ -50,11 +50,11 @@ def outlying(error):
         (lambda e: e - 6.2, "offset", "offset", "kg light (", "add "),
         (
             *(lambda e: 2.0 * e, "understated", "understated"),
-            *("understates its uncertainty ", ""),
+            *("understates its uncertainty ", "multiply its u by 2"),
         ),
         (
             *(lambda e: 0.5 * e, "overstated", "overstated"),
-            *("overstates its uncertainty ", ""),
+            *("overstates its uncertainty ", "multiply its u by 0."),
         ),
         (outlying, "outliers", "outliers", "% of its readings (", "look at"),
         (lambda e: 2.0 * e + 30.0, "offset", "offset", "kg heavy (", "and multiply its u by "),

@@ -102,6 +102,10 @@ def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     step = (np.maximum.reduceat(centre + 4.0 * sd, first) - begin) / _GRID
     ends = _crossings(centre, sd, share, begin, step, first, of)
     alone = parts == 1
+    # Of parts that know nothing the median is lost in the width of the grid.
+    ends[:, 1] = np.clip(
+        ends[:, 1], np.minimum.reduceat(centre, first), np.maximum.reduceat(centre, first)
+    )
     value, reach = centre[first], half[first] * se[first]
     ends[alone] = np.stack([value - reach, value, value + reach], axis=1)[alone]
     for row, (lower, middle, upper) in zip(some.tolist(), ends.tolist(), strict=True):
