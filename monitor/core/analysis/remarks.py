@@ -30,15 +30,8 @@ def remarks(c: Columns, random: np.random.Generator, error_model: str = UNDECIDE
 
     ``error_model`` is its verdict's: whose the error is.
     """
-    made = [
-        *_worst(c),
-        *_ence(c, random),
-        *_bins(c, error_model),
-        *_decimated(c),
-        *_skewed(c),
-        *_confidence(c),
-    ]
-    return [*made, *_coarse(c)]
+    made = [*_worst(c), *_ence(c, random), *_bins(c, error_model), *_decimated(c), *_skewed(c)]
+    return [*made, *_confidence(c), *_coarse(c)]
 
 
 def _worst(c: Columns) -> Iterator[str]:
