@@ -132,7 +132,8 @@ def test_a_reference_needs_a_native_source_for_it(tmp_path, capsys):
         """
 sources:
   - {topic: "a/{sensor}/{quantity}", kind: reading}
-  - {topic: "lab/{subject}/{quantity}", kind: reference, decoder: json, map: {time: t, series: [{value: v}]}}
+  - {topic: "lab/{subject}/{quantity}", kind: reference, decoder: json,
+     map: {time: t, series: [{value: v}]}}
 """
     )
 
