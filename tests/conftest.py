@@ -18,6 +18,13 @@ settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("untimed")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a campaign live more random lives than a run of the tests."""
+    parser.addoption(
+        "--lives", type=int, default=60, help="random lives of tests/core/test_lives.py"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let no program outlive the tests that started it."""
     stack = ExitStack()

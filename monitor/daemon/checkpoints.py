@@ -1,7 +1,8 @@
 """Summaries that survive a restart beside pairs and evidence, stored as notes of the journal.
 
 Rules of this file: a summary is small and is written with the next batch after it changed, at most
-once a second; the last second may be lost, but an alert that rests on it stays.
+once a second; the last second may be lost, but an alert that rests on it stays. What a batch makes
+void goes with that batch, so that no restart finds it again.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ _EARLY: Final = frozenset(("silence",))
 
 
 class _Checkpoint(NamedTuple):
-    """One summary: its note's name and type, a count of changes, how to make and how to load it."""
+    """One summary: its note's name and type, a count of changes, how to make and how to load it.
+
+    ``urgent`` counts the changes that must be written with the batch that made them.
+    """
 
     name: str
     form: Any
     changed: Callable[[], int]
     summary: Callable[[], object]
     recall: Callable[[Any], None]
+    urgent: Callable[[], int] = lambda: 0
 
 
 class Checkpoints:
@@ -61,6 +66,7 @@ class Checkpoints:
                 lambda: reports.changed,
                 reports.onsets,
                 reports.recall,
+                lambda: reports.voided,
             ),
             _Checkpoint(
                 "silence",
@@ -71,16 +77,21 @@ class Checkpoints:
             ),
         )
         self._noted: Final = {each.name: each.changed() for each in self._summaries}
+        self._urgent = self._count_urgent()
         self._last = -_EVERY_SECONDS
 
     def notes(self, now: float) -> Mapping[str, bytes]:
         """Return the notes that are due at ``now``, s since 1970 UTC."""
         due = [each for each in self._summaries if each.changed() != self._noted[each.name]]
-        if not due or 0.0 <= now - self._last < _EVERY_SECONDS:
+        urgent = self._count_urgent()
+        if not due or (urgent == self._urgent and 0.0 <= now - self._last < _EVERY_SECONDS):
             return {}
-        self._last = now
+        self._last, self._urgent = now, urgent
         self._noted.update({each.name: each.changed() for each in due})
         return {each.name: msgspec.json.encode(each.summary()) for each in due}
+
+    def _count_urgent(self) -> int:
+        return sum(each.urgent() for each in self._summaries)
 
     def load(self, store: Store, *, early: bool = False) -> None:
         """Load the summaries into a network that has its series again.

@@ -167,6 +167,43 @@ def test_an_event_begins_a_new_epoch_whenever_it_arrives():
     assert after.network.evaluate(0.0).window_pairs.tolist() == [40]
 
 
+def test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind():
+    faulty, mended = stream("a", 200, 2, bias=9.0), stream("a", 215, 3)[400:]
+    late = mended.pop(11)
+    live, at_once = Shell(), Shell()
+    live.take(faulty)
+    assert live.network.evaluate(0.0).states == ("firing",)
+    live.take([Event("a", 200.0, "adjusted")])
+    live.evidence()  # takes the past anew, up to the event
+    live.take(mended)
+    live.evidence()
+    live.take([late])
+    at_once.take([*faulty, Event("a", 200.0, "adjusted"), *mended, late])
+    restored = Network(live.network.settings, live.store)
+    restored.restore_series(live.told)
+    for received, observations in live.store.observations():
+        restored.restore(received, observations)
+    restored.recall(live.store.pairs())
+
+    snapshot, again = live.network.evaluate(0.0), restored.evaluate(0.0)
+    assert live.evidence() == at_once.evidence() == again.evidence.tolist()
+    assert snapshot.states == again.states == ("unknown",)  # fifteen pairs
+    assert snapshot.sentences == again.sentences
+    assert live.network.detector.dump(0) == restored.detector.dump(0)
+    assert live.network.windows.rows(0).tobytes() == restored.windows.rows(0).tobytes()
+
+
+def test_an_event_after_the_last_pair_takes_back_all_that_was_said():
+    shell = Shell()
+    shell.take(stream("a", 200, 2, bias=9.0))
+    assert shell.network.evaluate(0.0).advice != ("",)
+    shell.take([Event("a", 200.0, "adjusted")])
+    snapshot = shell.network.evaluate(0.0)
+
+    assert (snapshot.advice, dict(snapshot.reports)) == (("",), {})
+    assert np.isnan(snapshot.statistics["error_now"]).all()
+
+
 def test_a_sensor_beyond_the_limit_is_refused_with_a_reason():
     shell = Shell(maximum=1)
     outcome = shell.take(

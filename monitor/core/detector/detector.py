@@ -280,6 +280,11 @@ class Detector:
         since: Int = np.where(records["alarm"] > 0, records["seen"] - records["alarm"], -1)
         return since
 
+    def alarms(self, series: Int) -> Int:
+        """Return which pair of its epoch raised each series' alert, from 1; 0: none fires."""
+        alarms: Int = self._state["alarm"][series]
+        return alarms
+
     def states(self, series: Int) -> Int:
         """Return the alert state of each series, an index in STATES."""
         states: Int = self._state["state"][series].astype(np.int64)

@@ -3,7 +3,8 @@
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
 epochs, in whatever order they arrived. A replay starts from a checkpoint before the change, else
 from the first pair in the journal; only series whose past changes have checkpoints. It runs in a
-detector of its own, because the main one may read the windows, which hold the present.
+detector of its own, because the main one may read the windows, which hold the present. No
+checkpoint is older than the present epoch.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ class Replayer:
         return seen
 
     def _replay_since(self, row: int, since: float) -> list[AlertChange]:
-        kept = self._checkpoints.setdefault(row, [])
+        kept = self._checkpoints.get(row, [])
         while kept and not kept[-1].time < since:
             kept.pop()
         if kept:
@@ -255,6 +256,9 @@ class Replayer:
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
                 self._alone.reset(_ONE)
+                # From a state before an epoch a replay would never come to its beginning: the
+                # windows, which it reads then, hold only what came after.
+                self._checkpoints.pop(row, None)
             seen += self._run(row, self._windows.as_kept(history[first:last]))
         return seen
 

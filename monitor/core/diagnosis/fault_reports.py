@@ -20,7 +20,7 @@ from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.formatting import finite
-from monitor.core.model import NAN, Int
+from monitor.core.model import NAN, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
@@ -138,7 +138,9 @@ class FaultReports:
     def __init__(self) -> None:
         self._known: dict[int, FaultReport] = {}
         self._onsets: dict[int, Onset] = {}
+        self._raised_by: dict[int, int] = {}  # the pair of the epoch that raised each alarm
         self.changed = 0  # counts changes of what was said at alarms
+        self.voided = 0  # and how often a change of the past made it void
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
@@ -177,7 +179,6 @@ class FaultReports:
         """Note that the windows of ``series`` changed: those that are calm need no report."""
         is_calm = detector.states(series) == OK
         for row in series[is_calm].tolist():
-            self._known.pop(row, None)
             self.leave(row)
         others = series[~is_calm]
         since = detector.since_alarm(others)
@@ -234,38 +235,49 @@ class FaultReports:
         if not series.size:
             return
         windows, leading = columns_of.windows(series), detector.leading(series)
-        since = detector.since_alarm(series)
+        since, raised_by = detector.since_alarm(series), detector.alarms(series).tolist()
         asked: dict[int, Asked] = {}
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))
             alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
             asked[row] = Asked(one, FAMILIES[int(leading[at])], alarm, None, rules[row])
-        self._remember(asked, columns_of)
+        self._remember(asked, dict(zip(asked, raised_by, strict=True)), columns_of)
         of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]
         self._known.update(zip(asked, fault_reports(of_all), strict=True))
 
-    def _remember(self, asked: Mapping[int, Asked], columns_of: SeriesColumns) -> None:
+    def _remember(
+        self, asked: Mapping[int, Asked], raised_by: Mapping[int, int], columns_of: SeriesColumns
+    ) -> None:
         """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
         lacking: dict[int, Columns] = {}
         before_all = {row: self._onsets.get(row) for row in asked}
         for row, (one, _, alarm, _, _) in asked.items():
-            known = self._onsets.pop(row, None)
+            known, raised = self._onsets.pop(row, None), self._raised_by.pop(row, None)
             if alarm is None:
                 continue
-            if known is not None and (alarm < 0 or known.alarm == float(one.time[alarm])):
+            self._raised_by[row] = raised_by[row]
+            is_same = known is not None and (
+                raised == raised_by[row] or (alarm >= 0 and known.alarm == float(one.time[alarm]))
+            )
+            if not is_same:
+                before = columns_of.up_to_alarm(row, one.value.size - 1 - alarm)
+                is_same = before is None or (
+                    known is not None and alarm < 0 and known.alarm == float(before.time[-1])
+                )
+                if before is not None and not is_same:
+                    lacking[row] = before
+            if is_same and known is not None:
                 self._onsets[row] = known
-                continue
-            before = columns_of.up_to_alarm(row, one.value.size - 1 - alarm)
-            if before is not None:
-                lacking[row] = before
         self._onsets.update(zip(lacking, at_alarms([*lacking.values()]), strict=True))
         self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 
     def leave(self, row: int) -> None:
-        """Drop a series from the waiting list: it is calm, or has no pairs to be judged by."""
+        """Drop all about a series: it is calm, or has no pairs to be judged by."""
+        self._known.pop(row, None)
         self._waiting.pop(row, None)
         self._new.pop(row, None)
-        self.forget(row, -inf)
+        self._raised_by.pop(row, None)
+        self.changed += self._onsets.pop(row, None) is not None
 
     def forget(self, row: int, since: float) -> None:
         """Note that from an event time on the past of a series is another now.
@@ -274,4 +286,15 @@ class FaultReports:
         """
         if row in self._onsets and since <= self._onsets[row].alarm:
             del self._onsets[row]
+            self._raised_by.pop(row, None)
             self.changed += 1
+            self.voided += 1
+
+    def void(self, changes: Records) -> None:
+        """Forget what was said at alarms after pairs that change, as soon as they are known.
+
+        A journal then writes these changes together with what is still said.
+        """
+        concerned = np.isin(changes["series"], np.array([*self._onsets], dtype=np.int64))
+        for each in changes[concerned]:
+            self.forget(int(each["series"]), float(each["time"]))

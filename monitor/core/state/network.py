@@ -120,6 +120,7 @@ class Network:
         result = self._ingest(batch, received, recalled=False)
         packed = pack(result.rows, batch.plain)
         changes = self.pairing.drain_changes()
+        self._pipeline.foresee(changes)
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:

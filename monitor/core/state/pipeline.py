@@ -79,6 +79,10 @@ class Pipeline:
 
     # -- pairs ------------------------------------------------------------------------------
 
+    def foresee(self, changes: Records) -> None:
+        """Drop now what is kept beside the pairs and will be void once ``changes`` are durable."""
+        self._stages.derived.reports.void(changes)
+
     def apply(self, pairs: Records) -> None:
         """Apply changes of pairs that are durable now; the next read of a stage sees them."""
         if pairs.size:
