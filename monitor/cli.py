@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
+from monitor import __version__
 from monitor.errors import USAGE, MonitorError
 
 COMMANDS: Final = {
@@ -31,6 +32,7 @@ COMMANDS: Final = {
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
     "replay": "publish a recorded stream to the broker as if it were live",
+    "reference": "publish a reference that was measured by hand",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
     "completion": "print the completion script for bash, zsh or fish",
@@ -79,6 +81,7 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
         prog="monitor",
         description="Tells, live, whether sensors that state their own uncertainty are right.",
     )
+    top.add_argument("--version", action="version", version=f"monitor {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, summary in COMMANDS.items():
         parser = commands.add_parser(

@@ -231,8 +231,13 @@ def _series_now() -> list[AnyPanel]:
 def _series_errors() -> list[AnyPanel]:
     return [
         lines(
-            Text("Bias", "Mean error, value less reference, in the unit of the quantity."),
+            Text(
+                "Bias and error now",
+                "Mean error over the window, value less reference, in the quantity's unit; and "
+                "while something is wrong, the error now, which its sentence says.",
+            ),
             Query(own("monitor_calibration_bias"), "bias"),
+            Query(own("monitor_error_now"), "error now"),
             steps=(Step(None, "transparent"), Step(0.0, "green")),
         ),
         lines(

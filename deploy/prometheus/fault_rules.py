@@ -29,7 +29,7 @@ _RULE: Final = """\
   keep_firing_for: 5m
   labels: {{severity: {severity}}}
   annotations:
-    summary: "{{{{ $labels.sensor }}}} ({{{{ $labels.quantity }}}}) {summary}{size}"
+    summary: "{{{{ $labels.sensor }}}} ({{{{ $labels.quantity }}}}) {summary}{size}{since}"
     description: >-
 {description}
     page_url: {page}
@@ -65,6 +65,7 @@ def rule(label: str, fault: Fault) -> str:
         severity=fault.severity,
         summary=fault.summary,
         size=_size(fault).replace('"', '\\"'),
+        since=_since().replace('"', '\\"'),
         page=PAGE,
         description=indent(description, "      "),
         runbook=fault.runbook,
@@ -77,6 +78,13 @@ def _size(fault: Fault) -> str:
         if f"{{{metric}:" in fault.description:
             return _VALUE.sub(_queried, text).replace("{unit}", "{{ $labels.unit }}")
     return ""
+
+
+def _since() -> str:
+    """Return what a summary says of a fault's beginning; nothing where the metric is absent."""
+    query = f'printf "monitor_fault_since_timestamp_seconds{{{_OF_SERIES}}}" {_LABELS} | query'
+    shown = ", since {{ . | first | value | humanizeTimestamp }}"
+    return f"{{{{ with {query} }}}}{shown}{{{{ end }}}}"
 
 
 def _queried(value: re.Match[str]) -> str:

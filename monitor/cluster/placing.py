@@ -162,10 +162,14 @@ class OwnRouter(Router):
         return self._router.units
 
     def decode_all(
-        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+        self,
+        topics: Sequence[str],
+        payloads: Sequence[bytes],
+        received: float,
+        clock: float | None = None,
     ) -> Decoded:
         """Return what messages say of sensors of this block, and all references."""
-        decoded = self._router.decode_all(topics, payloads, received)
+        decoded = self._router.decode_all(topics, payloads, received, clock)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
         kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]

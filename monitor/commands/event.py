@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         event = Event(
             check_name("sensor", options.sensor),
-            now if options.time is None else check_time(_instant(options.time), now),
+            now if options.time is None else check_time(instant_of(options.time), now),
             check_name("event", options.event),
             options.note,
         )
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _instant(text: str) -> float:
+def instant_of(text: str) -> float:
+    """Return the time (s since 1970 UTC) that a person wrote for ``--time``."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:

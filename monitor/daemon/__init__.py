@@ -16,7 +16,8 @@ Invariants:
 * One thread owns socket, journal and network. HTTP and sinks read what was published; neither can
   hold up the data.
 * Every wait is bounded, so that a signal ends the work within seconds. The daemon's timers use a
-  monotonic clock; wall-clock time only labels data.
+  monotonic clock; wall-clock time only labels data, and only while `clock_guard` trusts it. While
+  it is in doubt nothing is deleted and nothing refused as `future`.
 * A full disk stops acknowledgements, not the process: the loop retries the batch, and metrics and
   page say why.
 * State that is neither pairs nor evidence (`checkpoints`) goes with the next batch, at most once a

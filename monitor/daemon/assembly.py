@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,6 +14,7 @@ from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings
 from monitor.core.state.network import Network
+from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
@@ -34,6 +36,7 @@ class Parts(NamedTuple):
     network: Network
     journal: Journal
     intake: Intake
+    clock: ClockGuard
 
 
 def assemble(settings: Settings, now: float) -> Parts:
@@ -48,12 +51,15 @@ def assemble(settings: Settings, now: float) -> Parts:
         units.load(noted)
     plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
-    recover(network, journal, now)
+    newest = journal.newest()
+    # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
+    recover(network, journal, now if newest == -math.inf else min(now, newest))
     births = Births()
     if noted := journal.note(BIRTHS):
         births.load(noted)
-    intake = Intake(router_of(settings, births, units), network, journal, births)
-    return Parts(settings, network, journal, intake)
+    clock = ClockGuard(newest)
+    intake = Intake(router_of(settings, births, units), network, journal, births, clock)
+    return Parts(settings, network, journal, intake, clock)
 
 
 def examined(parts: Parts) -> Examined:

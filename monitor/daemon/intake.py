@@ -8,12 +8,8 @@ memory takes pairs only after the journal has them.
 
 from __future__ import annotations
 
-import math
 import time
-from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from statistics import median
 from typing import Final, NamedTuple, Protocol
 
 from monitor.core.model import (
@@ -25,6 +21,8 @@ from monitor.core.model import (
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
+from monitor.daemon.clock_guard import ERA_END, TOPICS_MAX, ClockGuard
+from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
@@ -37,7 +35,6 @@ _DEAD_LETTERS_A_MESSAGE: Final = 8
 BIRTHS: Final = "sparkplug_births"  # names of the journal's notes
 UNITS: Final = "units"
 _DELAYS_A_BATCH: Final = 8
-_DELAYS_KEPT: Final = 101
 _NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
@@ -91,35 +88,23 @@ class Counts:
             )
 
 
-class Delays:
-    """How long after their event messages come, by the topic filter of their source, in s.
-
-    Below zero the sender's clock is ahead of this machine's.
-    """
-
-    def __init__(self) -> None:
-        self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
-
-    def add(self, topics: str, seconds: float) -> None:
-        """Record one message's delay."""
-        self._last[topics].append(seconds)
-
-    def medians(self) -> Mapping[str, float]:
-        """Return the median delay of the last messages of each source."""
-        return {topics: median(last) for topics, last in self._last.items()}
-
-
 class Intake:
     """Commits batches of messages to the journal and applies them to the network.
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
-    are the units that it learned.
+    are the units that it learned. ``clock`` says whether the time can be believed.
     """
 
     def __init__(
-        self, router: Router, network: Network, store: Store, births: Births | None = None
+        self,
+        router: Router,
+        network: Network,
+        store: Store,
+        births: Births | None = None,
+        clock: ClockGuard | None = None,
     ) -> None:
         self._router: Final = router
+        self._clock: Final = clock if clock is not None else ClockGuard()
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
         self._units: Final = router.units if router.units is not None else Units()
@@ -139,7 +124,7 @@ class Intake:
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
         """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make."""
         topics, payloads = _columns(messages)
-        decoded = self._router.decode_all(topics, payloads, received)
+        decoded, received = self._decode(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
@@ -160,6 +145,32 @@ class Intake:
             collocations=kept.collocations,
             notes=self._notes(received),
         )
+
+    def _decode(
+        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+    ) -> tuple[Decoded, float]:
+        """Return what messages say, and when they came, which they may correct.
+
+        While the clock is in doubt, or if they put it in doubt, none is refused as ``future``.
+        """
+        clock, decode_all = self._clock, self._router.decode_all
+        if clock.doubt:
+            return decode_all(topics, payloads, received, ERA_END), received
+        decoded = decode_all(topics, payloads, received)
+        if not clock.can_be_doubted:
+            return decoded, received
+        ahead = list(dict.fromkeys(at for at, why in decoded.refused if why.reason == "future"))
+        if not ahead:
+            return decoded, received
+        step = (len(decoded.sources) + len(ahead)) // TOPICS_MAX + 1
+        clock.hear(stamps_of(topics, decoded, step))
+        some = ahead[::step]
+        names = [topics[at] for at in some]
+        early = decode_all(names, [payloads[at] for at in some], received, ERA_END)
+        clock.hear(stamps_of(names, early, 1), are_accepted=False)
+        if not clock.doubt:
+            return decoded, received
+        return decode_all(topics, payloads, clock.now, ERA_END), clock.now
 
     def commit(self, batch: Batch) -> None:
         """Make ``batch`` durable, then apply its pairs; raises JournalError."""
@@ -182,17 +193,10 @@ class Intake:
 
     def _note_delays(self, topics: Sequence[str], decoded: Decoded, received: float) -> None:
         """Record the delays of a few messages, spread over the batch."""
-        plain, others = decoded.observations.plain, decoded.observations.others
-        step = max(1, len(decoded.sources) // _DELAYS_A_BATCH)
-        for at in range(0, len(decoded.sources), step):
-            time = math.nan
-            if at < len(plain):
-                time = float(plain.times[at])
-            elif isinstance(other := others[at - len(plain)], Reading | Reference):
-                time = other.time
-            if isfinite(time):
-                wanted = self._router.filter_of(topics[decoded.sources[at]])
-                self.delays.add(wanted, received - time)
+        stamps = stamps_of(topics, decoded, max(1, len(decoded.sources) // _DELAYS_A_BATCH))
+        for topic, stated in stamps:
+            self.delays.add(self._router.filter_of(topic), received - stated)
+        self._clock.hear(stamps)
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
         """Report to the network whose messages were rejected."""

@@ -12,6 +12,7 @@ everything derived follows the new settings.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -39,6 +40,7 @@ _RECEIVE_SECONDS: Final = 0.25
 _PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
 _HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
+_SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
 class Source(Connection, Protocol):
@@ -83,6 +85,7 @@ class Daemon:
         self._publish_due = -float("inf")
         self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
         self._is_reloading = False
+        self._doubt = ""
 
     @property
     def stopping(self) -> bool:
@@ -108,7 +111,7 @@ class Daemon:
     def _work(self) -> None:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
         if messages:
-            batch = self._parts.intake.prepare(messages, self._clock())
+            batch = self._parts.intake.prepare(messages, self._now())
             if self._commit(batch):
                 self._source.acknowledge(messages)
         if self.signals.reload:
@@ -116,11 +119,11 @@ class Daemon:
             self._is_reloading = self._publisher.reload_successful = self._reload()
         now = self._monotonic()
         if now >= self._publish_due and not self._publisher.is_busy:
-            self._publisher.begin(self._clock(), self._source)
+            self._publisher.begin(self._now(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
         self._publisher.work(_PUBLISH_SECONDS)
         self._supervisor.alive(self._source.status)
-        self._publisher.answer(self._clock())
+        self._publisher.answer(self._now())
         if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
@@ -140,24 +143,44 @@ class Daemon:
         return False
 
     def _publish(self, trouble: str = "") -> None:
-        self._publisher.publish(self._clock(), self._source, trouble)
+        self._publisher.publish(self._now(), self._source, trouble)
+
+    def _now(self) -> float:
+        """Return the time to work with, s since 1970 UTC; tell the log if it is in doubt."""
+        guard = self._parts.clock
+        now = guard.look(self._clock(), self._monotonic())
+        if guard.doubt != self._doubt:
+            if guard.doubt:
+                _log.error("%s; nothing is deleted until messages agree with it", guard.doubt)
+            else:
+                _log.warning("this machine's clock is trusted again")
+            self._doubt = guard.doubt
+        return now
 
     def _housekeep(self) -> None:
-        now = self._clock()
-        settings = self._parts.settings
-        self._parts.network.expire(now)
-        if settings.series.forget_after_days is not None:
-            gone = self._parts.network.evict(now, settings.series.forget_after_days)
-            if gone:
-                _log.info("evicted %d silent series; their pairs stay in the journal", gone)
+        now, clock, settings = self._now(), self._parts.clock, self._parts.settings
+        wait = settings.pairing.max_wait_hours * 3600.0
+        observations_before = pairs_before = -math.inf
+        if clock.may_expire(wait):
+            observations_before = now - wait
+            self._parts.network.expire(now)
+        if (newest := clock.retention_time()) is not None:
+            pairs_before = newest - settings.journal.retention_days * 86_400.0
+            self._evict(newest)
         try:
             self._parts.journal.forget(
-                observations_before=now - settings.pairing.max_wait_hours * 3600.0,
-                pairs_before=now - settings.journal.retention_days * 86_400.0,
+                observations_before=observations_before,
+                pairs_before=pairs_before,
+                share=_SHARE_A_ROUND,
             )
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)
+
+    def _evict(self, now: float) -> None:
+        days = self._parts.settings.series.forget_after_days
+        if days is not None and (gone := self._parts.network.evict(now, days)):
+            _log.info("evicted %d silent series; their pairs stay in the journal", gone)
 
 
 # -- one after the other --------------------------------------------------------------------------

@@ -145,7 +145,9 @@ class Publisher:
         self._page = Page(
             snapshot=snapshot,
             figures=self._measure(connection, trouble),
-            not_ready=trouble or ("" if connection.connected else connection.status),
+            not_ready=trouble
+            or ("" if connection.connected else connection.status)
+            or parts.clock.doubt,
             dead_letters=self._refused(trouble),
             doctor=self._examined(),
             details=answers.details,
@@ -206,6 +208,8 @@ class Publisher:
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
             journal_writable=not trouble,
+            clock_trusted=not parts.clock.doubt,
+            clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
             settings_hash=self._hash,

@@ -200,7 +200,7 @@ class Mapped:
             self._text("sequence", root, record),
             assumed,
         )
-        checked = check_reading(reading, arrival.received)
+        checked = check_reading(reading, arrival.now)
         if units is not None:
             units.learn(sensor, quantity, unit)
         return checked if stated.claim is None else _with_claim(checked, stated.claim)
@@ -216,11 +216,11 @@ class Mapped:
         time, own_key = common
         start, end = check_span(*self._ends(root, record))
         if not math.isnan(end):
-            check_time(end, arrival.received, "end")
+            check_time(end, arrival.now, "end")
         reference = Reference(
             subject,
             quantity,
-            check_time(time, arrival.received),
+            check_time(time, arrival.now),
             check_number("value", stated.value),
             0.0 if math.isnan(u) or u == 0.0 else check_u("u", u),
             own_key,
@@ -244,7 +244,7 @@ class Mapped:
                 raise
             time, own_key = NAN, ""
         if not math.isnan(time):
-            check_time(time, arrival.received)
+            check_time(time, arrival.now)
         revision = self._revision_of(root, record)
         revision += 2 - revision % 4
         for one in self._series:
@@ -264,7 +264,7 @@ class Mapped:
         note = self._texts.get("note")
         return Event(
             check_name("sensor", self._sensor(arrival.fields)),
-            check_time(self._time(root, record, arrival.received), arrival.received),
+            check_time(self._time(root, record, arrival.received), arrival.now),
             check_name("event", self._text("event", root, record)),
             "" if note is None else note(root, record),
         )

@@ -123,12 +123,19 @@ class Arrival(NamedTuple):
     """What is known of a message besides its payload.
 
     ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those that
-    quantities are kept in, None to keep each as it is stated.
+    quantities are kept in, None to keep each as it is stated; ``clock`` is what its times may not
+    be ahead of, None for ``received``.
     """
 
     fields: Fields
     received: float
     units: Units | None = None
+    clock: float | None = None
+
+    @property
+    def now(self) -> float:
+        """What its times may not be ahead of, s since 1970 UTC."""
+        return self.received if self.clock is None else self.clock
 
 
 Frame = Callable[[object], Iterable[object]]

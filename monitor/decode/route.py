@@ -47,12 +47,16 @@ class Route(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One message: its payload, the fields of its topic, its source and when it came."""
+    """One message: its payload, the fields of its topic, its source and when it came.
+
+    Its times may not be ahead of ``clock``, None for ``received``; both in s since 1970 UTC.
+    """
 
     payload: bytes
     fields: dict[str, str]
     route: Route
     received: float
+    clock: float | None = None
 
 
 Records = Callable[[Call], Iterable[object]]
@@ -72,7 +76,7 @@ class Decoder:
     def records(self, call: Call) -> Iterator[Seen]:
         """Yield the records of a message and what they say; raises Rejected for all of it."""
         mapped = mapping_of(call.route)
-        arrival = Arrival(call.fields, call.received, call.route.units)
+        arrival = Arrival(call.fields, call.received, call.route.units, call.clock)
         if not self._many:
             yield from mapped.observe(self._parse(call), arrival)
             return

@@ -107,10 +107,17 @@ class Router:
         self._places: dict[Name, int] = {}
 
     def decode_all(
-        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+        self,
+        topics: Sequence[str],
+        payloads: Sequence[bytes],
+        received: float,
+        clock: float | None = None,
     ) -> Decoded:
-        """Return what messages that arrived at ``received`` (s since 1970 UTC) say."""
-        found = self._gather(topics, payloads, received)
+        """Return what messages that arrived at ``received`` (s since 1970 UTC) say.
+
+        Their times may not be ahead of ``clock``, if it is given in place of ``received``.
+        """
+        found = self._gather(topics, payloads, received, clock)
         found.lay_out(self._which)
         return Decoded(found.observed(), found.places + found.sources, found.refused)
 
@@ -120,13 +127,17 @@ class Router:
         return [*found.observed(), *(refused for _, refused in found.refused)]
 
     def _gather(
-        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
+        self,
+        topics: Sequence[str],
+        payloads: Sequence[bytes],
+        received: float,
+        clock: float | None = None,
     ) -> Gathered:
         self._make_room()
         found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
-        for at in self._accelerate(found, known, bodies, received):
+        for at in self._accelerate(found, known, bodies, received if clock is None else clock):
             try:
-                said = flat(self._decode(known[at], bodies[at], received))
+                said = flat(self._decode(known[at], bodies[at], received, clock=clock))
             except Rejected as error:
                 found.refused.append((at, error))
                 continue
@@ -178,7 +189,12 @@ class Router:
     # -- a decoder reads one message --------------------------------------------------------
 
     def _decode(
-        self, topic: str, payload: bytes, received: float, seen: list[Seen] | None = None
+        self,
+        topic: str,
+        payload: bytes,
+        received: float,
+        seen: list[Seen] | None = None,
+        clock: float | None = None,
     ) -> list[Seen]:
         """Return the records of a message, also in ``seen``; raises Rejected for all of it."""
         if len(payload) > self._payload_bytes_max:
@@ -188,7 +204,7 @@ class Router:
         if number == NONE:
             self._find(topic)  # says why
         known = self._known[number]
-        call = Call(payload, known.fields, known.route, received)
+        call = Call(payload, known.fields, known.route, received, clock)
         seen = [] if seen is None else seen
         try:
             for each in DECODERS[known.route.decoder].records(call):
@@ -206,7 +222,7 @@ class Router:
     # -- accelerators read many -------------------------------------------------------------
 
     def _accelerate(
-        self, found: Gathered, topics: Topics, payloads: Payloads, received: float
+        self, found: Gathered, topics: Topics, payloads: Payloads, now: float
     ) -> list[int]:
         """Add what accelerators read to ``found``; return the places of all other messages."""
         numbers = self._lookup.numbers(topics.names, topics.which)
@@ -231,7 +247,7 @@ class Router:
                     ways[places, 1],
                     some,
                     places,
-                    received,
+                    now,
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
                 )
                 if way in (_NATIVE, _NATIVE_REFERENCES):

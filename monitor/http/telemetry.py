@@ -43,6 +43,8 @@ class Figures:
     commits: int = 0
     publish_seconds: float = 0.0
     journal_writable: bool = True
+    clock_trusted: bool = True
+    clock_doubts: int = 0
     reload_successful: bool = True
     tls_not_after: float | None = None
     settings_hash: str = ""
@@ -117,6 +119,12 @@ def _work(now: Figures) -> Iterator[Family]:
         "0 while the journal takes nothing, and nothing is acknowledged.",
         now.journal_writable,
     )
+    yield gauge(
+        "clock_trusted",
+        "0 while this machine's clock is in doubt: nothing is deleted, nothing refused as future.",
+        now.clock_trusted,
+    )
+    yield counter("clock_doubts", "Times this machine's clock came into doubt.", now.clock_doubts)
     yield gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
     yield gauge(
         "config_last_reload_successful",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -79,6 +80,14 @@ class Journal:
         """Return every collocation, by sensor, subject and start."""
         return [Collocation(*row) for row in self._database.whole("collocations")]
 
+    def newest(self) -> float:
+        """Return when something last arrived, or a pair's newest time; -inf if there is nothing."""
+        for query in ("select max(received) from observations", "select max(newest) from pairs"):
+            ((found,),) = self._database.rows(query)
+            if found is not None:
+                return float(found)
+        return -math.inf
+
     def totals(self) -> dict[str, int]:
         """Return the counters of messages as of the last batch."""
         return dict(self._database.checksums.totals)
@@ -147,10 +156,18 @@ class Journal:
 
     # -- forget -----------------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float) -> None:
-        """Drop observations that arrived before a time, and batches of pairs all older than one."""
+    def forget(
+        self, *, observations_before: float, pairs_before: float, share: float = 1.0
+    ) -> None:
+        """Drop observations that arrived before a time, and batches of pairs all older than one.
+
+        Of pairs at most ``share`` of all or one day's worth goes at once, and one batch at least.
+        """
         writing.forget(
-            self._database, observations_before=observations_before, pairs_before=pairs_before
+            self._database,
+            observations_before=observations_before,
+            pairs_before=pairs_before,
+            share=share,
         )
 
     def compact(self) -> None:

@@ -22,6 +22,7 @@ from monitor.journal.store import Batch, DeadLetter
 _COMPACT_AT_BATCHES: Final = 512
 _COMPACT_AT_PAIRS: Final = 131_072
 _SEGMENT_PAIRS: Final = 65_536
+_DAY_SECONDS: Final = 86_400.0
 _encode: Final = msgspec.msgpack.Encoder().encode
 _ALL_OLDER: Final = (
     "batch < coalesce((select min(batch) from pairs where newest >= ?), 9223372036854775807)"
@@ -157,23 +158,41 @@ def revision_of(database: Database, reference_id: int) -> int:
 # -- housekeeping -------------------------------------------------------------------------------
 
 
-def forget(database: Database, *, observations_before: float, pairs_before: float) -> None:
+def forget(
+    database: Database, *, observations_before: float, pairs_before: float, share: float = 1.0
+) -> None:
     """Delete observations that arrived before a time, and batches of pairs all older than one.
 
-    Of pairs only the first batches go, so that no row outlives one that replaced it.
+    Of pairs only the first batches go, so that no row outlives one that replaced it: together at
+    most ``share`` of all pairs or one day's worth, whichever is more, and one batch at least.
     """
     with database.transaction():
         _delete_sound(database, "observations", "received < ?", observations_before)
-        _delete_sound(database, "pairs", _ALL_OLDER, pairs_before)
+        last = _last_of(database, share)
+        _delete_sound(database, "pairs", f"{_ALL_OLDER} and batch <= ?", pairs_before, last)
         database.delete("made", "batch not in (select batch from pairs)")
         _delete_sound(database, "revisions", "received < ?", pairs_before)
 
 
-def _delete_sound(database: Database, table: str, where: str, before: float) -> None:
+def _last_of(database: Database, share: float) -> int:
+    """Return the last of the first batches that are a share of all pairs, or one day's worth."""
+    batches = list(database.rows("select batch, newest, count from pairs order by batch"))
+    left = share * sum(count for _, _, count in batches)
+    day = min((newest for _, newest, _ in batches), default=0.0) + _DAY_SECONDS
+    last = -1
+    for batch, newest, count in batches:
+        left -= count
+        if left < 0.0 and newest > day and last >= 0:
+            break
+        last = batch
+    return last
+
+
+def _delete_sound(database: Database, table: str, where: str, *values: float) -> None:
     """Delete rows, once it is sure that none goes because its time is damaged."""
-    for _ in database.read(table, where, (before,), bodies=False):
+    for _ in database.read(table, where, values, bodies=False):
         pass
-    database.delete(table, where, before)
+    database.delete(table, where, *values)
 
 
 def compact(database: Database) -> None:

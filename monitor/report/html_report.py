@@ -171,7 +171,7 @@ def _chapter(
         sentence=judged.sentence,
         advice=judged.advice,
         incidents=tuple(_said(each) for each in mine),
-        remarks=tuple(remarks(one, np.random.default_rng(SEED))),
+        remarks=tuple(remarks(one, np.random.default_rng(SEED), judged.error_model)),
         intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
         statistics=tuple(
             (key, _text(float(statistics[key][row])), each.help, each.source)

@@ -90,3 +90,52 @@ def test_an_event_that_cannot_be_is_refused_with_what_to_write(tmp_path, capsys,
 
     assert main(["event", "--config", str(settings), *words]) == USAGE
     assert says in capsys.readouterr().err
+
+
+def test_a_reference_typed_by_hand_is_paired_as_any(daemon, mosquitto, capsys):
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+        out.publish("monitor/cart/mass/reading", stated(7, u=0.5))
+    until("the reading is in", lambda: daemon.value("monitor_pending_readings") == 1)
+    typed = ["reference", "--config", str(daemon.settings), "cart", "mass", "4,75"]
+    assert main([*typed, "--u", "0.1", "--time", "2026-01-01T00:00:07Z"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("cart mass 4.75 at 2026-01-01T00:00:07Z (u 0.1); published on ")
+
+    until("the pair is in", lambda: daemon.value(PAIRS) == 1)
+    (pair,) = daemon.json("/api/v1/series/cart/mass/pairs")["pairs"]
+    assert (pair["reference"], pair["u_ref"], pair["error"]) == (4.75, 0.1, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["cart", "mass", "heavy"], "is not a number; write 21.5 or 21,5"),
+        (["cart", "mass", "nan"], "VALUE"),
+        (["cart", "mass", "5", "--u", "0"], "--u"),
+        (["cart", "mass", "5", "--u", "-1"], "--u"),
+        (["cart", "mass", "5", "--time", "2026-01-01T00:00:20"], "has no zone"),
+        (["two carts", "mass", "5"], "two carts"),
+        (["cart", "mass", "1,234.5"], "is not a number"),
+    ],
+)
+def test_a_reference_that_cannot_be_is_refused_with_what_to_write(tmp_path, capsys, words, says):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("mqtt: {port: 1}\n")
+
+    assert main(["reference", "--config", str(settings), *words]) == USAGE
+    assert says in capsys.readouterr().err
+
+
+def test_a_reference_needs_a_native_source_for_it(tmp_path, capsys):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(
+        """
+sources:
+  - {topic: "a/{sensor}/{quantity}", kind: reading}
+  - {topic: "lab/{subject}/{quantity}", kind: reference, decoder: json,
+     map: {time: t, series: [{value: v}]}}
+"""
+    )
+
+    assert main(["reference", "--config", str(settings), "cart", "mass", "5"]) == USAGE
+    assert "has no native source of kind reference" in capsys.readouterr().err

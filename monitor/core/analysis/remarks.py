@@ -17,6 +17,7 @@ from monitor.core.analysis.ranking import worst_score
 from monitor.core.analysis.sensitivity import confidence_curve, decimate
 from monitor.core.columns import Columns
 from monitor.core.scores.calibration import beta_gm, n_effective
+from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, UNDECIDED
 
 SKEWED: Final = 0.4  # from this skewness of u on RCE is not reliable (B-20)
 _SCORES: Final = {"crps": "CRPS", "quadratic": "quadratic score", "interval": "interval score"}
@@ -24,10 +25,13 @@ COARSE: Final = 1e-3  # of u: from this spacing of doubles on z is not what was 
 _HALF: Final = np.array([0.0, 0.5])
 
 
-def remarks(c: Columns, random: np.random.Generator) -> list[str]:
-    """Return the remarks on one series, in the order of the papers (A-23, B-07, B-18 to B-23)."""
-    made = [*_worst(c), *_ence(c, random), *_bins(c), *_decimated(c), *_skewed(c), *_confidence(c)]
-    return [*made, *_coarse(c)]
+def remarks(c: Columns, random: np.random.Generator, error_model: str = UNDECIDED) -> list[str]:
+    """Return the remarks on one series, in the order of the papers (A-23, B-07, B-18 to B-23).
+
+    ``error_model`` is its verdict's: whose the error is.
+    """
+    made = [*_worst(c), *_ence(c, random), *_bins(c, error_model), *_decimated(c), *_skewed(c)]
+    return [*made, *_confidence(c), *_coarse(c)]
 
 
 def _worst(c: Columns) -> Iterator[str]:
@@ -47,9 +51,16 @@ def _ence(c: Columns, random: np.random.Generator) -> Iterator[str]:
         )
 
 
-def _bins(c: Columns) -> Iterator[str]:
+def _bins(c: Columns, error_model: str) -> Iterator[str]:
+    """Yield ZMS by bins of u, and of what the errors of an honest sensor do not go with.
+
+    Those of a classical sensor do not go with the reference, those of a predictive one not with
+    its value; where the data tells neither, bins of either might accuse an honest sensor.
+    """
     stretch = math.sqrt(c.value.size / float(n_effective(c)[0]))
-    for what, covariate in (("u", c.u), ("reference", c.reference)):
+    levels = {CLASSICAL: ("reference", c.reference), PREDICTIVE: ("value", c.value)}
+    level = [levels[error_model]] if error_model in levels else []
+    for what, covariate in (("u", c.u), *level):
         found = zms_by(c, covariate, stretch=stretch)
         if len(found.verdicts) > 1:
             yield f"ZMS in {len(found.verdicts)} bins of {what}: {_outside(found)}."

@@ -249,6 +249,7 @@ def _numbers(found: Verdict) -> dict[str, float]:
         "error_now_lower": found.level.lower,
         "error_now_upper": found.level.upper,
         "drift_per_day": found.slope_per_day.value,
+        "fault_since_timestamp_seconds": found.began,
         "due_seconds": found.due,
     }
 

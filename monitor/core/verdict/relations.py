@@ -23,8 +23,10 @@ from monitor.core.verdict.pairs import (
     width_of,
 )
 from monitor.core.verdict.verdict import (
+    CLASSICAL,
     NO_SLOPES,
     NOTHING,
+    PREDICTIVE,
     UNKNOWN,
     Estimate,
     Slope,
@@ -129,9 +131,9 @@ def gain_by(now: Slopes, before: Slopes) -> Gain:
     reference, value = (_beyond(each, was) for each, was in zip(now[:2], before[:2], strict=True))
     if reference * value <= 0.0:
         t = 0.0
-    elif model == "classical":
+    elif model == CLASSICAL:
         t = reference if abs(value) > 1.5 else 0.0
-    elif model == "predictive":
+    elif model == PREDICTIVE:
         t = value if abs(reference) > 1.5 else 0.0
     else:
         t = min(reference, value, key=abs)
@@ -153,9 +155,9 @@ def _size(now: Slopes, model: str) -> Estimate:
     by_value = NOTHING
     if slope.upper < 1.0:
         by_value = Estimate(*(1.0 / (1.0 - each) for each in slope))
-    if model == "classical" or not np.isfinite(by_value.value):
+    if model == CLASSICAL or not np.isfinite(by_value.value):
         return by_reference
-    if model == "predictive" or not np.isfinite(by_reference.value):
+    if model == PREDICTIVE or not np.isfinite(by_reference.value):
         return by_value
     return Estimate(
         0.5 * (by_reference.value + by_value.value),

@@ -28,7 +28,14 @@ from monitor.core.verdict.pairs import (
     sums,
 )
 from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of, segments
-from monitor.core.verdict.verdict import FAULT, NO_REMEDY, Estimate, Remedy, Verdict
+from monitor.core.verdict.verdict import (
+    CLASSICAL,
+    FAULT,
+    NO_REMEDY,
+    Estimate,
+    Remedy,
+    Verdict,
+)
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
 _JUDGED: Final = 10  # pairs it must be judged on
@@ -356,7 +363,7 @@ def _linear(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
     across, square = across - of_v * r_mean, square - of_v * v_mean
     spread -= of_r * r_mean
     own = np.maximum(spread - own, 0.1 * spread)
-    classical = np.array([each.error_model == "classical" for each in found])[:, None]
+    classical = np.array([each.error_model == CLASSICAL for each in found])[:, None]
     slope = quotients(
         np.where(classical, own, across), np.where(classical, across, square), otherwise=1.0
     )

@@ -19,7 +19,7 @@ from monitor.core.model import Float, Int
 from monitor.core.verdict.pairs import Pairs, Side, medians
 from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
-from monitor.core.verdict.verdict import Slopes
+from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, Slopes
 
 LAGS: Final = 8
 _CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
@@ -195,7 +195,7 @@ def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Riv
     by_reference, up = _saved(p, cut, kept, p.reference, honest[:, :1])
     by_value, as_well = _saved(p, cut, kept, p.value, honest[:, 1:])
     saved = np.minimum(by_reference, by_value)
-    for model, of_model in (("classical", by_reference), ("predictive", by_value)):
+    for model, of_model in ((CLASSICAL, by_reference), (PREDICTIVE, by_value)):
         rows = [i for i, each in enumerate(models) if each == model]
         saved[rows] = of_model[rows]
     shown = (up * as_well > 0.0) & (kept.n >= FEWEST)

@@ -150,6 +150,8 @@ def share(hits: int, n: float) -> Estimate:
 
 
 UNDECIDED: Final = "undecided"
+CLASSICAL: Final = "classical"  # errors independent of what is measured
+PREDICTIVE: Final = "predictive"  # errors independent of its own value
 _T_MODEL: Final = 2.6
 
 
@@ -180,9 +182,9 @@ class Slopes(NamedTuple):
         """Whose error it is: classical, predictive or undecided."""
         by_value, by_reference = self.on_value.t, self.on_reference.t
         if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
-            return "classical"
+            return CLASSICAL
         if by_reference < -_T_MODEL and abs(by_value) < _T_MODEL:
-            return "predictive"
+            return PREDICTIVE
         return UNDECIDED
 
 

@@ -50,7 +50,7 @@ class Stream(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Messages of one kind that arrived together at ``received``, s since 1970 UTC.
+    """Messages of one kind that arrived together; their times may not be ahead of ``now``.
 
     ``streams`` and ``which``, the place of its name, say of each what it is about; ``places`` are
     those of the messages in their batch.
@@ -60,7 +60,7 @@ class Batch(NamedTuple):
     which: Int
     payloads: Sequence[bytes]
     places: Int
-    received: float
+    now: float  # s since 1970 UTC
     are_references: bool
 
 

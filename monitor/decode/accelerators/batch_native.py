@@ -87,7 +87,7 @@ def read(batch: Batch, found: Gathered) -> list[int]:
         if rows is not None:
             if are_references:
                 np.nan_to_num(rows.us, copy=False)  # exact where none is stated
-            good = are_good(rows.times, rows.us, batch.received, are_references=are_references)
+            good = are_good(rows.times, rows.us, batch.now, are_references=are_references)
             return found.add_good(rows, batch.places, good, are_references=are_references)
     return _read_each(batch, found, decode)
 
@@ -117,7 +117,7 @@ def _read_each(batch: Batch, found: Gathered, decode: Callable[[bytes], _Body]) 
     for place, stream, payload in messages:
         observation = None
         with suppress(*UNREADABLE, Rejected):
-            observation = _observation(decode(payload), payload, stream, batch.received)
+            observation = _observation(decode(payload), payload, stream, batch.now)
         if observation is None:
             left.append(place)
         else:

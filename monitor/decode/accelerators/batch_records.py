@@ -136,7 +136,7 @@ class Records(NamedTuple):
 def _add(batch: Batch, at: Int, records: Records, found: Gathered) -> list[int]:
     """Add the records of the messages that are numbered ``at``; all of a message, or none."""
     (columns, counts), are_references = records, batch.are_references
-    good = are_good(columns[0], columns[2], batch.received, are_references=are_references)
+    good = are_good(columns[0], columns[2], batch.now, are_references=are_references)
     is_whole = np.logical_and.reduceat(good, np.cumsum(counts) - counts)
     kept = np.repeat(is_whole, counts)
     repeated = np.repeat(at[is_whole], counts[is_whole])

@@ -1,0 +1,230 @@
+"""The clock guard: whether this machine's clock can be believed, and what time it is meanwhile.
+
+Rules of this file: no I/O and no clock, both are handed in; what is in doubt is said in a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable
+from statistics import median_low
+from typing import Final
+
+from monitor.core.formatting import duration, instant
+from monitor.daemon.stamps import Stamp
+from monitor.decode.checks import FUTURE_SECONDS
+
+RELEASED: Final = 1_735_689_600.0  # 2025-01-01 UTC: no clock that is right says an earlier time
+ERA_END: Final = 3_345_062_400.0  # 2076-01-01 UTC: no clock of a sensor that is right says a later
+STEP_SECONDS: Final = 60.0  # a larger step of the wall clock against the monotonic one is a jump
+NEAR_SECONDS: Final = FUTURE_SECONDS
+PROBATION_SECONDS: Final = 600.0  # after so long a clock that messages agree with is confirmed
+PATIENCE_SECONDS: Final = 86_400.0  # a doubt that no message supports for so long is dropped
+TOPICS_MAX: Final = 64
+_SAME_SECONDS: Final = 1e-6
+
+
+class ClockGuard:
+    """State: the wall clock against the monotonic clock, the journal and the messages.
+
+    The clock is *trusted* or *in doubt*. Two clocks compete while it is in doubt: the wall clock,
+    and the *reckoned* one, which goes on from the last time that was believed. :attr:`now` is the
+    wall clock while it is trusted, else the reckoned one.
+
+    **In doubt** it is from the moment that
+
+    * it says a year before the program's release (no clock yet, before NTP: 1970); or
+    * at the start, it is more than 300 s before the newest arrival in the journal; or
+    * it steps by more than a minute against the monotonic clock (set by hand or by NTP; the
+      monotonic clock stands still while the machine is suspended); or
+    * more topics carry times that are more than 300 s ahead of it than times that are within 300 s
+      of it. Each of the last 64 topics has one voice. A clock that messages have agreed with for
+      ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is refused.
+
+    **Only what is ahead speaks against a clock.** An event time long past says nothing, since it
+    may be a replay of recorded data or a late upload. Neither does a time that is the arrival
+    itself, nor one after 2076. So a replay never puts a clock in doubt, and never ends a doubt.
+
+    **The doubt ends** when
+
+    * the wall clock is again within a minute of the reckoned one (it was set back); or
+    * more topics speak for the wall clock than for the reckoned one. A topic speaks for the later
+      of the two if its time is beyond what the earlier one allows, for the earlier one if it is
+      within 300 s of that; or
+    * for a day nothing spoke for the reckoned clock.
+
+    A year before the release stays in doubt whatever is said. If most topics are ahead of both
+    clocks, the reckoned one moves to the median of what they say.
+
+    Before the first :meth:`look` the guard does nothing, and nothing is in doubt.
+    """
+
+    def __init__(self, newest: float = -math.inf) -> None:
+        """Begin with the newest arrival in the journal, s since 1970 UTC; -inf if it is empty."""
+        self._newest: Final = newest
+        self._monotonic = self._began = math.nan
+        # Clocks less the monotonic one, in s: constant while a clock goes at its rate.
+        self._wall = self._reckoned = 0.0
+        self._voices: OrderedDict[str, float] = OrderedDict()
+        self._events: OrderedDict[str, float] = OrderedDict()
+        self._trusted_since = self._contradicted = 0.0
+        self._is_confirmed = self._is_agreed = False
+        self.doubt = ""
+        """Why the clock is in doubt, in a sentence; empty while it is trusted."""
+        self.doubts = 0
+        """How often it came into doubt."""
+
+    @property
+    def now(self) -> float:
+        """The time to work with as of the last look, s since 1970 UTC; NaN before the first."""
+        return self._monotonic + self._reckoned
+
+    @property
+    def can_be_doubted(self) -> bool:
+        """Whether messages that are ahead can put the clock in doubt now."""
+        return self.is_looked_at and not (self.doubt or self._is_confirmed)
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether there was a look."""
+        return not math.isnan(self._monotonic)
+
+    def may_expire(self, wait_seconds: float) -> bool:
+        """Return whether what arrived more than ``wait_seconds`` ago may be dropped.
+
+        Of a former run it may be if a message agreed with the clock, or if this run lasts so long.
+        """
+        is_long = self._monotonic - self._began >= wait_seconds
+        return not self.doubt and (self._is_agreed or is_long or self._newest == -math.inf)
+
+    def retention_time(self) -> float | None:
+        """Return the time (s since 1970 UTC) from which retention counts back.
+
+        It is the median of the newest event times that the last topics carried, never later than
+        :attr:`now`. None, if nothing may be deleted: in doubt, or if nothing came yet.
+        """
+        if self.doubt or not self._events:
+            return None
+        return min(self.now, median_low(self._events.values()))
+
+    # -- what speaks ------------------------------------------------------------------------
+
+    def look(self, wall: float, monotonic: float) -> float:
+        """Compare the clocks as they stand, in s; return the time to work with."""
+        offset = wall - monotonic
+        step, is_first = offset - self._wall, not self.is_looked_at
+        self._wall, self._monotonic = offset, monotonic
+        if is_first:
+            self._begin(wall)
+        elif self.doubt:
+            if abs(step) > STEP_SECONDS:
+                self._voices.clear()
+                self._contradicted = monotonic
+            self._compare(is_heard=False)
+        elif abs(step) > STEP_SECONDS:
+            where = "ahead" if step > 0.0 else "back"
+            self._voices.clear()
+            self._come_into_doubt(f"it jumped {where} by {duration(step)}", self._reckoned)
+        else:
+            self._reckoned = offset
+        return self.now
+
+    def hear(self, stamps: Iterable[Stamp], *, are_accepted: bool = True) -> None:
+        """Let messages speak for a clock or against it.
+
+        Those that are ``are_accepted`` also say how far the data have come.
+        """
+        if not self.is_looked_at:
+            return
+        for topic, time in stamps:
+            if not time < ERA_END or abs(time - self.now) < _SAME_SECONDS:  # or NaN, or an arrival
+                continue
+            if are_accepted:
+                _put(self._events, topic, max(time, self._events.get(topic, time)))
+            voice = time - self._monotonic
+            known = self._voices.get(topic, math.inf)
+            is_near = abs(known - self._wall) <= NEAR_SECONDS
+            # Who agreed with a clock that is trusted does not speak against it the next time.
+            _put(self._voices, topic, known if is_near and not self.doubt else voice)
+        if self.doubt:
+            self._compare(is_heard=True)
+        else:
+            self._count_voices()
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _begin(self, wall: float) -> None:
+        self._began = self._trusted_since = self._monotonic
+        self._reckoned = self._wall
+        best = max(wall, self._newest)
+        if wall < RELEASED:
+            self._come_into_doubt(f"it says {instant(wall, 'seconds')}", best - self._monotonic)
+        elif wall < self._newest - NEAR_SECONDS:
+            behind = duration(self._newest - wall)
+            what = f"it is {behind} before the newest message in the journal"
+            self._come_into_doubt(what, best - self._monotonic)
+
+    def _count_voices(self) -> None:
+        """Hold the wall clock, which is trusted, against what the last topics say."""
+        ahead = [each for each in self._voices.values() if each > self._wall + NEAR_SECONDS]
+        near = sum(abs(each - self._wall) <= NEAR_SECONDS for each in self._voices.values())
+        if near > len(ahead):
+            self._is_agreed = True
+            if self._monotonic - self._trusted_since >= PROBATION_SECONDS:
+                self._is_confirmed = True
+        elif len(ahead) > near and not self._is_confirmed:
+            behind = duration(median_low(ahead) - self._wall)
+            what = f"messages of {len(ahead)} topics are {behind} ahead of it"
+            self._come_into_doubt(what, median_low(ahead))
+
+    def _compare(self, *, is_heard: bool) -> None:
+        """Let the voices choose between wall clock and reckoned clock; end the doubt, or not."""
+        wall, reckoned = self._wall, self._reckoned
+        is_possible = wall + self._monotonic >= RELEASED
+        if is_possible and abs(wall - reckoned) <= STEP_SECONDS:
+            self._trust()
+            return
+        earlier, later = sorted((wall, reckoned))
+        limit = min(earlier + NEAR_SECONDS, (earlier + later) / 2.0)
+        voices = self._voices.values()
+        beyond = [each for each in voices if each > later + NEAR_SECONDS]
+        for_later = sum(limit < each <= later + NEAR_SECONDS for each in voices)
+        for_earlier = sum(earlier - NEAR_SECONDS <= each <= limit for each in voices)
+        for_wall, against = (
+            (for_later, for_earlier) if wall > reckoned else (for_earlier, for_later)
+        )
+        if beyond and len(beyond) > for_wall + against:
+            self._reckoned = median_low(beyond)
+            self._contradicted = self._monotonic
+        elif not is_possible:
+            return
+        elif for_wall > against:
+            self._trust_anew(is_agreed=True)
+        elif against and is_heard:
+            self._contradicted = self._monotonic
+        elif self._monotonic - self._contradicted >= PATIENCE_SECONDS:
+            self._trust_anew(is_agreed=False)
+
+    def _come_into_doubt(self, what: str, reckoned: float) -> None:
+        self.doubt = f"this machine's clock is in doubt: {what}"
+        self.doubts += 1
+        self._reckoned = reckoned
+        self._contradicted = self._monotonic
+
+    def _trust(self) -> None:
+        self.doubt, self._reckoned = "", self._wall
+
+    def _trust_anew(self, *, is_agreed: bool) -> None:
+        """Trust a wall clock that is another one than before."""
+        self._trust()
+        self._trusted_since = self._monotonic
+        self._is_confirmed, self._is_agreed = False, is_agreed
+
+
+def _put(kept: OrderedDict[str, float], topic: str, number: float) -> None:
+    """Keep a number for a topic among those of the last topics."""
+    kept[topic] = number
+    kept.move_to_end(topic)
+    if len(kept) > TOPICS_MAX:
+        kept.popitem(last=False)

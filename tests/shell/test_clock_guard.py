@@ -1,0 +1,250 @@
+"""The rules of the clock guard: what puts a clock in doubt, what ends it, what may be deleted."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.daemon.clock_guard import (
+    ERA_END,
+    NEAR_SECONDS,
+    PATIENCE_SECONDS,
+    PROBATION_SECONDS,
+    STEP_SECONDS,
+    ClockGuard,
+)
+from monitor.daemon.stamps import Stamp
+
+T = 1_790_000_000.0  # a time of 2026
+DAY = 86_400.0
+YEAR = 365.25 * DAY
+
+
+class Machine:
+    """A guard with the two clocks of its machine; ``right`` is the time it really is."""
+
+    def __init__(self, wrong: float = 0.0, newest: float = -math.inf, right: float = T) -> None:
+        self.guard, self.wrong, self.right, self.even = ClockGuard(newest), wrong, right, 50.0
+        self.look()
+
+    def look(self) -> float:
+        return self.guard.look(self.right + self.wrong, self.even)
+
+    def go(self, seconds: float, wrong: float | None = None) -> float:
+        """Let time pass; from then on the wall clock is ``wrong`` by so many seconds."""
+        self.right, self.even = self.right + seconds, self.even + seconds
+        self.wrong = self.wrong if wrong is None else wrong
+        return self.look()
+
+    def hear(self, count: int = 3, delay: float = 1.0, name: str = "a") -> None:
+        """Hear so many topics, each with the right time less ``delay``."""
+        self.guard.hear([Stamp(f"{name}{at}", self.right - delay) for at in range(count)])
+
+
+def test_before_the_first_look_nothing_is_judged():
+    guard = ClockGuard(T + YEAR)
+    guard.hear([Stamp("a", T + 2 * YEAR)])
+
+    assert (guard.doubt, guard.doubts, guard.retention_time()) == ("", 0, None)
+    assert not guard.can_be_doubted
+
+
+def test_a_clock_that_goes_on_is_trusted_and_drifts_freely():
+    machine = Machine(newest=T - 100.0)
+    for minute in range(200):
+        machine.go(60.0, wrong=0.5 * STEP_SECONDS * minute / 10.0)
+        assert machine.guard.now == machine.right + machine.wrong
+    assert (machine.guard.doubt, machine.guard.doubts) == ("", 0)
+
+
+@pytest.mark.parametrize("step", [2 * YEAR, DAY, 61.0, -61.0, -DAY, -2 * YEAR])
+def test_a_clock_that_jumps_and_comes_back_is_never_followed(step):
+    machine = Machine()
+    machine.hear()
+    for _ in range(5):
+        assert machine.go(60.0, wrong=step) == pytest.approx(machine.right)
+        machine.hear()
+        assert machine.guard.retention_time() is None
+        assert not machine.guard.may_expire(0.0)
+    assert "jumped" in machine.guard.doubt
+    machine.go(60.0, wrong=0.0)
+
+    assert (machine.guard.doubt, machine.guard.doubts) == ("", 1)
+    assert machine.guard.may_expire(0.0)
+
+
+@pytest.mark.parametrize("step", [-2 * YEAR, -DAY, -3600.0, -61.0, 61.0, 3600.0, DAY, 56 * YEAR])
+def test_a_clock_that_is_set_right_is_believed_once_messages_agree_with_it(step):
+    machine = Machine(wrong=-step)
+    machine.guard.doubt = ""  # whatever was at the start
+    machine.go(60.0, wrong=0.0)
+    assert machine.guard.doubt
+    machine.hear()
+
+    assert machine.guard.doubt == ""
+    assert machine.guard.now == machine.right
+
+
+@pytest.mark.parametrize("behind", [NEAR_SECONDS + 10.0, DAY, 56 * YEAR])
+def test_messages_ahead_put_a_new_clock_in_doubt_and_it_is_their_time_until_it_is_set(behind):
+    machine = Machine(wrong=-behind)
+    machine.hear()
+
+    assert machine.guard.doubt
+    assert machine.guard.now == pytest.approx(machine.right, abs=2.0)
+    for _ in range(10):
+        assert machine.go(600.0) == pytest.approx(machine.right, abs=2.0)
+        machine.hear()
+        assert machine.guard.doubt
+    machine.go(1.0, wrong=0.0)
+    assert (machine.guard.doubt, machine.guard.doubts) == ("", 1)
+
+
+def test_a_few_senders_ahead_are_wrong_and_so_are_all_once_the_clock_is_confirmed():
+    machine = Machine()
+    machine.hear(3)
+    machine.hear(2, delay=-DAY, name="wrong")
+    assert machine.guard.doubt == ""
+    machine.go(PROBATION_SECONDS)
+    machine.hear(3)
+    machine.hear(50, delay=-DAY, name="wrong")
+
+    assert machine.guard.doubt == ""
+    assert not machine.guard.can_be_doubted
+
+
+def test_who_agreed_and_then_is_ahead_speaks_not_against_the_clock():
+    machine = Machine()
+    machine.hear(1)
+    machine.hear(1, delay=-400 * DAY)
+
+    assert machine.guard.doubt == ""
+
+
+@given(st.lists(st.floats(NEAR_SECONDS + 1.0, 80 * YEAR), max_size=80))
+def test_recorded_data_neither_raises_a_doubt_nor_ends_one(delays):
+    machine, jumped, behind = Machine(), Machine(), Machine(newest=T + DAY)
+    jumped.go(1.0, wrong=3 * YEAR)
+    before = (jumped.guard.doubt, behind.guard.doubt)
+    for at, delay in enumerate(delays):
+        for each in (machine, jumped, behind):
+            each.hear(1, delay=delay, name=f"old{at}")
+    assert machine.guard.doubt == ""
+    assert (jumped.guard.doubt, behind.guard.doubt) == before
+    assert all(before)
+
+
+@given(st.lists(st.floats(ERA_END, 1e300) | st.just(math.nan) | st.just(math.inf)))
+def test_nonsense_says_nothing(times):
+    machine = Machine()
+    machine.guard.hear([Stamp(str(at), time) for at, time in enumerate(times)])
+
+    assert machine.guard.doubt == ""
+    assert machine.guard.retention_time() is None
+
+
+def test_a_time_that_is_the_arrival_says_nothing():
+    machine = Machine(wrong=-DAY, newest=T)
+    doubt = machine.guard.doubt
+    machine.hear(9, delay=T - machine.guard.now)
+
+    assert doubt
+    assert machine.guard.doubt == doubt
+
+
+def test_a_start_before_the_newest_arrival_is_in_doubt_until_messages_agree_or_a_day_is_over():
+    ahead = Machine(newest=T + DAY)  # the journal is wrong: its clock was ahead
+    assert "before the newest message in the journal" in ahead.guard.doubt
+    assert ahead.guard.now == T + DAY
+    ahead.hear()
+    assert (ahead.guard.doubt, ahead.guard.now) == ("", T)
+
+    quiet = Machine(newest=T + 30 * DAY)
+    quiet.go(PATIENCE_SECONDS - 1.0)
+    assert quiet.guard.doubt
+    quiet.go(2.0)
+    assert quiet.guard.doubt == ""
+
+
+def test_a_doubt_lasts_as_long_as_messages_support_it():
+    machine = Machine()
+    machine.go(1.0, wrong=2 * YEAR)
+    for _ in range(50):
+        machine.go(0.5 * PATIENCE_SECONDS)
+        machine.hear(1)
+        assert machine.guard.doubt
+        assert machine.guard.now == pytest.approx(machine.right)
+
+
+def test_no_patience_makes_1970_right():
+    machine = Machine(wrong=-T)
+    assert "1970-01-01T00:00:00Z" in machine.guard.doubt
+    for _ in range(5):
+        machine.go(PATIENCE_SECONDS)
+        assert machine.guard.doubt
+    machine.hear()
+    assert machine.guard.doubt
+    assert machine.guard.now == pytest.approx(machine.right, abs=2.0)
+    machine.go(1.0, wrong=0.0)
+    assert machine.guard.doubt == ""
+
+
+def test_what_arrived_in_a_former_run_waits_until_a_message_agrees_or_for_as_long_again():
+    late, quiet = Machine(wrong=2 * YEAR, newest=T - 5.0), Machine(newest=T - 5.0)
+    for machine in (late, quiet):
+        assert not machine.guard.may_expire(DAY)
+    late.hear()  # their times are two years past, as those of recorded data
+    quiet.hear()
+    assert not late.guard.may_expire(DAY)
+    assert quiet.guard.may_expire(DAY)
+    late.go(DAY)
+    assert late.guard.may_expire(DAY)
+    assert Machine().guard.may_expire(DAY)
+
+
+def test_retention_counts_from_the_data_not_from_the_clock():
+    machine = Machine(wrong=2 * YEAR)
+    assert machine.guard.retention_time() is None
+    machine.hear(5, delay=10.0)
+    assert machine.guard.retention_time() == T - 10.0
+    machine.hear(2, delay=-YEAR, name="ahead")
+    assert machine.guard.retention_time() == T - 10.0
+    machine.hear(2, delay=YEAR)  # an earlier time is not how far they have come
+    assert machine.guard.retention_time() == T - 10.0
+
+
+actions = st.lists(
+    st.tuples(
+        st.floats(0.0, 3600.0),
+        st.sampled_from([0.0, 0.0, 0.0, 30.0, -DAY, DAY, 2 * YEAR, -T]),
+        st.integers(0, 4),
+        st.floats(0.0, 200.0),
+    ),
+    max_size=40,
+)
+
+
+@given(actions)
+def test_with_honest_senders_time_to_work_with_is_never_wrong_by_more_than_their_delay(life):
+    """However the wall clock jumps about, if messages came before the first jump."""
+    machine = Machine()
+    machine.hear()
+    for seconds, wrong, count, delay in life:
+        machine.go(seconds, wrong=wrong)
+        machine.hear(count, delay=delay)
+        assert abs(machine.guard.now - machine.right) <= NEAR_SECONDS
+        basis = machine.guard.retention_time()
+        assert basis is None or basis <= machine.right
+
+
+@given(actions, st.floats(-3 * YEAR, 3 * YEAR))
+def test_nothing_goes_by_a_time_that_no_message_has_reached(life, wrong):
+    machine = Machine(wrong=wrong)
+    for seconds, step, count, delay in life:
+        machine.go(seconds, wrong=step)
+        machine.hear(count, delay=delay)
+        basis = machine.guard.retention_time()
+        assert basis is None or basis <= machine.right
