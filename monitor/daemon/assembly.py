@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from random import Random
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from monitor.config.settings import Settings
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
+from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal.journal import Journal
@@ -37,6 +39,7 @@ class Parts(NamedTuple):
     journal: Journal
     intake: Intake
     clock: ClockGuard
+    self_check: SelfCheck
 
 
 def assemble(settings: Settings, now: float) -> Parts:
@@ -59,7 +62,8 @@ def assemble(settings: Settings, now: float) -> Parts:
         births.load(noted)
     clock = ClockGuard(newest)
     intake = Intake(router_of(settings, births, units), network, journal, births, clock)
-    return Parts(settings, network, journal, intake, clock)
+    check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
+    return Parts(settings, network, journal, intake, clock, check)
 
 
 def examined(parts: Parts) -> Examined:

@@ -124,6 +124,8 @@ class Daemon:
         self._publisher.work(_PUBLISH_SECONDS)
         self._supervisor.alive(self._source.status)
         self._publisher.answer(self._now())
+        if not self._publisher.is_busy and now < self._publish_due:
+            self._parts.self_check.work(now)
         if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
@@ -167,6 +169,7 @@ class Daemon:
         if (newest := clock.retention_time()) is not None:
             pairs_before = newest - settings.journal.retention_days * 86_400.0
             self._evict(newest)
+            self._parts.self_check.kept_from = pairs_before
         try:
             self._parts.journal.forget(
                 observations_before=observations_before,

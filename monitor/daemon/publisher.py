@@ -207,6 +207,7 @@ class Publisher:
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
+            self_checks=dict(parts.self_check.results),
             journal_writable=not trouble,
             clock_trusted=not parts.clock.doubt,
             clock_doubts=parts.clock.doubts,

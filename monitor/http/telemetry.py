@@ -42,6 +42,7 @@ class Figures:
     commit_seconds: float = 0.0
     commits: int = 0
     publish_seconds: float = 0.0
+    self_checks: Mapping[str, int] = field(default_factory=dict)
     journal_writable: bool = True
     clock_trusted: bool = True
     clock_doubts: int = 0
@@ -125,6 +126,12 @@ def _work(now: Figures) -> Iterator[Family]:
         now.clock_trusted,
     )
     yield counter("clock_doubts", "Times this machine's clock came into doubt.", now.clock_doubts)
+    yield counters(
+        "self_check",
+        "Series held against the journal: same, or different and computed again.",
+        ("result",),
+        by(now.self_checks),
+    )
     yield gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
     yield gauge(
         "config_last_reload_successful",

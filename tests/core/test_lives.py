@@ -222,6 +222,10 @@ def lived(seed: int) -> dict[str, dict[str, object]]:
         if chance.random() < restarts:
             live.restart()
     found = live.facts()
+    for row in range(len(live.network.registry)):
+        compared = live.network.self_check(row, -np.inf)
+        assert compared is not None
+        assert not compared.differing, f"life {seed}: self-check {row}"
     live.restart()
     again = live.facts()
     undisturbed = Life(settings)

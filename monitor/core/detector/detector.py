@@ -240,6 +240,13 @@ class Detector:
             for record, row, count in zip(records, z, counts.tolist(), strict=True)
         ]
 
+    def bits(self, series: int) -> bytes:
+        """Return one series' state without padding: its record, and the last z at lag FAR."""
+        record = self._state[[series]]
+        seen = int(record["seen"][0])
+        fields = [record[name].tobytes() for name in STATE.names or ()]
+        return b"".join([*fields, self._last(series, seen, min(seen, e_values.FAR)).tobytes()])
+
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""
         record = np.frombuffer(state, STATE, 1)

@@ -122,6 +122,23 @@ class Replayer:
         """Return the last ``count`` z of a series, from the pairs in its window."""
         return self._detector_input(np.array([row]), _ONE, self._windows.rows(row)[-count:])
 
+    def evidence_bits(self, row: int) -> bytes:
+        """Return which bets a series' evidence is of, and the evidence, as bits."""
+        return bytes(self._detector.path[[row]].tobytes() + self._detector.bits(row))
+
+    def evidence_by(self, row: int, history: Records) -> bytes:
+        """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing."""
+        known, path = self._known[row], self._detector.path[row]
+        kept = self._checkpoints.pop(row, None)
+        self._start(row, history)
+        self._run_epochs(row, history)
+        found = bytes(self._alone.path[:1].tobytes() + self._alone.bits(0))
+        self._known[row], self._detector.path[row] = known, path
+        self._checkpoints.pop(row, None)
+        if kept is not None:
+            self._checkpoints[row] = kept
+        return found
+
     def forget(self, row: int) -> None:
         """Drop everything about a series."""
         self._known[row] = False
@@ -226,6 +243,7 @@ class Replayer:
             self._load(row, root.state)
             return
         self._known[row] = False
+        self._detector.path[row] = Z
         self._choose_path(np.array([row])[: history.size], history["u"][:1])
         self._load(row, _FRESH)
 

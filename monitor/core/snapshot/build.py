@@ -70,7 +70,7 @@ class SnapshotBuilder:
         self._sources: Final = sources
         # A threshold may be put on a statistic that is computed only because of it.
         asked = {each.statistic for each in sources.thresholds} & set(STATISTICS)
-        self._stats: Final = SeriesStats(
+        self.stats: Final = SeriesStats(
             StatsSources(
                 sources.windows,
                 sources.detector,
@@ -86,7 +86,7 @@ class SnapshotBuilder:
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
-        self._stats.mark(series)
+        self.stats.mark(series)
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Note that from an event time on the past of a series is another now."""
@@ -129,7 +129,7 @@ class SnapshotBuilder:
         ``rejected`` is the share of messages of each series' sensor that could not be used. At most
         ``judged_most`` series that are not calm are judged anew, None for all.
         """
-        sources, stats = self._sources, self._stats
+        sources, stats = self._sources, self.stats
         changed = stats.drain_changed(len(names))
         touched = sources.pairing.drain_changed_series().difference(changed.tolist())
         yield
@@ -171,7 +171,7 @@ class SnapshotBuilder:
     def _refresh(self, series: Int) -> Int:
         """Take all there is of ``series`` anew; return those that have pairs."""
         self._sources.settle(series)
-        present = self._stats.refresh(series)
+        present = self.stats.refresh(series)
         if present.size < series.size:
             for row in np.setdiff1d(series, present, assume_unique=True).tolist():
                 self.reports.leave(row)

@@ -67,6 +67,18 @@ class StatisticColumns:
             column = self._values[name] = np.full(self._capacity, np.nan)
         column[series] = values
 
+    def is_current(self, row: int) -> bool:
+        """Return whether the numbers of a series are those of its window."""
+        return not self._changed[row]
+
+    def both(self, row: int, density: Density, window: Columns) -> tuple[bytes, bytes]:
+        """Return the live statistics of a series as they are kept, and as its window gives them."""
+        again = StatisticColumns(1, [*self._asked])
+        again.update(np.zeros(1, dtype=np.int64), [density], window)
+        nothing = np.full(row + 1, np.nan)
+        kept = [self._values.get(name, nothing)[row].tobytes() for name in again._values]
+        return b"".join(kept), b"".join(each.tobytes() for each in again._values.values())
+
     def clear(self, series: Int) -> None:
         """Forget the numbers of ``series``: their windows are empty."""
         for column in self._values.values():
@@ -168,6 +180,14 @@ class SeriesStats:
             self._evaluate(present)
         self.refresh_arrivals(series)
         return present
+
+    def is_current(self, row: int) -> bool:
+        """Return whether a series did not change since it was refreshed."""
+        return row < self._known and self._columns.is_current(row)
+
+    def both(self, row: int, density: Density, window: Columns) -> tuple[bytes, bytes]:
+        """Return the live statistics of a series as they are kept, and as its window gives them."""
+        return self._columns.both(row, density, window)
 
     def drain_changed_of(self, series: Int) -> Int:
         """Return which of ``series`` are to be refreshed; forget that they changed."""

@@ -47,6 +47,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.ingest import Callbacks, Ingest, IngestResult
 from monitor.core.state.pipeline import Context, Pipeline
+from monitor.core.state.self_check import Compared
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
@@ -191,6 +192,18 @@ class Network:
         """Evict observations that have waited too long, or are too many."""
         self.pairing.expire(now - self.settings.max_wait_seconds)
         self._evict_excess()
+
+    def self_check(self, row: int, kept_from: float) -> Compared | None:
+        """Compare a series with its history, which has all pairs from an event time on.
+
+        None while its evidence waits to be taken anew, or where it was evicted.
+        """
+        is_whole = bool(self.liveness.first_reading[row] >= kept_from)
+        return self._pipeline.self_check(row, is_whole=is_whole)
+
+    def renew(self, row: int) -> None:
+        """Take everything about a series from its history again."""
+        self._pipeline.renew(row)
 
     def evict(self, now: float, after_days: float) -> int:
         """Evict the series that were silent for so long; return how many.

@@ -27,6 +27,7 @@ from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
 from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.self_check import CheckedStages, Compared, compare
 from monitor.core.steps import Steps, with_each
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
@@ -63,6 +64,7 @@ class Pipeline:
         self, settings: CoreSettings, history: History, pairing: Pairing, context: Context
     ) -> None:
         self._context: Final = context
+        self._history: Final = history
         self._stages: Final = self._build(settings, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
@@ -78,6 +80,26 @@ class Pipeline:
         return self._stages
 
     # -- pairs ------------------------------------------------------------------------------
+
+    def self_check(self, row: int, *, is_whole: bool) -> Compared | None:
+        """Compare a series with its history; None while its evidence waits to be taken anew."""
+        stages = self.stages
+        if row in stages.replayer.disturbed or row in self._context.eviction.evicted:
+            return None
+        checked = CheckedStages(
+            stages.windows, stages.replayer, self._columns_of, stages.derived.stats
+        )
+        history = self._history.pairs_of(row)
+        return compare(checked, row, self._context.rules[row], history, is_whole=is_whole)
+
+    def renew(self, row: int) -> None:
+        """Take everything about a series from its history again."""
+        windows = self.stages.windows
+        windows.forget(row)
+        windows.begin_epoch(row, self._start_of(row))
+        windows.reload(row)
+        self._stages.replayer.disturb(row, -np.inf)
+        self._mark_anew(row)
 
     def foresee(self, changes: Records) -> None:
         """Drop now what is kept beside the pairs and will be void once ``changes`` are durable."""
@@ -178,6 +200,7 @@ class Pipeline:
             np.full(capacity, 1000.0), horizon=settings.fleet.horizon, replays=replays
         )
         frames = SeriesColumns(windows, detector, context.rules)
+        self._columns_of = frames
         replayer = Replayer(
             detector,
             windows,

@@ -1,0 +1,88 @@
+"""One series held against its history: what memory says of it, and what its pairs say.
+
+Rules of this file: nothing is changed; window, evidence and statistics are compared bit for bit. A
+series whose evidence waits to be taken anew is not compared, nor are statistics that a snapshot has
+yet to take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.detector.replay import Replayer
+from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.model import Records
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.snapshot.series_stats import SeriesStats
+from monitor.core.windows.windows import Windows
+
+_DIGEST_BYTES: Final = 8
+_FIRST: Final = np.zeros(1, dtype=np.int64)
+
+
+class Compared(NamedTuple):
+    """What differs (nothing, mostly), the pairs of the history, and digests of both states.
+
+    ``first`` and ``last`` are the event times of the first and the last pair, s since 1970 UTC.
+    """
+
+    differing: tuple[str, ...]
+    pairs: int
+    first: float
+    last: float
+    live: str
+    journal: str
+
+
+class CheckedStages(NamedTuple):
+    """Where both sides of a comparison come from."""
+
+    windows: Windows
+    replayer: Replayer
+    columns_of: SeriesColumns
+    stats: SeriesStats
+
+
+def compare(
+    stages: CheckedStages, row: int, rules: SeriesRules, history: Records, *, is_whole: bool
+) -> Compared:
+    """Compare a series with its ``history``: all its pairs, unless ``is_whole`` is false.
+
+    Then the oldest may be gone, and evidence, which rests on all of them, is not compared.
+    """
+    windows, one = stages.windows, np.array([row])
+    epoch = history[history["time"] >= windows.epoch(row)]
+    rows = windows.as_kept(epoch)[-windows.size :]
+    held = windows.rows(row)[-windows.size :]
+    if not is_whole:
+        held = held[-rows.size :] if rows.size else held[:0]
+    sides = {"window": (held.tobytes(), rows.tobytes())}
+    if is_whole:
+        live = stages.replayer.evidence_bits(row)
+        sides["evidence"] = live, stages.replayer.evidence_by(row, history)
+        if rows.size and stages.stats.is_current(row):
+            shown = rows[-rules.window_pairs :]
+            shown = shown[shown["time"] >= shown["time"][-1] - rules.window_seconds]
+            columns = stages.columns_of.columns(one, _FIRST, shown)
+            density = stages.columns_of.densities(one)[0]
+            sides["statistics"] = stages.stats.both(row, density, columns)
+    times = history["time"]
+    return Compared(
+        tuple(name for name, (live, journal) in sides.items() if live != journal),
+        history.size,
+        float(times[0]) if times.size else np.nan,
+        float(times[-1]) if times.size else np.nan,
+        _digest(live for live, _ in sides.values()),
+        _digest(journal for _, journal in sides.values()),
+    )
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    made = blake2b(digest_size=_DIGEST_BYTES)
+    for part in parts:
+        made.update(len(part).to_bytes(8, "little") + part)
+    return made.hexdigest()

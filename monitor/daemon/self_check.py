@@ -1,0 +1,66 @@
+"""The daemon holds its memory against its journal, series by series, as long as it runs.
+
+Rules of this file: which series comes next is random; after each the daemon waits until the time
+that it took is a hundredth of the time that passed. A series that differs is counted, told to the
+log with what it takes to see it again, and computed anew from the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from monitor.core.state.network import Network
+
+SHARE: Final = 0.01  # of one core
+
+_log: Final = logging.getLogger("monitor")
+
+
+class SelfCheck:
+    """State: the results since the start, and when the next series is due.
+
+    ``seconds`` measures what a check takes.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        chance: Random,
+        seconds: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._network: Final = network
+        self._chance: Final = chance
+        self._seconds: Final = seconds
+        self._due = -math.inf
+        # Pairs from this event time on are all in the journal.
+        self.kept_from = -math.inf
+        self.results: Final = {"same": 0, "different": 0}
+
+    def work(self, now: float) -> None:
+        """Check one series if it is due at ``now``, s of a clock that only goes forward."""
+        count = len(self._network.registry.keys)
+        if now < self._due or not count:
+            return
+        began = self._seconds()
+        self._check(self._chance.randrange(count))
+        self._due = now + (self._seconds() - began) / SHARE
+
+    def _check(self, row: int) -> None:
+        found = self._network.self_check(row, self.kept_from)
+        if found is None:
+            return
+        self.results["different" if found.differing else "same"] += 1
+        if found.differing:
+            sensor, quantity = self._network.registry.keys[row]
+            _log.error(
+                "self-check: %s/%s differs from the journal in %s (%d pairs from %s to %s; "
+                "memory %s, journal %s); it is computed again; please report this",
+                *(sensor, quantity, ", ".join(found.differing), found.pairs),
+                *(found.first, found.last, found.live, found.journal),
+            )
+            self._network.renew(row)
