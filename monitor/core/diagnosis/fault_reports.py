@@ -7,7 +7,7 @@ then those whose report is the oldest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 from math import inf, isfinite
 from typing import Final, NamedTuple
@@ -196,17 +196,21 @@ class FaultReports:
         detector: Detector,
         rules: Sequence[SeriesRules],
         most: int | None,
+        disturbed: Collection[int] = (),
     ) -> Steps[Int]:
         """Judge at most ``most`` of the series that wait; return those with another report.
 
-        Every series that is not calm has a report then, if only that it is not clear yet.
+        Every series that is not calm has a report then, if only that it is not clear yet. Those
+        ``disturbed`` between the steps wait: their evidence does not know their pairs yet.
         """
         chosen = [*islice(chain(self._new, self._waiting), most)]
         for row in chosen:
             self._new.pop(row, None)
             self._waiting.pop(row, None)
         for part in portions(chosen, _REPORTED_AT_ONCE):
-            self._judge(np.array(part), columns_of, detector, rules)
+            self._new.update(dict.fromkeys(row for row in part if row in disturbed))
+            settled = [row for row in part if row not in disturbed]
+            self._judge(np.array(settled, dtype=np.int64), columns_of, detector, rules)
             yield
         bare = [row for row in self._new if row not in self._known]
         for part in portions(bare, _REPORTED_AT_ONCE):

@@ -145,7 +145,7 @@ class SnapshotBuilder:
             changed = np.union1d(changed, since)
             yield
         judged = yield from self.reports.steps(
-            sources.columns_of, sources.detector, sources.rules, judged_most
+            sources.columns_of, sources.detector, sources.rules, judged_most, sources.disturbed
         )
         yield from self._stations.steps(
             np.concatenate(present),
