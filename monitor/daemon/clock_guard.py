@@ -48,7 +48,8 @@ class ClockGuard:
 
     **The doubt ends** when
 
-    * the wall clock is again within a minute of the reckoned one (it was set back); or
+    * the wall clock is again within a minute of the reckoned one (it was set back), or within 300 s
+      where that is of messages or of the journal, which are behind the time; or
     * more topics speak for the wall clock than for the reckoned one. A topic speaks for the later
       of the two if its time is beyond what the earlier one allows, for the earlier one if it is
       within 300 s of that; or
@@ -66,6 +67,7 @@ class ClockGuard:
         self._monotonic = self._began = math.nan
         # Clocks less the monotonic one, in s: constant while a clock goes at its rate.
         self._wall = self._reckoned = 0.0
+        self._tolerance = STEP_SECONDS
         self._voices: OrderedDict[str, float] = OrderedDict()
         self._events: OrderedDict[str, float] = OrderedDict()
         self._trusted_since = self._contradicted = 0.0
@@ -125,7 +127,8 @@ class ClockGuard:
         elif abs(step) > STEP_SECONDS:
             where = "ahead" if step > 0.0 else "back"
             self._voices.clear()
-            self._come_into_doubt(f"it jumped {where} by {duration(step)}", self._reckoned)
+            what = f"it jumped {where} by {duration(step)}"
+            self._come_into_doubt(what, self._reckoned, STEP_SECONDS)
         else:
             self._reckoned = offset
         return self.now
@@ -175,14 +178,14 @@ class ClockGuard:
                 self._is_confirmed = True
         elif len(ahead) > near and not self._is_confirmed:
             behind = duration(median_low(ahead) - self._wall)
-            what = f"messages of {len(ahead)} topics are {behind} ahead of it"
+            what = f"{len(ahead)} of the last {len(self._voices)} topics are {behind} ahead of it"
             self._come_into_doubt(what, median_low(ahead))
 
     def _compare(self, *, is_heard: bool) -> None:
         """Let the voices choose between wall clock and reckoned clock; end the doubt, or not."""
         wall, reckoned = self._wall, self._reckoned
         is_possible = wall + self._monotonic >= RELEASED
-        if is_possible and abs(wall - reckoned) <= STEP_SECONDS:
+        if is_possible and abs(wall - reckoned) <= self._tolerance:
             self._trust()
             return
         earlier, later = sorted((wall, reckoned))
@@ -195,7 +198,7 @@ class ClockGuard:
             (for_later, for_earlier) if wall > reckoned else (for_earlier, for_later)
         )
         if beyond and len(beyond) > for_wall + against:
-            self._reckoned = median_low(beyond)
+            self._reckoned, self._tolerance = median_low(beyond), NEAR_SECONDS
             self._contradicted = self._monotonic
         elif not is_possible:
             return
@@ -206,10 +209,10 @@ class ClockGuard:
         elif self._monotonic - self._contradicted >= PATIENCE_SECONDS:
             self._trust_anew(is_agreed=False)
 
-    def _come_into_doubt(self, what: str, reckoned: float) -> None:
+    def _come_into_doubt(self, what: str, reckoned: float, tolerance: float = NEAR_SECONDS) -> None:
         self.doubt = f"this machine's clock is in doubt: {what}"
         self.doubts += 1
-        self._reckoned = reckoned
+        self._reckoned, self._tolerance = reckoned, tolerance
         self._contradicted = self._monotonic
 
     def _trust(self) -> None:

@@ -21,7 +21,7 @@ from monitor.core.model import (
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
-from monitor.daemon.clock_guard import ERA_END, TOPICS_MAX, ClockGuard
+from monitor.daemon.clock_guard import ERA_END, NEAR_SECONDS, TOPICS_MAX, ClockGuard
 from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
@@ -155,7 +155,11 @@ class Intake:
         """
         clock, decode_all = self._clock, self._router.decode_all
         if clock.doubt:
-            return decode_all(topics, payloads, received, ERA_END), received
+            decoded = decode_all(topics, payloads, received, ERA_END)
+            clock.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
+            if abs(clock.now - received) <= NEAR_SECONDS:
+                return decoded, received
+            return decode_all(topics, payloads, clock.now, ERA_END), clock.now
         decoded = decode_all(topics, payloads, received)
         if not clock.can_be_doubted:
             return decoded, received

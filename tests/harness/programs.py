@@ -24,6 +24,7 @@ PACKAGES: Final = {
     "bash": "bash",
     "chromium": "chromium",
     "curl": "curl",
+    "faketime": "faketime",
     "fish": "fish",
     "java": "openjdk-17-jre-headless",
     "make": "make",
