@@ -121,21 +121,18 @@ class Columns:
         return coverage_factor(self.p) * self.u_ref
 
     @cached_property
-    def sides(self) -> tuple[Float, Float]:
-        """From the value down and up to an end; half the width if the value lies outside."""
-        below, above = self.value - self.lower, self.upper - self.value
-        apart, half = np.minimum(below, above) < 0.0, 0.5 * self.width
-        return np.where(apart, half, below), np.where(apart, half, above)
-
-    @cached_property
     def widened(self) -> tuple[Float, Float]:
         """Lower and upper end of the interval that holds an uncertain reference with probability p.
 
-        Each of ``sides`` is read through the normal and takes ``reach`` in quadrature.
+        Each side, from the value to its end, is read through the normal and takes ``reach`` in
+        quadrature; both are half the width where the value lies outside its own interval.
         """
         if not self.u_ref.any():
             return self.lower, self.upper
-        low, high = (np.hypot(side, self.reach) - side for side in self.sides)
+        below, above = self.value - self.lower, self.upper - self.value
+        apart = np.minimum(below, above) < 0.0
+        sides = (np.where(apart, 0.5 * self.width, side) for side in (below, above))
+        low, high = (np.hypot(side, self.reach) - side for side in sides)
         return self.lower - low, self.upper + high
 
     @cached_property
