@@ -116,26 +116,6 @@ class Columns:
         return self.inside.astype(np.float64)
 
     @cached_property
-    def reach(self) -> Float:
-        """K u_ref: how far an uncertain reference alone reaches at the interval's level."""
-        return coverage_factor(self.p) * self.u_ref
-
-    @cached_property
-    def widened(self) -> tuple[Float, Float]:
-        """Lower and upper end of the interval that holds an uncertain reference with probability p.
-
-        Each side, from the value to its end, is read through the normal and takes ``reach`` in
-        quadrature; both are half the width where the value lies outside its own interval.
-        """
-        if not self.u_ref.any():
-            return self.lower, self.upper
-        below, above = self.value - self.lower, self.upper - self.value
-        apart = np.minimum(below, above) < 0.0
-        sides = (np.where(apart, 0.5 * self.width, side) for side in (below, above))
-        low, high = (np.hypot(side, self.reach) - side for side in sides)
-        return self.lower - low, self.upper + high
-
-    @cached_property
     def outside_by(self) -> Float:
         """Distance of the reference from the stated interval, 0 inside."""
         beyond = self.lower - self.reference
