@@ -93,8 +93,9 @@ class Daemon:
         return json.loads(self.get(path)[1])
 
     def metrics(self) -> dict[str, float]:
-        """Return the samples of /metrics by their text."""
-        lines = self.get("/metrics")[1].decode().splitlines()
+        """Return the samples of /metrics by their text, none before anything is published."""
+        status, page = self.get("/metrics")
+        lines = page.decode().splitlines() if status == 200 else []
         samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
         return {name: float(value) for name, value in samples}
 
