@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from harness.calls import calls
 
 from monitor.config import parse
 from monitor.config.core_plan import router_of, units_of
@@ -120,6 +121,38 @@ def test_sensors_share_a_unit_only_where_a_reference_may_concern_both(pairing, k
     other = say(made, "monitor/other/heat/reading", value=300.0, unit="K")
 
     assert other.value == kept
+
+
+@pytest.mark.parametrize("pairing", ["[subject]", "[key]"])
+@pytest.mark.parametrize("kind", ["reading", "reference"])
+def test_a_unit_learned_costs_the_topics_of_other_series_nothing(pairing, kind):
+    made = router(f"pairing: {{match_on: {pairing}}}\n" + DEFAULT)
+    others = [f"monitor/s{at}/heat{at}/{kind}" for at in range(1000)]
+    new = f"monitor/s/mass/{kind}"
+    plain, stating = [body()] * len(others), body(value=2.0, unit="kg")
+    made.decode_all([*others, new], [*plain, body()], NOW)
+    made.decode_all([*others, new], [*plain, stating], NOW)
+
+    def read():
+        found = made.decode_all([*others, new], [*plain, stating], NOW)
+        assert len(found.sources) == len(others) + 1
+        assert not found.refused
+
+    after_learning, _ = calls(read)
+    usual, _ = calls(read)
+    assert after_learning < usual + 50  # to look all topics up again would take thousands
+
+
+def test_what_is_in_the_unit_that_was_learned_is_accelerated_from_the_next_read_on():
+    made = router()
+    topics = [f"monitor/s{at}/heat/reading" for at in range(200)]
+    payloads = [body(unit="K")] * len(topics)
+
+    first, _ = calls(lambda: made.decode_all(topics, payloads, NOW))
+    made.decode_all(topics, payloads, NOW)
+    later, _ = calls(lambda: made.decode_all(topics, payloads, NOW))
+
+    assert later < first / 5
 
 
 def test_units_of_so_many_series_are_remembered_and_no_more():
