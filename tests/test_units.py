@@ -12,7 +12,7 @@ from monitor.config import parse
 from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reading
 from monitor.daemon.assembly import assemble
-from monitor.decode import DECODERS, Rejected, Units
+from monitor.decode import Rejected, Units
 from monitor.explain import Message, explain
 
 NOW = 1_780_000_000.0
@@ -25,7 +25,7 @@ DEFAULT = """sources:
 
 
 def router(text=DEFAULT, units=None):
-    settings = parse(text.encode(), "f", decoders=DECODERS)
+    settings = parse(text.encode(), "f")
     return router_of(settings, None, units_of(settings) if units is None else units)
 
 
@@ -180,7 +180,7 @@ def test_other_bytes_than_a_dump_are_refused():
 
 def test_a_restart_changes_no_unit(tmp_path):
     text = DEFAULT + f"journal: {{path: {tmp_path}/journal.sqlite}}\n"
-    settings = parse(text.encode(), "f", decoders=DECODERS)
+    settings = parse(text.encode(), "f")
 
     def take(*sent):
         parts = assemble(settings, NOW)
@@ -201,7 +201,7 @@ def test_a_restart_changes_no_unit(tmp_path):
 
 
 def test_explain_says_what_was_converted():
-    settings = parse(DEFAULT.encode(), "f", decoders=DECODERS)
+    settings = parse(DEFAULT.encode(), "f")
     before = Message(READING, body(value=300.0, unit="K"))
 
     said = explain(settings, Message(REFERENCE, body(unit="degC")), NOW, [before])

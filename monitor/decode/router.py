@@ -349,10 +349,11 @@ class Router:
 
 
 def _complete(route: Route) -> Route:
-    """Return a source with its mapping, which native ones do not name."""
-    if route.decoder == "native" and route.mapped is None:
-        return native.with_mapping(route)
-    return route
+    """Return a source with its mapping, also where that is its decoder's own."""
+    mapping = DECODERS[route.decoder].mapping
+    if mapping is None or route.mapped is not None:
+        return route
+    return route._replace(mapped=mapping(route.kind, route.unit, route.template))
 
 
 def _arrays(route: Route) -> Arrays | None:
