@@ -15,7 +15,7 @@ _NODES_MAX: Final = 10_000
 _METRICS_MAX: Final = 100_000
 
 
-class Metric(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class BirthMetric(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Name and type (number of the specification's table) of a metric."""
 
     name: str
@@ -29,7 +29,7 @@ class Births:
     """
 
     def __init__(self) -> None:
-        self._aliases: dict[str, dict[int, Metric]] = {}
+        self._aliases: dict[str, dict[int, BirthMetric]] = {}
         self._types: dict[str, dict[str, int]] = {}
         self.changed = 0
 
@@ -50,11 +50,11 @@ class Births:
             self._types.pop(oldest)
             self._aliases.pop(oldest, None)
         if alias is not None:
-            aliases[alias] = Metric(name, datatype)
+            aliases[alias] = BirthMetric(name, datatype)
         types[f"{device}/{name}"] = datatype
         self.changed += 1
 
-    def named(self, node: str, alias: int) -> Metric | None:
+    def named(self, node: str, alias: int) -> BirthMetric | None:
         """Return the metric with this alias, None if no birth has told."""
         return self._aliases.get(node, {}).get(alias)
 
@@ -68,5 +68,5 @@ class Births:
 
     def load(self, dumped: bytes) -> None:
         """Know what was dumped, and nothing else; raises ValueError for other bytes."""
-        kind = tuple[dict[str, dict[int, Metric]], dict[str, dict[str, int]]]
+        kind = tuple[dict[str, dict[int, BirthMetric]], dict[str, dict[str, int]]]
         self._aliases, self._types = msgspec.msgpack.decode(dumped, type=kind)
