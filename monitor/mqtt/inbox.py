@@ -170,7 +170,7 @@ class InboxMessage:
 
 
 class Inbox(Sequence[InboxMessage]):
-    """Messages of one connection, in the order they came: a column a field of :class:`InboxMessage`.
+    """Messages of one connection in order of arrival: a column per field of :class:`InboxMessage`.
 
     ``numbers`` are the places of their topics in ``names``; ``mids`` lie end to end, ``NO_MID`` for
     what came with QoS 0.
