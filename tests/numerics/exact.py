@@ -134,6 +134,17 @@ def _miss(x: Pair) -> Mp:
     return x.alpha if x.u_ref == 0 else 2 * mpmath.ncdf(-x.width / 2 / _spread(x))
 
 
+def _held(x: Pair) -> Mp:
+    """Return the probability of a hit under the claim, each side of the value by itself."""
+    if x.u_ref == 0:
+        return x.p
+    sides = [x.value - x.lower, x.upper - x.value]
+    if min(sides) < 0:
+        sides = [x.width / 2] * 2
+    spreads = [mpmath.sqrt((side / _factor(x.p)) ** 2 + x.u_ref**2) for side in sides]
+    return 1 - mpmath.fsum(mpmath.ncdf(-a / s) for a, s in zip(sides, spreads, strict=True))
+
+
 def _interval_expected(x: Pair) -> Term:
     s = _spread(x)
     if not s:
@@ -275,7 +286,7 @@ def _calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
         "nll_sharpness": Exact(sharpness.value + half_log, sharpness.size + half_log),
         "u_ref_ratio": Exact(mpmath.sqrt(u_ref / u), mpmath.sqrt(u_ref / u)),
         "coverage": _plain(Mp(not x.outside) for x in pairs),
-        "coverage_stated": _plain(x.p for x in pairs),
+        "coverage_stated": _plain(_held(x) for x in pairs),
         "miss_rate": _plain(Mp(bool(x.outside)) for x in pairs),
     }
     if n > 1:
