@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 from series import drawn, pairs
@@ -34,7 +35,7 @@ def by_definition(below, above, error, at):
     return np.array(points).T
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(ROWS)
 def test_curve_equals_its_definition_with_ties_zero_bands_and_asymmetric_bands(rows):
     below, above, error = np.array(rows).T
@@ -47,7 +48,7 @@ def test_curve_equals_its_definition_with_ties_zero_bands_and_asymmetric_bands(r
     assert np.all(np.diff(got.scale) > 0.0)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(ROWS, st.floats(0.05, 0.95))
 def test_least_cost_lies_at_a_point_of_the_curve(rows, weight):
     below, above, error = np.array(rows).T
