@@ -12,13 +12,13 @@ import os
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy
+from harness.calls import calls
 from harness.programs import need
 from harness.wires import ScriptedWire, source_on_wire
 
@@ -87,23 +87,6 @@ def arrays(second: int) -> bytes:
     payload = json.dumps([{"time": time, "value": 5.25, "u": 1.0} for time in times]).encode()
     topics = [f"monitor/s{sensor}/mass/reading".encode() for sensor in range(SENSORS)]
     return b"".join(packet(topic, payload, at) for at, topic in enumerate(topics))
-
-
-def calls(work: Callable[[], Any]) -> tuple[int, int]:
-    """Return how many functions in Python and in C ``work`` calls."""
-    counts = {"call": 0, "c_call": 0}
-
-    def count(frame: object, event: str, argument: object) -> None:
-        del frame, argument
-        if event in counts:
-            counts[event] += 1
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return counts["call"], counts["c_call"]
 
 
 def assembled(folder: Path, **more: object) -> Parts:

@@ -25,7 +25,6 @@ from monitor.config.settings import Settings
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
 from monitor.daemon.publisher import Connection, Publisher
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
-from monitor.decode.router import DECODERS
 from monitor.errors import MonitorError
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
@@ -212,7 +211,7 @@ class Prepared(NamedTuple):
 
 def prepare(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
-    settings = load(path, decoders=DECODERS)
+    settings = load(path)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
     return Prepared(settings, source, outlets(settings, path))
