@@ -8,6 +8,8 @@
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
 # `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;
 # STREAMS=0.2 for a fifth of the streams).
+# `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
+# writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules. test-lowest,
@@ -41,7 +43,7 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
     tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts sbom audit clean
+.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts alarms sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -77,6 +79,9 @@ bench: $(if $(UV),,.venv/dev.stamp)
 
 verdicts: $(if $(UV),,.venv/dev.stamp)
 	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(STREAMS),--share $(STREAMS))
+
+alarms: $(if $(UV),,.venv/dev.stamp)
+	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/alarms.py $(if $(STREAMS),--share $(STREAMS))
 
 # Needs Java 17 and mosquitto; some four minutes and 3 GB.
 cluster-test: $(if $(UV),,.venv/cluster-test.stamp)

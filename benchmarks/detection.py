@@ -106,6 +106,20 @@ def coverage(share: float) -> str:
                 cells.append(f"{np.median(alarm[alarm >= ONSET] - ONSET + 1):.0f}")
             rows.append(cells)
             progress(cells)
+        for u_ref in (0.5, 1.0):
+            rng = np.random.default_rng(20260110)
+            z, noise = rng.standard_normal((2, streams, 5000))
+            half = k * np.sqrt(1.0 + u_ref * u_ref)  # what Columns.widened makes of k
+            alarm, _ = first_alarms(codes(z + u_ref * noise, half, level), coverage=True)
+            cells = [f"{level:.0%} intervals, normal, u_ref {u_ref:g} u"]
+            cells.append(f"{between_alarms(alarm, 5000):,.0f}")
+            for fault in ("offset 0.5 u", "offset 1 u", "offset 2 u", "sd x 2", "sd / 2"):
+                faulty = np.concatenate([z[:, :ONSET], FAULTS[fault][0](z[:, ONSET:2000])], axis=1)
+                seen = faulty + u_ref * noise[:, :2000]
+                alarm, _ = first_alarms(codes(seen, half, level), coverage=True)
+                cells.append(f"{np.median(alarm[alarm >= ONSET] - ONSET + 1):.0f}")
+            rows.append(cells)
+            progress(cells)
     head = ["interval-only sensors", "mean pairs between false alarms"]
     return table([*head, "0.5 u", "1 u", "2 u", "sd x 2", "sd / 2"], rows)
 

@@ -116,6 +116,42 @@ class Columns:
         return self.inside.astype(np.float64)
 
     @cached_property
+    def reach(self) -> Float:
+        """K u_ref: how far an uncertain reference alone reaches at the interval's level."""
+        return coverage_factor(self.p) * self.u_ref
+
+    @cached_property
+    def own_error(self) -> Float:
+        """Error beyond what the reference accounts for: its sign times sqrt(error^2 - reach^2).
+
+        0 within ``reach``. A band k half reaches it as often as the band widened in quadrature by
+        ``reach`` holds the reference: of a normal error and reference exact at the stated level.
+        """
+        if not self.u_ref.any():
+            return self.error
+        size = np.abs(self.error)
+        beyond = np.maximum(size - self.reach, 0.0) * (size + self.reach)
+        return np.copysign(np.where(self.reach > 0.0, np.sqrt(beyond), size), self.error)
+
+    @cached_property
+    def sides(self) -> tuple[Float, Float]:
+        """From the value down and up to an end; half the width if the value lies outside."""
+        below, above = self.value - self.lower, self.upper - self.value
+        apart, half = np.minimum(below, above) < 0.0, 0.5 * self.width
+        return np.where(apart, half, below), np.where(apart, half, above)
+
+    @cached_property
+    def widened(self) -> tuple[Float, Float]:
+        """Lower and upper end of the interval that holds an uncertain reference with probability p.
+
+        Each of ``sides`` is read through the normal and takes ``reach`` in quadrature.
+        """
+        if not self.u_ref.any():
+            return self.lower, self.upper
+        low, high = (np.hypot(side, self.reach) - side for side in self.sides)
+        return self.lower - low, self.upper + high
+
+    @cached_property
     def outside_by(self) -> Float:
         """Distance of the reference from the stated interval, 0 inside."""
         beyond = self.lower - self.reference

@@ -43,13 +43,23 @@ _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
 class MessageSource(SourceStatus, Protocol):
-    """Where messages come from; ``acknowledge`` declares them durable."""
+    """Where messages come from; ``acknowledge`` declares them durable.
+
+    ``confirmed`` is the last number given to ``confirm`` whose acknowledgements have arrived.
+    """
+
+    @property
+    def confirmed(self) -> int:
+        """The last number that is confirmed."""
 
     def receive(self, timeout: float) -> Sequence[InboxMessage]:
         """Return what came within ``timeout`` seconds."""
 
     def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
         """Acknowledge ``messages``, which are durable."""
+
+    def confirm(self, number: int) -> None:
+        """Number what was acknowledged so far."""
 
     def close(self) -> None:
         """End the connection."""
@@ -97,6 +107,7 @@ class Daemon:
 
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
+        self._source.confirm(self._parts.intake.redeliveries.round)
         try:
             while not self.stopping:
                 self._work()
@@ -113,6 +124,8 @@ class Daemon:
             batch = self._parts.intake.prepare(messages, self._now())
             if self._commit(batch):
                 self._source.acknowledge(messages)
+                self._source.confirm(self._parts.intake.redeliveries.round)
+        self._parts.intake.redeliveries.confirm(self._source.confirmed)
         if self.signals.reload:
             self.signals.reload = False
             self._is_reloading = self._publisher.reload_successful = self._reload()

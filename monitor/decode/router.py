@@ -94,6 +94,7 @@ class Router:
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
         self._filters: Final = {each.text: each.filter for each, _ in self._routes}
         self._arrays: Final = {id(route): _arrays(route) for route in routes}
+        self.any_needs_packet: Final = any(route.needs_packet() for route in routes)
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
         self._units: Final = routes[0].units if routes else None
@@ -180,6 +181,13 @@ class Router:
         """Return the source that reads ``topic``, None if none does."""
         number = self._number_of(topic)
         return None if number == NONE else self._known[number].route
+
+    def needs_packet(self, topic: str) -> bool:
+        """Return whether only its packet tells a message of ``topic`` from one that came before."""
+        for template, route in self._routes:
+            if template.match(topic) is not None:
+                return route.needs_packet()
+        return False
 
     def sensor_of(self, topic: str) -> str:
         """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""

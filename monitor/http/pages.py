@@ -50,7 +50,11 @@ _COLUMNS: Final = (
     ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score against its own claim's; 1 keeps it, above is worse"),
     ("zms", "ZMS", "Mean of z squared with its 95 % interval; 1 is right"),
-    ("coverage", "coverage", "Share of intervals that hold the reference, of what is stated"),
+    (
+        "coverage",
+        "coverage",
+        "Share of intervals that hold the reference, of what the claim leads to expect",
+    ),
     ("information", "information", "What u tells apart: 0 as a constant u, below 0 it misleads"),
     ("availability", "available", "Share of references that came with a usable reading"),
     ("pairs", "pairs", "Pairs in the window"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from series import pairs
 
 from monitor.core.detector import e_values
 from monitor.core.detector.e_values import Whitening
@@ -111,6 +112,51 @@ def test_coverage_codes_say_side_and_alpha():
     assert high.tolist() == [False, True, False]  # reference below: the sensor reads high
     assert low.tolist() == [True, False, False]
     assert alpha == pytest.approx([0.1, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("p", [0.68, 0.9, 0.99])
+@pytest.mark.parametrize("sides", [(1.0, 1.0), (1.0, 3.0), (2.0, 0.7)])
+@pytest.mark.parametrize("u_ref", [0.33, 0.5, 1.0])
+def test_bets_on_intervals_are_fair_whatever_the_uncertainty_of_the_reference(p, sides, u_ref):
+    """The truth is normal on either side of the value, at u that the side implies."""
+    quantile = stats.norm.ppf(0.5 + 0.5 * p)
+    below, above = quantile * np.array(sides)
+    c = pairs([5.0], [5.0], None, 5.0 - below, 5.0 + above, p=p, u_ref=u_ref * min(sides))
+    spread = float(c.u_ref[0])
+    truth = np.linspace(-9.0, 9.0, 40_001)
+    chance = stats.norm.pdf(truth) * (truth[1] - truth[0])
+    truth = 5.0 + np.where(truth < 0.0, sides[0], sides[1]) * truth
+    lower, upper = (float(end[0]) for end in c.widened)
+    missed = np.array(
+        [
+            chance @ stats.norm.cdf((lower - truth) / spread),
+            chance @ stats.norm.sf((upper - truth) / spread),
+        ]
+    )
+    codes = e_values.coverage_code(
+        np.array([lower - 1.0, upper + 1.0, 5.0]), *c.widened, np.full(3, 1.0 - p)
+    )
+
+    mean = e_values.coverage_bets(codes, codes, NO_PAST) @ np.append(missed, 1.0 - missed.sum())
+
+    assert missed == pytest.approx(0.5 * (1.0 - p), rel=1e-4 if sides == (1.0, 1.0) else 0.13)
+    assert mean.max() <= 1.0 + 1e-4
+
+
+def test_an_exact_reference_widens_no_interval():
+    c = pairs([0.0, 0.0], [0.1, 0.2], None, [-0.1, -3.0], [0.3, 2.0], u_ref=[0.0, 1.0])
+
+    lower, upper = c.widened
+
+    assert (lower[0], upper[0]) == (c.lower[0], c.upper[0])
+    assert lower[1] < -3.0 < 2.0 < upper[1]
+
+
+def test_sides_of_an_interval_without_its_value_are_half_its_width():
+    apart = pairs([9.0], [0.0], None, -1.0, 1.0, u_ref=0.5)
+    middle = pairs([0.0], [0.0], None, -1.0, 1.0, u_ref=0.5)
+
+    assert np.array(apart.widened) == pytest.approx(np.array(middle.widened))
 
 
 def sums(z):

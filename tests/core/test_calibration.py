@@ -230,3 +230,16 @@ def test_the_references_uncertainty_is_compared_with_the_sensors():
     c = pairs([1.0, 2.0], 0.0, [3.0, 4.0], u_ref=[0.0, 5.0])
 
     assert calibration.u_ref_ratio(c)[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("sides", [(1.0, 1.0), (1.0, 3.0)])
+def test_coverage_of_an_honest_sensor_is_what_its_claim_and_reference_make_it(sides):
+    """Truths normal on either side of the value; the reference adds its own error."""
+    random = np.random.default_rng(12)
+    z, noise = random.standard_normal((2, 200_000))
+    reference = np.where(z < 0.0, sides[0], sides[1]) * z + 0.5 * noise
+    below, above = 1.6448536 * np.array(sides)
+    c = pairs(np.zeros(z.size), reference, None, -below, above, u_ref=0.5)
+
+    assert calibration.coverage(c) == pytest.approx(calibration.coverage_stated(c), abs=5e-3)
+    assert calibration.coverage_stated(c)[0] < 0.893

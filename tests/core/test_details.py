@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
@@ -100,12 +101,14 @@ def test_an_occasion_nobody_had_is_empty(network):
 def test_the_snapshot_carries_the_last_z_and_who_states_no_u(network):
     now = network.evaluate(0.0)
     rows = {name.sensor: row for row, name in enumerate(now.names)}
-    z = network.detail(SeriesKey("a", "mass"), 0.0).pairs.z
+    pairs = network.detail(SeriesKey("a", "mass"), 0.0).pairs
+    z, narrowed = pairs.z, pairs.u / np.hypot(pairs.u, pairs.u_ref)
+    due = 1.0 - 2.0 * np.mean(stats.norm.sf(1.6448536 * narrowed))
 
     assert now.recent_z[rows["a"]].tolist() == pytest.approx(z[-RECENT:].tolist(), rel=1e-6)
     assert np.isnan(now.recent_z[rows["c"]]).all()
     assert now.intervals_only.tolist() == [name.sensor == "b" for name in now.names]
-    assert now.statistics["calibration_coverage_stated"][rows["a"]] == pytest.approx(0.9)
+    assert now.statistics["calibration_coverage_stated"][rows["a"]] == pytest.approx(due)
 
 
 def test_fewer_pairs_than_the_snapshot_has_room_for_leave_gaps_before_the_first():

@@ -13,6 +13,8 @@ import pytest
 from harness.examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
+from series import pairs
 
 from monitor.core.detector import detector as detection
 from monitor.core.detector import e_process, e_values
@@ -423,6 +425,42 @@ def test_honest_bare_intervals_rarely_fire(shape):
     first = alarms(codes, coverage=np.ones(80, bool))
 
     assert (first < 3000).sum() <= 72
+
+
+def bare_intervals(u_ref, offset=0.0, p=0.9, streams=60, length=1000):
+    """Return codes of sensors of varying u, ``offset`` u off from pair 200, with u_ref in u."""
+    rng = np.random.default_rng(20260130)
+    shape = (streams, length)
+    u = np.exp(0.4 * rng.standard_normal(shape))
+    reference = 50.0 + u_ref * u * rng.standard_normal(shape)
+    value = 50.0 + u * (rng.standard_normal(shape) + offset * (np.arange(length) >= 200))
+    half = stats.norm.ppf(0.5 + 0.5 * p) * u
+    columns = (value, reference, None, value - half, value + half)
+    c = pairs(*(each if each is None else each.ravel() for each in columns),
+              p=p, u_ref=(u_ref * u).ravel())  # fmt: skip
+    return e_values.coverage_code(c.reference, *c.widened, c.alpha).reshape(shape)
+
+
+@pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
+@pytest.mark.parametrize("u_ref", [0.33, 0.5, 1.0])
+def test_bare_intervals_are_not_accused_of_the_uncertainty_of_their_reference(p, u_ref):
+    """Against the intervals as they are stated, 23 to 60 of 60 fire within 400 pairs from .5 on."""
+    first = alarms(bare_intervals(u_ref, p=p), coverage=np.ones(60, bool))
+
+    assert (first < 1000).sum() <= 60 * (1 - np.exp(-1)) - 10  # 1000 pairs between two, and better
+
+
+@pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
+def test_an_uncertain_reference_hardly_delays_what_bare_intervals_show(p):
+    delays = [
+        np.median(first[first >= 200]) - 199
+        for first in (
+            alarms(bare_intervals(u_ref, 1.0, p, 600, 400), coverage=np.ones(600, bool))
+            for u_ref in (0.0, 0.5)
+        )
+    ]
+
+    assert delays[1] <= 1.3 * delays[0]
 
 
 # --- real sensors --------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def clock(tmp_path: Path) -> Clock:
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, mosquitto: Mosquitto, clock: Clock):
+def daemon(tmp_path: Path, clock: Clock, mosquitto: Mosquitto):
     made = Daemon(tmp_path, mosquitto.port, MORE, environment=clock.environment)
     made.under = (sys.executable, hurried.__file__)
     yield made
@@ -86,7 +86,7 @@ def pairs(daemon: Daemon, wanted: int) -> None:
     until(f"there are {wanted} pairs", lambda: daemon.value(WINDOW) == wanted)
 
 
-def test_a_clock_years_ahead_for_a_while_erases_nothing(daemon, mosquitto, clock):
+def test_a_clock_years_ahead_for_a_while_erases_nothing(clock, daemon, mosquitto):
     daemon.start()
     send(mosquitto.port, 0)
     pairs(daemon, PAIRS)
@@ -110,7 +110,7 @@ def test_a_clock_years_ahead_for_a_while_erases_nothing(daemon, mosquitto, clock
     pairs(daemon, PAIRS + 10)
 
 
-def test_a_start_with_a_clock_years_ahead_erases_nothing(daemon, mosquitto, clock):
+def test_a_start_with_a_clock_years_ahead_erases_nothing(clock, daemon, mosquitto):
     daemon.start()
     send(mosquitto.port, 0)
     pairs(daemon, PAIRS)
@@ -134,7 +134,7 @@ def test_a_start_with_a_clock_years_ahead_erases_nothing(daemon, mosquitto, cloc
 
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("behind", [DAY, int(time.time())], ids=["a day", "1970"])
-def test_a_clock_that_is_behind_refuses_nothing(behind, is_known, daemon, mosquitto, clock):
+def test_a_clock_that_is_behind_refuses_nothing(behind, is_known, clock, daemon, mosquitto):
     before = 10 if is_known else 0
     if is_known:
         daemon.start()

@@ -134,6 +134,17 @@ def _miss(x: Pair) -> Mp:
     return x.alpha if x.u_ref == 0 else 2 * mpmath.ncdf(-x.width / 2 / _spread(x))
 
 
+def _held(x: Pair) -> Mp:
+    """Return the probability of a hit under the claim, each side of the value by itself."""
+    if x.u_ref == 0:
+        return x.p
+    sides = [x.value - x.lower, x.upper - x.value]
+    if min(sides) < 0:
+        sides = [x.width / 2] * 2
+    spreads = [mpmath.sqrt((side / _factor(x.p)) ** 2 + x.u_ref**2) for side in sides]
+    return 1 - mpmath.fsum(mpmath.ncdf(-a / s) for a, s in zip(sides, spreads, strict=True))
+
+
 def _interval_expected(x: Pair) -> Term:
     s = _spread(x)
     if not s:
@@ -275,7 +286,7 @@ def _calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
         "nll_sharpness": Exact(sharpness.value + half_log, sharpness.size + half_log),
         "u_ref_ratio": Exact(mpmath.sqrt(u_ref / u), mpmath.sqrt(u_ref / u)),
         "coverage": _plain(Mp(not x.outside) for x in pairs),
-        "coverage_stated": _plain(x.p for x in pairs),
+        "coverage_stated": _plain(_held(x) for x in pairs),
         "miss_rate": _plain(Mp(bool(x.outside)) for x in pairs),
     }
     if n > 1:
@@ -325,7 +336,7 @@ def _bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
 
 
 class Band(NamedTuple):
-    """Half-width towards the reference, half of the width, |error|, critical scale."""
+    """Half-width towards the reference, half of the width, own |error|, critical scale."""
 
     active: Mp
     half: Mp
@@ -340,7 +351,8 @@ def _bands(pairs: Sequence[Pair]) -> list[Band]:
     for x in valid:
         active = x.value - x.lower if x.error > 0 else x.upper - x.value
         active = max(active, floor) if active > 0 else active
-        distance = abs(x.error)
+        reach = _factor(x.p) * x.u_ref
+        distance = mpmath.sqrt(max(x.error**2 - reach**2, Mp(0)))
         scale = distance / active if active else mpmath.inf if distance else Mp(0)
         found.append(Band(active, x.width / 2, distance, scale))
     return found

@@ -138,7 +138,8 @@ def coverage_code(reference: Float, lower: Float, upper: Float, alpha: Float) ->
     """Return one number a pair that says where the reference fell and the stated miss rate.
 
     ``alpha`` where the interval holds the reference, ``1 + alpha`` where the reference is below
-    (the sensor reads high), ``-(1 + alpha)`` where it is above (the sensor reads low).
+    (the sensor reads high), ``-(1 + alpha)`` where it is above (the sensor reads low). Of an
+    uncertain reference the ends are those of :attr:`.Columns.widened`, so that alpha stays true.
     """
     return np.where(
         reference < lower, 1.0 + alpha, np.where(reference > upper, -(1.0 + alpha), alpha)

@@ -205,7 +205,7 @@ class Replayer:
         covers = self._detector.path[series] == COVERAGE
         if not covers.any():
             return complete.z
-        codes = coverage_code(complete.reference, complete.lower, complete.upper, complete.alpha)
+        codes = coverage_code(complete.reference, *complete.widened, complete.alpha)
         return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
     def _replay(self, row: int, since: float) -> list[AlertChange]:

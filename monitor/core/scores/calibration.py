@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import scipy
 
-from monitor.core.columns import Columns, ratio
+from monitor.core.columns import Columns, coverage_factor, ratio
 from monitor.core.model import Float, Int
 from monitor.core.scores.proper_scores import log_u, norm, stated_z
 
@@ -159,8 +159,22 @@ def coverage(c: Columns) -> Float:
 
 
 def coverage_stated(c: Columns) -> Float:
-    """Mean of the stated coverage probabilities: what the coverage should be."""
-    return c.mean(c.p)
+    """Mean probability, by the claim, that an interval holds the reference: the coverage due.
+
+    The stated p for an exact reference, less for an uncertain one: each side of the interval is
+    read through the normal, and the reference's uncertainty adds to it in quadrature.
+    """
+    noisy = np.flatnonzero(c.u_ref)
+    if not noisy.size:
+        return c.mean(c.p)
+    rows = c.p.copy()
+    k, reach = coverage_factor(c.p[noisy]), c.reach[noisy]
+    below, above = (side[noisy] for side in c.sides)
+    rows[noisy] = 0.5 * sum(
+        scipy.special.erf(np.sqrt(0.5) * k * side / np.hypot(side, reach))
+        for side in (below, above)
+    )
+    return c.mean(rows)
 
 
 def miss_rate(c: Columns) -> Float:
