@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.results import STATISTICS, Line, Part, SeriesReport
+from monitor.core.fleet.common_errors import Nature
 from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
 from monitor.core.model import Records
@@ -32,7 +33,8 @@ Name = tuple[str, str]  # sensor, quantity
 class Found(msgspec.Struct, array_like=True):
     """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
 
-    ``series`` are all that have it, in blocks ``blocks``.
+    ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those of them that are right
+    among the others.
     """
 
     key: Key
@@ -43,6 +45,8 @@ class Found(msgspec.Struct, array_like=True):
     agree: int
     series: list[Name]
     blocks: list[int]
+    nature: Nature = Nature("offset")
+    cleared: list[Name] = []
 
 
 class _Held(NamedTuple):
@@ -127,7 +131,11 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
     found = examined(pairs, first.patience, by_id=key[2])
-    return None if found is None else Found(key, first.unit, *found, sorted(series), blocks)
+    if found is None:
+        return None
+    series.sort()
+    cleared = [series[place] for place in found.cleared.tolist()]
+    return Found(key, first.unit, *found[:4], series, blocks, found.nature, cleared)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -210,4 +218,6 @@ def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
         found.sensors,
         found.agree,
         tuple(rows[name] for name in found.series if name in rows),
+        found.nature,
+        tuple(sorted(rows[name] for name in found.cleared if name in rows)),
     )

@@ -47,7 +47,7 @@ from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, sentence
-from monitor.core.snapshot.states import explains
+from monitor.core.snapshot.states import explains, mirrors
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, alert_meanings
 
 SHOWN_MAX: Final = 10_000  # series with alerts that the metrics show
@@ -267,9 +267,10 @@ class Fleet:
         )
 
     def _explained(self) -> set[int]:
-        """Return which firing offsets a suspect reference explains."""
+        """Return which firing series a suspect reference explains."""
         found = set()
         for each in self._suspects:
+            cleared = set(each.cleared)
             for name in each.series:
                 row = self._rows.get(name)
                 report = None if row is None else self._reports[row]
@@ -281,7 +282,8 @@ class Fleet:
                 ):
                     continue
                 own = report.fault_report
-                if FAULTS[own.alert].mirrors and explains(each.estimate, own.estimate):
+                same = mirrors(each.nature.kind, own.alert)
+                if name in cleared or (same and explains(each.estimate, own.estimate)):
                     found.add(row)
         return found
 
