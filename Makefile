@@ -47,9 +47,11 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
 
-# Style, types, import contracts, and the tests of what most changes touch, with few examples each.
+# Style, types, import contracts, and the tests of what most changes touch, with a tenth of the
+# examples and without those that are marked slow.
 check: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --durations 5 $(CHECKED)
+	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 10 -m "not slow" \
+	    --durations 5 $(CHECKED)
 
 # All of it on all cores; what needs a program that is not installed skips and names its package.
 test: $(if $(UV),,.venv/dev.stamp)

@@ -22,7 +22,7 @@ from monitor.config.core_plan import plan_of, router_of
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import observed
-from monitor.decode import DECODERS, Rejected
+from monitor.decode import Rejected
 from monitor.simulate.playback import RawMessage
 from monitor.simulate.trades import TRADES
 
@@ -109,7 +109,7 @@ def main() -> None:
 
 def trade(name: str, sent: list[RawMessage]) -> str:
     """Return the two costs for the stream of a trade with its settings."""
-    settings = load(CONFIGS / f"{name}.yaml", decoders=DECODERS)
+    settings = load(CONFIGS / f"{name}.yaml")
     plan = plan_of(settings)
     ratios, figures = [], ""
     for _ in range(ROUNDS):

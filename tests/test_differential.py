@@ -25,7 +25,6 @@ SETTINGS = parse(
    map: {time: t, series: [{value: v, u: s}]}}
 """,
     "f",
-    decoders=DECODERS,
 )
 READING, REFERENCE = "monitor/s/mass/reading", "monitor/s/mass/reference"
 MAPPED, MAPPED_REFERENCE = "mapped/s/mass", "mapped/s/mass/reference"

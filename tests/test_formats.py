@@ -66,7 +66,7 @@ TOPICS = {
 
 
 def router(births=None):
-    return router_of(parse(SETTINGS.encode(), "f", decoders=DECODERS), births)
+    return router_of(parse(SETTINGS.encode(), "f"), births)
 
 
 def decode(name, payload):
@@ -279,7 +279,7 @@ def test_what_is_no_data_says_nothing(message):
 
 
 def test_the_analyser_of_the_process_trade_is_read():
-    daemon = router_of(load(CONFIGS / "process.yaml", decoders=DECODERS))
+    daemon = router_of(load(CONFIGS / "process.yaml"))
     names = ("density/value", "density/U95", "quality")
     aliases = [{"name": name, "alias": at} for at, name in enumerate(names)]
     daemon.decode("spBv1.0/PlantA/DBIRTH/edge7/AT-4012", sparkplug(aliases), RECEIVED)
@@ -304,7 +304,7 @@ def test_the_settings_on_the_page_of_formats_can_be_used():
     page = (CONFIGS.parent / "docs" / "formats.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
 
-    shown = {parse(each.encode(), "f", decoders=DECODERS).sources[0].decoder for each in examples}
+    shown = {parse(each.encode(), "f").sources[0].decoder for each in examples}
 
     assert shown == set(DECODERS)
     assert all(f"\n## {name}\n" in page for name in DECODERS)

@@ -11,7 +11,7 @@ import pytest
 from monitor.config import SettingsError, load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
-from monitor.decode import DECODERS, Rejected
+from monitor.decode import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
@@ -337,7 +337,7 @@ def test_a_mistake_in_a_map_is_told_with_its_place():
 - {topic: "c/{sensor}", kind: reading, decoder: csv}
 """
     with pytest.raises(SettingsError) as caught:
-        parse(text.encode(), "f", decoders=DECODERS)
+        parse(text.encode(), "f")
 
     first, second = map(str, caught.value.mistakes)
     assert first.startswith("f:8:21: sources[1].map.series[0].u: 'a[x]' is not a path")
@@ -385,7 +385,7 @@ LATE = 1_780_000_000.0
 
 
 def decode(config, topic, payload):
-    router = router_of(load(CONFIGS / config, decoders=DECODERS))
+    router = router_of(load(CONFIGS / config))
     raw = payload if isinstance(payload, str) else json.dumps(payload)
     return router.decode(topic, raw.encode(), LATE)
 

@@ -15,14 +15,15 @@ from pathlib import Path
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, STATE_NAMES
 from monitor.core.verdict import FAULTS
+from monitor.decode import DECODERS
 from monitor.http import selection
 
 PROJECT = Path(__file__).parents[1]
 
 
-def told_by(script: str) -> dict:
+def told_by(script: str, *arguments: str) -> dict:
     """Return what a script prints as JSON in a fresh process at the project's root."""
-    command = [sys.executable, "-W", "error", "-c", script]
+    command = [sys.executable, "-W", "error", "-c", script, *arguments]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -176,6 +177,122 @@ def test_a_live_statistic_that_is_added_to_the_table_is_found_everywhere():
     assert told["api"] == 3.0
     assert told["json"] == 3.0
     assert told["threshold"] == "calibration_largest_error"
+
+
+# What a file monitor/decode/formats/words.py would hold, and its entry in DECODERS.
+ANOTHER_FORMAT = """
+import sys
+from monitor.core.setting import Contradiction
+from monitor.decode import router
+from monitor.decode.checks import Rejected
+from monitor.decode.route import Decoder
+
+
+def parse(call):
+    for line in call.payload.decode().splitlines():
+        words = line.split()
+        if len(words) % 2:
+            yield Rejected("bad_payload", f"{words[-1]!r} has no value")
+        else:
+            yield dict(zip(words[::2], words[1::2]))
+
+
+def contradictions(spec, names):
+    if "race" not in names:
+        yield Contradiction(("topic",), "must name the {race} for words")
+
+
+router.DECODERS["words"] = Decoder(
+    parse, many=True, help="names and values by turns", contradictions=contradictions,
+    number_texts=True,
+)
+
+import io, json
+from contextlib import redirect_stdout
+from pathlib import Path
+from monitor import config
+from monitor.cli import main
+from monitor.cluster.placing import Placing
+from monitor.config.settings_docs import schema_json, settings_page
+from monitor.daemon.assembly import assemble
+from monitor.explain import Message
+
+NOW = 1_780_000_000.0
+MAP = "{time: at, series: [{value: kg, u: u}]}"
+TRUTH = "{topic: 'true/{subject}', kind: reference}"
+folder = Path(sys.argv[1])
+file = str(folder / "s.yaml")
+
+
+def mistakes(source):
+    try:
+        config.parse(f"sources: [{TRUTH}, {{kind: reading, {source}}}]".encode(), "f")
+    except config.SettingsError as error:
+        return error.lines()
+    return []
+
+
+def printed(*arguments):
+    with redirect_stdout(io.StringIO()) as out:
+        main(arguments)
+    return out.getvalue()
+
+
+source = f"{{topic: 'scale/{{race}}/{{sensor}}', kind: reading, decoder: words, map: {MAP}}}"
+Path(file).write_text(
+    f"journal: {{path: {folder}/journal.sqlite}}\\nsources: [{source}, {TRUTH}]"
+)
+settings = config.load(file)
+line = "at 2026-02-28T10:00:00Z kg 5.5 u 0.5"
+topic, payload = "scale/north/s", f"{line}\\n{line} odd".encode()
+truth = b'{"time": "2026-02-28T10:00:00Z", "value": 5.0, "u": 0.1}'
+parts = assemble(settings, NOW)
+batch = parts.intake.prepare([Message(topic, payload), Message("true/s", truth)], NOW)
+parts.intake.commit(batch)
+parts.journal.close()
+raw = folder / "messages.jsonl"
+raw.write_text(json.dumps({"topic": topic, "payload": line.replace("28T", "27T"), "time": NOW}))
+print(json.dumps({
+    "mistakes": [
+        *mistakes("topic: 'a/{sensor}', decoder: word"),
+        *mistakes("topic: 'a/{sensor}', decoder: words"),
+        *mistakes("topic: 'a/{sensor}', decoder: words, map: " + MAP),
+    ],
+    "checked": printed("check-config", file),
+    "schema": json.loads(schema_json())["$defs"]["Source"]["properties"]["decoder"]["enum"],
+    "page": settings_page(),
+    "explained": printed("explain", "--config", file, "--now", "2026-03-01T00:00Z", topic, line),
+    "pairs": [[pair["value"].item(), pair["reference"].item()] for pair in batch.pairs],
+    "refused": [[each.reason, each.detail] for each in batch.dead_letters],
+    "replayed": printed("replay", str(raw), "--config", file, "--direct"),
+    "placed": len(Placing(settings).places([topic], [line.encode()], NOW)[0]),
+}))
+"""
+
+
+def test_a_format_that_is_added_to_the_table_is_found_everywhere(tmp_path):
+    told = told_by(ANOTHER_FORMAT, str(tmp_path))
+
+    unknown, without_map, without_name = (each.partition(": ")[2] for each in told["mistakes"])
+    assert unknown.endswith("msgpack, sparkplug or words; did you mean words?")
+    assert without_map == "sources[1].decoder: words needs a mapping; give map too"
+    assert without_name == "sources[1].topic: must name the {race} for words"
+    assert "no mistakes" in told["checked"]
+    assert told["schema"][-1] == "words"
+    assert '`"sparkplug"`, `"words"` |' in told["page"]
+    assert "; words: names and values by turns. |" in told["page"]
+    assert "a reading, decoder words" in told["explained"]
+    assert "verdict      would be used: 1 reading" in told["explained"]
+    assert told["pairs"] == [[5.5, 5.0]]
+    assert told["refused"] == [["bad_payload", "'odd' has no value"]]
+    assert told["replayed"].startswith("3 messages in the journal ")  # two came before
+    assert told["placed"] == 1
+
+
+def test_the_documentation_has_a_section_for_every_format():
+    page = (PROJECT / "docs" / "formats.md").read_text(encoding="utf-8")
+
+    assert {*re.findall(r"^## (\w+)$", page, re.MULTILINE)} >= {*DECODERS}
 
 
 def test_the_page_sorts_by_every_state_there_is():

@@ -16,7 +16,6 @@ from trades_oracle import ORACLES, Pair, in_event_time
 from monitor.config import Settings, load
 from monitor.core.model import PAIR, Records, in_event_order
 from monitor.daemon.assembly import Parts, assemble
-from monitor.decode import DECODERS
 from monitor.simulate.playback import RawMessage
 from monitor.simulate.trades import TRADES, Recording
 
@@ -37,7 +36,7 @@ def recording(trade) -> Recording:
 
 
 def settings_of(trade: str, folder: Path) -> Settings:
-    found = load(CONFIGS / f"{trade}.yaml", decoders=DECODERS)
+    found = load(CONFIGS / f"{trade}.yaml")
     journal = found.journal.model_copy(update={"path": str(folder / "journal.sqlite")})
     return found.model_copy(update={"journal": journal})
 

@@ -6,12 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from harness.calls import calls
 
 from monitor.config import parse
 from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reading
 from monitor.daemon.assembly import assemble
-from monitor.decode import DECODERS, Rejected, Units
+from monitor.decode import Rejected, Units
 from monitor.explain import Message, explain
 
 NOW = 1_780_000_000.0
@@ -24,7 +25,7 @@ DEFAULT = """sources:
 
 
 def router(text=DEFAULT, units=None):
-    settings = parse(text.encode(), "f", decoders=DECODERS)
+    settings = parse(text.encode(), "f")
     return router_of(settings, None, units_of(settings) if units is None else units)
 
 
@@ -122,6 +123,38 @@ def test_sensors_share_a_unit_only_where_a_reference_may_concern_both(pairing, k
     assert other.value == kept
 
 
+@pytest.mark.parametrize("pairing", ["[subject]", "[key]"])
+@pytest.mark.parametrize("kind", ["reading", "reference"])
+def test_a_unit_learned_costs_the_topics_of_other_series_nothing(pairing, kind):
+    made = router(f"pairing: {{match_on: {pairing}}}\n" + DEFAULT)
+    others = [f"monitor/s{at}/heat{at}/{kind}" for at in range(1000)]
+    new = f"monitor/s/mass/{kind}"
+    plain, stating = [body()] * len(others), body(value=2.0, unit="kg")
+    made.decode_all([*others, new], [*plain, body()], NOW)
+    made.decode_all([*others, new], [*plain, stating], NOW)
+
+    def read():
+        found = made.decode_all([*others, new], [*plain, stating], NOW)
+        assert len(found.sources) == len(others) + 1
+        assert not found.refused
+
+    after_learning, _ = calls(read)
+    usual, _ = calls(read)
+    assert after_learning < usual + 50  # to look all topics up again would take thousands
+
+
+def test_what_is_in_the_unit_that_was_learned_is_accelerated_from_the_next_read_on():
+    made = router()
+    topics = [f"monitor/s{at}/heat/reading" for at in range(200)]
+    payloads = [body(unit="K")] * len(topics)
+
+    first, _ = calls(lambda: made.decode_all(topics, payloads, NOW))
+    made.decode_all(topics, payloads, NOW)
+    later, _ = calls(lambda: made.decode_all(topics, payloads, NOW))
+
+    assert later < first / 5
+
+
 def test_units_of_so_many_series_are_remembered_and_no_more():
     made = router()
     for at in range(20_000):
@@ -147,7 +180,7 @@ def test_other_bytes_than_a_dump_are_refused():
 
 def test_a_restart_changes_no_unit(tmp_path):
     text = DEFAULT + f"journal: {{path: {tmp_path}/journal.sqlite}}\n"
-    settings = parse(text.encode(), "f", decoders=DECODERS)
+    settings = parse(text.encode(), "f")
 
     def take(*sent):
         parts = assemble(settings, NOW)
@@ -168,7 +201,7 @@ def test_a_restart_changes_no_unit(tmp_path):
 
 
 def test_explain_says_what_was_converted():
-    settings = parse(DEFAULT.encode(), "f", decoders=DECODERS)
+    settings = parse(DEFAULT.encode(), "f")
     before = Message(READING, body(value=300.0, unit="K"))
 
     said = explain(settings, Message(REFERENCE, body(unit="degC")), NOW, [before])

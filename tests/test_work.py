@@ -9,16 +9,17 @@ from __future__ import annotations
 import gc
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy
+from harness.calls import calls
 from harness.programs import need
 from harness.wires import ScriptedWire, source_on_wire
 
@@ -87,23 +88,6 @@ def arrays(second: int) -> bytes:
     payload = json.dumps([{"time": time, "value": 5.25, "u": 1.0} for time in times]).encode()
     topics = [f"monitor/s{sensor}/mass/reading".encode() for sensor in range(SENSORS)]
     return b"".join(packet(topic, payload, at) for at, topic in enumerate(topics))
-
-
-def calls(work: Callable[[], Any]) -> tuple[int, int]:
-    """Return how many functions in Python and in C ``work`` calls."""
-    counts = {"call": 0, "c_call": 0}
-
-    def count(frame: object, event: str, argument: object) -> None:
-        del frame, argument
-        if event in counts:
-            counts[event] += 1
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return counts["call"], counts["c_call"]
 
 
 def assembled(folder: Path, **more: object) -> Parts:
@@ -314,14 +298,17 @@ def warm(parts):
 @pytest.mark.parametrize("kind", [*LIMITS])
 def test_what_a_message_leaves_in_memory_is_a_few_blocks(warm, kind):
     parts, client = warm
-    take(parts, client, packets(1000))
-    data = packets(2000 if kind == "reading" else 1000, kind=kind)
+    for second in (1000, 1100, 1200):
+        take(parts, client, packets(second))
+    left = []
+    for second in (2000, 2100, 2200) if kind == "reading" else (1000, 1100, 1200):
+        data = packets(second, kind=kind)
+        before = sys.getallocatedblocks()
+        take(parts, client, data)
+        left.append(sys.getallocatedblocks() - before)
 
-    before = sys.getallocatedblocks()
-    take(parts, client, data)
-    left = sys.getallocatedblocks() - before
-
-    assert 0.0 < left / MESSAGES < LIMITS[kind].blocks
+    # One of the three may be the batch with which a table is made anew.
+    assert 0.0 < statistics.median(left) / MESSAGES < LIMITS[kind].blocks
 
 
 @pytest.mark.parametrize("kind", [*LIMITS])

@@ -38,7 +38,6 @@ from monitor.cluster.spark_source import LogSource
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
 from monitor.daemon.runtime import freeze_after_start
-from monitor.decode.router import DECODERS
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -260,7 +259,7 @@ def _sql(kind: pa.DataType) -> str:
 
 
 def _settings(text: str) -> Settings:
-    return parse(text.encode(), "settings", decoders=DECODERS)
+    return parse(text.encode(), "settings")
 
 
 def _recipe(text: str) -> Recipe:

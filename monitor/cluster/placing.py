@@ -20,7 +20,7 @@ from monitor.config.settings import Settings
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.reference_revisions import names_nobody
-from monitor.decode.router import Decoded, Router
+from monitor.decode.router import DECODERS, Decoded, Router
 from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
 
@@ -57,7 +57,7 @@ class Placing:
         self._births: Final = [
             Template.parse(source.topic)
             for source in settings.sources
-            if source.decoder == "sparkplug"
+            if DECODERS[source.decoder].has_births
         ]
 
     def places(

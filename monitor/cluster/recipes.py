@@ -18,7 +18,7 @@ from monitor.config.settings import Settings
 from monitor.core.detector.thresholds import Threshold, over_fleet
 from monitor.core.state.core_settings import CoreSettings
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.decode.router import Router
+from monitor.decode.router import DECODERS, Router
 
 _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
@@ -33,7 +33,7 @@ def recipe_of(settings: Settings) -> Recipe:
     (Sparkplug) goes to every block, and each takes what they say of its own sensors.
     """
     blocks = settings.cluster.blocks
-    has_births = any(source.decoder == "sparkplug" for source in settings.sources)
+    has_births = any(DECODERS[source.decoder].has_births for source in settings.sources)
 
     def router(births: Births, number: int | None) -> Router:
         made = router_of(settings, births, units_of(settings))

@@ -18,7 +18,6 @@ from monitor.cluster.kafka_log import Reader, properties
 from monitor.cluster.log_records import Message, load_record, pack
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
-from monitor.decode.router import DECODERS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -121,7 +120,7 @@ class _Open:
 
 
 def _settings(text: str) -> Settings:
-    return parse(text.encode(), "settings", decoders=DECODERS)
+    return parse(text.encode(), "settings")
 
 
 def _named(offsets: dict[int, int]) -> dict[str, int]:

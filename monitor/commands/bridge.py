@@ -16,7 +16,6 @@ from monitor.cluster.placing import Placing
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.runtime import configure
-from monitor.decode import DECODERS
 from monitor.http.process_metrics import Served
 from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
@@ -37,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the bridge until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     configure(settings.log.level, settings.log.format)
     placing = Placing(settings)
     source = MqttSource(_session(settings, options))

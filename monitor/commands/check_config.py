@@ -7,7 +7,6 @@ import argparse
 from monitor.config import SettingsError, check, load
 from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
-from monitor.decode import DECODERS
 from monitor.errors import USAGE
 
 
@@ -18,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line per mistake; return 0 if there is none, else 2."""
-    mistakes = check(options.config, decoders=DECODERS) or _beside(options.config)
+    mistakes = check(options.config) or _beside(options.config)
     for line in mistakes:
         print(line)
     if not mistakes:
@@ -29,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _compare_uses(config: str) -> None:
     """Print which settings a cluster uses differently, if one is configured."""
-    if "cluster" in load(config, decoders=DECODERS).model_fields_set:
+    if "cluster" in load(config).model_fields_set:
         for key, daemon, cluster in MEANINGS:
             if cluster != SAME:
                 print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
@@ -40,7 +39,7 @@ def _compare_uses(config: str) -> None:
 def _beside(config: str) -> list[str]:
     """Return the mistakes in the files that valid settings name."""
     try:
-        concerns_of(load(config, decoders=DECODERS))
+        concerns_of(load(config))
     except SettingsError as error:
         return error.lines()
     return []

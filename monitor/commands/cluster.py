@@ -26,7 +26,6 @@ from monitor.config import (
 from monitor.config.core_plan import plan_of
 from monitor.daemon.assembly import outlets
 from monitor.daemon.runtime import configure
-from monitor.decode import DECODERS
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.http.process_metrics import Served
 from monitor.journal import Journal
@@ -72,7 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     configure(settings.log.level, settings.log.format)
     try:
         from monitor.cluster import job  # noqa: PLC0415 - of the extra

@@ -11,7 +11,6 @@ import orjson
 from monitor.client.client import DaemonClient, client_arguments, client_of
 from monitor.config import Settings, load
 from monitor.daemon.assembly import assemble, examined
-from monitor.decode import DECODERS
 from monitor.explain.doctor import report, text
 from monitor.journal import JournalBusyError
 
@@ -25,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     client = client_of(settings, options)
     document = client.get("doctor") or _of_journal(settings, client)
     words = document.pop("text")

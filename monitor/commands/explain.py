@@ -19,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from monitor.config import load
-from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.explain import Explanation, Message, explain
 from monitor.explain.explanation import plain
@@ -58,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what becomes of the message."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     now = time.time() if options.now is None else _instant(options.now)
     given = [*options.earlier, (options.topic, options.payload)]
     if [payload for _, payload in given].count("-") > 1:

@@ -11,7 +11,6 @@ from typing import Final, TextIO
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
 from monitor.config import load
-from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
@@ -48,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         arrow("parquet")
         if options.out == _STDOUT:
             raise ExportError("Parquet cannot be written to a terminal; give --out FILE")
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     found = current_pairs(settings, client_of(settings, options))
     if not found.names:
         raise ExportError("there are no pairs; `monitor doctor` says why")

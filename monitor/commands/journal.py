@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from monitor.config import load
-from monitor.decode import DECODERS
 from monitor.journal import copying
 from monitor.journal.failures import JournalError
 from monitor.journal.repairing import repair
@@ -53,7 +52,7 @@ def journal_of(options: argparse.Namespace) -> Path:
     """Return the journal that was asked for."""
     if options.journal is not None:
         return Path(options.journal)
-    return Path(load(options.config, decoders=DECODERS).journal.path)
+    return Path(load(options.config).journal.path)
 
 
 def stamp() -> str:

@@ -10,7 +10,7 @@ from monitor.config import load, resolve_secret
 from monitor.core.formatting import instant
 from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics, publisher_of
-from monitor.decode import DECODERS, REASONS, Rejected
+from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import USAGE, MonitorError
 from monitor.simulate.playback import native_message
@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Publish the reference on the settings' native topic, and wait until the broker has it."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     now = time.time()
     try:
         reference = Reference(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
-from monitor.decode import DECODERS
 from monitor.errors import USAGE, MonitorError
 from monitor.files import detect, read_messages, read_stream
 from monitor.simulate.playback import RawMessage, replay, worded
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     kind = detect(path)
     if kind == "pairs":
         raise ReplayCommandError(f"{path}: contains pairs, not a stream; use `monitor score`")
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     if kind == "messages":
         messages: Iterable[RawMessage] = read_messages(path)
     else:

@@ -19,7 +19,6 @@ from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
-from monitor.decode import DECODERS
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.report.html_report import Source, report
 from monitor.report.recorded import Recorded, read
@@ -79,7 +78,7 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
 
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
-    settings = load(options.config, decoders=DECODERS)
+    settings = load(options.config)
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")

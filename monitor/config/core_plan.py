@@ -178,7 +178,7 @@ def router_of(
     ``units`` are those that series are kept in; without them each is kept as it is stated.
     """
     births = births if births is not None else Births()
-    routes = [_route(source, births)._replace(units=units) for source in settings.sources]
+    routes = [_route(source)._replace(births=births, units=units) for source in settings.sources]
     works = [
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
@@ -186,19 +186,12 @@ def router_of(
     return Router(routes, settings.mqtt.max_packet_bytes, maintenance)
 
 
-def _route(source: Source, births: Births) -> Route:
+def _route(source: Source) -> Route:
     mapped, specification = None, source.specification
     if specification is not None:
         names = Template.parse(source.topic).names
         mapped = Mapped(specification, source.kind, names, source.unit)
-    return Route(
-        source.kind,
-        source.decoder,
-        source.unit,
-        source.topic,
-        mapped,
-        births if source.decoder == "sparkplug" else None,
-    )
+    return Route(source.kind, source.decoder, source.unit, source.topic, mapped)
 
 
 def _seconds(text: str | None) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast, get_args
@@ -184,11 +184,8 @@ class _Finding(NamedTuple):
     what: ErrorDetails | str
 
 
-def load(path: str | PathLike[str], *, decoders: Collection[str] | None = None) -> Settings:
-    """Return the settings in the file at ``path``; raises SettingsError with every mistake.
-
-    ``decoders`` are the formats that a source may name; None allows any.
-    """
+def load(path: str | PathLike[str]) -> Settings:
+    """Return the settings in the file at ``path``; raises SettingsError with every mistake."""
     file = str(path)
     try:
         with Path(path).open("rb") as stream:
@@ -198,38 +195,35 @@ def load(path: str | PathLike[str], *, decoders: Collection[str] | None = None) 
         if isinstance(error, FileNotFoundError):
             what += "; `monitor init` writes one to start from"
         raise SettingsError([Mistake(file, 1, 1, path_text(()), what)]) from error
-    return parse(raw, file, decoders=decoders)
+    return parse(raw, file)
 
 
-def parse(raw: bytes, file: str, *, decoders: Collection[str] | None = None) -> Settings:
+def parse(raw: bytes, file: str) -> Settings:
     """Return the settings that ``raw``, the content of ``file``, holds; raises SettingsError."""
     document = read_document(raw)
     findings = [_Finding(*flaw) for flaw in document.flaws]
     settings = None
     if document.complete:
         values = {} if document.values is None and not document.missing else document.values
-        settings, found = _validated(values, document, decoders)
+        settings, found = _validated(values, document)
         findings += found
     if settings is None or findings:
         raise SettingsError(_mistakes(findings, file))
     return settings
 
 
-def check(path: str | PathLike[str], *, decoders: Collection[str] | None = None) -> list[str]:
+def check(path: str | PathLike[str]) -> list[str]:
     """Return one line per mistake in the file at ``path``, ``file:line:column: path: what``."""
     try:
-        load(path, decoders=decoders)
+        load(path)
     except SettingsError as error:
         return error.lines()
     return []
 
 
-def _validated(
-    values: Value, document: Document, decoders: Collection[str] | None
-) -> tuple[Settings | None, list[_Finding]]:
-    context = {"decoders": decoders}
+def _validated(values: Value, document: Document) -> tuple[Settings | None, list[_Finding]]:
     try:
-        return Settings.model_validate(values, context=context), []
+        return Settings.model_validate(values), []
     except ValidationError as error:
         errors = error.errors(include_url=False)
     found = [finding for each in errors for finding in _findings(each, document)]

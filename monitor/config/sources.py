@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field
 
 from monitor.config.kinds import Derived, Globs, Name, Section, Topic, setting
-from monitor.config.mistakes import nearest_text
 from monitor.core.setting import Contradiction, Glob
-from monitor.decode.formats import sparkplug
 from monitor.decode.mapping import Mapped
 from monitor.decode.router import DECODERS
 from monitor.decode.spec import MapError, MapSpec, Unit
 from monitor.mqtt.topic_templates import Template
+
+if TYPE_CHECKING:
+    Format = str
+else:  # the names of the decoders, so that a new one can be set
+    Format = Literal[tuple(DECODERS)]
 
 # -- sources and maintenance ----------------------------------------------------------------------
 
@@ -57,8 +60,11 @@ class Source(Section):
         description="What the messages are: readings of sensors, references, events that begin "
         "a new epoch, or collocations of a sensor with the references of a subject."
     )
-    decoder: Annotated[str, Field(min_length=1, max_length=64)] = setting(
-        "native", "Format of the payload."
+    decoder: Format = setting(
+        "native",
+        "Format of the payload. "
+        + "; ".join(f"{name}: {decoder.help}" for name, decoder in DECODERS.items())
+        + ".",
     )
     qos: int = setting(1, "QoS of the subscription; with 0 messages may be lost.", ge=0, le=2)
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
@@ -70,25 +76,17 @@ class Source(Section):
 
     @property
     def specification(self) -> MapSpec | None:
-        """The mapping as the decoder takes it: every cell of a CSV line is a text."""
-        if self.map is None or self.decoder != "csv":
+        """The mapping as the decoder takes it: some formats know texts only."""
+        if self.map is None or not DECODERS[self.decoder].number_texts:
             return self.map
         return self.map._replace(number_texts=True)
-
-    @field_validator("decoder")
-    @classmethod
-    def _known(cls, decoder: str, context: ValidationInfo) -> str:
-        known = (context.context or {}).get("decoders")
-        if known is not None and decoder not in known:
-            raise ValueError(f"there is no such decoder; {nearest_text(decoder, sorted(known))}")
-        return decoder
 
     def contradictions(self) -> Iterator[Contradiction]:
         """A topic names the sensor or subject of its messages unless the mapping does."""
         if self.specification is not None:
             yield from _of_mapping(self, self.specification)
             return
-        if self.decoder in DECODERS and self.decoder != "native":
+        if DECODERS[self.decoder].mapping is None:
             yield Contradiction(("decoder",), f"{self.decoder} needs a mapping; give map too")
             return
         names = Template.parse(self.topic).names
@@ -103,16 +101,12 @@ class Source(Section):
 
 
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:
-    names = Template.parse(source.topic).names
-    if source.decoder == "native":
-        yield Contradiction(("map",), "conflicts with the decoder native; write decoder: json")
+    names, decoder = Template.parse(source.topic).names, DECODERS[source.decoder]
+    if decoder.mapping is not None:
+        what = f"conflicts with the decoder {source.decoder}; write decoder: json"
+        yield Contradiction(("map",), what)
         return
-    if source.decoder == "csv" and not given.columns:
-        yield Contradiction(("map", "columns"), "is missing; name the cells of a line")
-    if source.decoder == "sparkplug" and not set(sparkplug.FIELDS) <= set(names):
-        yield Contradiction(
-            ("topic",), "must be like spBv1.0/{group}/{message}/{edge}/{sensor} for sparkplug"
-        )
+    yield from decoder.contradictions(given, names)
     try:
         Mapped(given, source.kind, names, source.unit)
     except MapError as error:

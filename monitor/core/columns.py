@@ -121,6 +121,19 @@ class Columns:
         return coverage_factor(self.p) * self.u_ref
 
     @cached_property
+    def own_error(self) -> Float:
+        """Error beyond what the reference accounts for: its sign times sqrt(error^2 - reach^2).
+
+        0 within ``reach``. A band k half reaches it as often as the band widened in quadrature by
+        ``reach`` holds the reference: of a normal error and reference exact at the stated level.
+        """
+        if not self.u_ref.any():
+            return self.error
+        size = np.abs(self.error)
+        beyond = np.maximum(size - self.reach, 0.0) * (size + self.reach)
+        return np.copysign(np.where(self.reach > 0.0, np.sqrt(beyond), size), self.error)
+
+    @cached_property
     def sides(self) -> tuple[Float, Float]:
         """From the value down and up to an end; half the width if the value lies outside."""
         below, above = self.value - self.lower, self.upper - self.value

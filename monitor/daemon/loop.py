@@ -25,7 +25,6 @@ from monitor.config.settings import Settings
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
 from monitor.daemon.publisher import Connection, Publisher
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
-from monitor.decode.router import DECODERS
 from monitor.errors import MonitorError
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
@@ -44,13 +43,23 @@ _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
 class Source(Connection, Protocol):
-    """Where messages come from; ``acknowledge`` declares them durable."""
+    """Where messages come from; ``acknowledge`` declares them durable.
+
+    ``confirmed`` is the last number given to ``confirm`` whose acknowledgements have arrived.
+    """
+
+    @property
+    def confirmed(self) -> int:
+        """The last number that is confirmed."""
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return what came within ``timeout`` seconds."""
 
     def acknowledge(self, messages: Sequence[Message]) -> int:
         """Acknowledge ``messages``, which are durable."""
+
+    def confirm(self, number: int) -> None:
+        """Number what was acknowledged so far."""
 
     def close(self) -> None:
         """End the connection."""
@@ -98,6 +107,7 @@ class Daemon:
 
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
+        self._source.confirm(self._parts.intake.redeliveries.round)
         try:
             while not self.stopping:
                 self._work()
@@ -114,6 +124,8 @@ class Daemon:
             batch = self._parts.intake.prepare(messages, self._now())
             if self._commit(batch):
                 self._source.acknowledge(messages)
+                self._source.confirm(self._parts.intake.redeliveries.round)
+        self._parts.intake.redeliveries.confirm(self._source.confirmed)
         if self.signals.reload:
             self.signals.reload = False
             self._is_reloading = self._publisher.reload_successful = self._reload()
@@ -199,7 +211,7 @@ class Prepared(NamedTuple):
 
 def prepare(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
-    settings = load(path, decoders=DECODERS)
+    settings = load(path)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
     return Prepared(settings, source, outlets(settings, path))

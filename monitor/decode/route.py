@@ -8,17 +8,21 @@ Readings that a sensor sent while it was under maintenance are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import translate
 from typing import Final, NamedTuple
 
 from monitor.core.model import Observation, Reading
+from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
+from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival, Found, Seen
-from monitor.decode.spec import Kind
+from monitor.decode.spec import Kind, MapSpec
 from monitor.decode.units import Units
+
+_NEEDS_PACKET: Final = ("senml", "lineprotocol", "sparkplug")
 
 # -- sources and decoders -------------------------------------------------------------------------
 
@@ -45,6 +49,16 @@ class Route(NamedTuple):
         series = self.mapped.spec.series[0]
         return series.to_unit or self.unit or series.unit
 
+    def needs_packet(self) -> bool:
+        """Return whether only the packet tells a message that comes again from a new one.
+
+        So it is where a message may have no time but that of its arrival, or where others say what
+        it means; all other messages have an identity of their own.
+        """
+        if self.decoder in _NEEDS_PACKET:
+            return True
+        return self.mapped is not None and self.mapped.spec.time == ARRIVAL
+
 
 class Call(NamedTuple):
     """One message: its payload, the fields of its topic, its source and when it came.
@@ -62,16 +76,39 @@ class Call(NamedTuple):
 Records = Callable[[Call], Iterable[object]]
 
 
+def _agree(_spec: MapSpec, _names: Collection[str]) -> Iterable[Contradiction]:
+    return ()
+
+
 class Decoder:
-    """Decodes the messages of a format.
+    """Decodes the messages of a format, and says what the settings have to know of it.
 
     ``parse`` returns the value of a payload, or its records where it has ``many``: a Rejected
-    stands for one that cannot be read.
+    stands for one that cannot be read. ``help`` says what the format is. ``mapping`` makes the
+    mapping of a source (its kind, unit and topic template) where the format has one of its own;
+    all others need one from the settings, and ``contradictions`` returns what is wrong with that,
+    or with the names in the topic template. ``number_texts`` says that the format writes numbers
+    as texts, ``has_births`` that some of its messages say how to read later ones.
     """
 
-    def __init__(self, parse: Records | Callable[[Call], object], *, many: bool) -> None:
+    def __init__(
+        self,
+        parse: Records | Callable[[Call], object],
+        *,
+        many: bool,
+        help: str,  # noqa: A002 - as PairingRule has it
+        mapping: Callable[[Kind, str, str], Mapped] | None = None,
+        contradictions: Callable[[MapSpec, Collection[str]], Iterable[Contradiction]] = _agree,
+        number_texts: bool = False,
+        has_births: bool = False,
+    ) -> None:
         self._parse: Final = parse
         self._many: Final = many
+        self.help: Final = help
+        self.mapping: Final = mapping
+        self.contradictions: Final = contradictions
+        self.number_texts: Final = number_texts
+        self.has_births: Final = has_births
 
     def records(self, call: Call) -> Iterator[Seen]:
         """Yield the records of a message and what they say; raises Rejected for all of it."""

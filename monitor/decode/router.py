@@ -39,7 +39,7 @@ from monitor.decode.route import (
     Route,
     flat,
 )
-from monitor.decode.units import Units
+from monitor.decode.units import Key, Units
 from monitor.mqtt.inbox import Payloads, payloads_of
 from monitor.mqtt.topic_templates import Template, Topics, topics_of
 
@@ -94,10 +94,13 @@ class Router:
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
         self._filters: Final = {each.text: each.filter for each, _ in self._routes}
         self._arrays: Final = {id(route): _arrays(route) for route in routes}
+        self.any_needs_packet: Final = any(route.needs_packet() for route in routes)
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
         self._units: Final = routes[0].units if routes else None
-        self._units_changed = 0
+        self._units_changed = 0 if self._units is None else self._units.changed
+        # Known topics whose series has no unit yet, by the key of that unit.
+        self._without_unit: dict[Key, list[int]] = {}
         self._numbers: dict[str, int] = {}
         self._known: list[_Known] = []
         # Of each known topic how its messages are read and whom they are about; last of others.
@@ -134,6 +137,7 @@ class Router:
         clock: float | None = None,
     ) -> Gathered:
         self._make_room()
+        self._revise_learned()
         found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
         for at in self._accelerate(found, known, bodies, received if clock is None else clock):
             try:
@@ -177,6 +181,13 @@ class Router:
         """Return the source that reads ``topic``, None if none does."""
         number = self._number_of(topic)
         return None if number == NONE else self._known[number].route
+
+    def needs_packet(self, topic: str) -> bool:
+        """Return whether only its packet tells a message of ``topic`` from one that came before."""
+        for template, route in self._routes:
+            if template.match(topic) is not None:
+                return route.needs_packet()
+        return False
 
     def sensor_of(self, topic: str) -> str:
         """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
@@ -260,18 +271,28 @@ class Router:
     # -- topics -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Forget topics and names if there are too many; never amid a batch: it refers to them.
-
-        Also where a quantity's unit became known: what is in that unit can be accelerated now.
-        """
-        is_full = max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX
-        changed = 0 if self._units is None else self._units.changed
-        if is_full or changed != self._units_changed:
-            self._units_changed = changed
+        """Forget topics and names if there are too many; never amid a batch: it refers to them."""
+        if max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX:
             self._numbers, self._known, self._ways = {}, [], _UNKNOWN
+            self._names, self._places, self._without_unit = [], {}, {}
             self._lookup.forget()
-        if is_full:
-            self._names, self._places = [], {}
+
+    def _revise_learned(self) -> None:
+        """Accelerate the topics whose unit became known; never amid a batch: it refers to them.
+
+        All other topics stay as they are: a fleet that states its units learns one with every
+        series that starts.
+        """
+        if self._units is None or self._units.changed == self._units_changed:
+            return
+        keys = self._units.learned_since(self._units_changed)
+        self._units_changed = self._units.changed
+        for key in keys:
+            for number in self._without_unit.pop(key, ()):
+                known = self._known[number]
+                self._known[number] = known = self._with_unit(known.route, known.fields)
+                if number < len(self._ways) - 1:
+                    self._ways[number] = known.way, known.which
 
     def _number_of(self, topic: str) -> int:
         """Return the number of a topic among those that are known, NONE if no source reads it."""
@@ -282,13 +303,21 @@ class Router:
             except Rejected:
                 return NONE
             number = self._numbers[topic] = len(self._known)
-            name = fields.get("sensor" if route.kind == "reading" else "subject", "")
-            key = (name, fields["quantity"])
-            stream = Stream(key, self._unit_of(route, *key))
-            way = self._way(route, stream)
-            which = self._which(stream.name) if way else 0
-            self._known.append(_Known(route, fields, stream, way, which, self._arrays[id(route)]))
+            known = self._with_unit(route, fields)
+            self._known.append(known)
+            if self._units is not None and not known.stream.unit:
+                key = self._units.key(*known.stream.name)
+                self._without_unit.setdefault(key, []).append(number)
         return number
+
+    def _with_unit(self, route: Route, fields: dict[str, str]) -> _Known:
+        """Return what is known of a topic, with the unit that its series is kept in by now."""
+        name = fields.get("sensor" if route.kind == "reading" else "subject", "")
+        key = (name, fields["quantity"])
+        stream = Stream(key, self._unit_of(route, *key))
+        way = self._way(route, stream)
+        which = self._which(stream.name) if way else 0
+        return _Known(route, fields, stream, way, which, self._arrays[id(route)])
 
     def _way(self, route: Route, stream: Stream) -> int:
         """Return how the messages of a topic are read."""
@@ -328,10 +357,11 @@ class Router:
 
 
 def _complete(route: Route) -> Route:
-    """Return a source with its mapping, which native ones do not name."""
-    if route.decoder == "native" and route.mapped is None:
-        return native.with_mapping(route)
-    return route
+    """Return a source with its mapping, also where that is its decoder's own."""
+    mapping = DECODERS[route.decoder].mapping
+    if mapping is None or route.mapped is not None:
+        return route
+    return route._replace(mapped=mapping(route.kind, route.unit, route.template))
 
 
 def _arrays(route: Route) -> Arrays | None:

@@ -30,6 +30,8 @@ _PLAIN: Final = re.compile(
 )
 _UNITS_MAX: Final = 20_000
 
+Key = tuple[str, str]  # a name and a quantity
+
 
 class Conversion(NamedTuple):
     """new = scale * old + offset; an uncertainty only scales."""
@@ -88,15 +90,25 @@ class Units:
     ) -> None:
         self._declared: Final = declared
         self._is_shared: Final = is_shared
-        self._learned: dict[tuple[str, str], str] = {}
-        self.changed = 0
+        self._learned: dict[Key, str] = {}
+        self._news: Final[list[Key]] = []
 
     def unit_of(self, name: str, quantity: str) -> str:
         """Return the unit that a quantity of a name is kept in, "" while none is known."""
-        return self._declared(quantity) or self._learned.get(self._key(name, quantity), "")
+        return self._declared(quantity) or self._learned.get(self.key(name, quantity), "")
 
-    def _key(self, name: str, quantity: str) -> tuple[str, str]:
+    def key(self, name: str, quantity: str) -> Key:
+        """Return the key that is the same for all series which share a unit."""
         return ("" if self._is_shared else name, quantity)
+
+    @property
+    def changed(self) -> int:
+        """The number of units learned from messages."""
+        return len(self._news)
+
+    def learned_since(self, changed: int) -> list[Key]:
+        """Return the keys whose unit was learned since ``changed`` had this value."""
+        return self._news[changed:]
 
     def settled(self, name: str, quantity: str, stated: str, *, by_settings: bool) -> str:
         """Return the unit that what is stated in ``stated`` is to be kept in; raises Rejected.
@@ -121,8 +133,9 @@ class Units:
     def learn(self, name: str, quantity: str, unit: str) -> None:
         """Keep a quantity of a name in ``unit`` from now on, unless it has one."""
         if unit and not self.unit_of(name, quantity):
-            self._learned[self._key(name, quantity)] = unit
-            self.changed += 1
+            key = self.key(name, quantity)
+            self._learned[key] = unit
+            self._news.append(key)
 
     def dump(self) -> bytes:
         """Return what was learned, for :meth:`load`."""

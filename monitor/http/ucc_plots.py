@@ -35,7 +35,7 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
     banded = (below >= 0.0) & (above >= 0.0)
     if not banded.any():
         return None
-    below, above, error = below[banded], above[banded], c.error[banded]
+    below, above, error = below[banded], above[banded], c.own_error[banded]
     half = np.full(error.size, float(np.mean(0.5 * (below + above))))
     # A band of all but no width needs a scale beyond all numbers.
     with np.errstate(over="ignore", invalid="ignore"):

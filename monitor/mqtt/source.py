@@ -101,6 +101,15 @@ class MqttSource(Session):
         self.stale_acknowledgements += owed(messages) - sent
         return sent
 
+    @property
+    def confirmed(self) -> int:
+        """The last number given to :meth:`confirm` whose acknowledgements the broker has."""
+        return self._confirmations.confirmed
+
+    def confirm(self, number: int) -> None:
+        """Find out whether the broker has what was acknowledged so far, which is ``number``."""
+        self._confirmations.acknowledged(number)
+
     # -- reading ----------------------------------------------------------------------------
 
     def _listen(self, wire: Wire, seconds: float, *, is_patient: bool) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import binom, binomtest
@@ -165,7 +166,7 @@ def test_zms_in_bins_of_a_covariate_equals_its_definition():
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     rows=hnp.arrays(
         np.float64,
@@ -184,7 +185,7 @@ def test_order_within_a_series_is_the_stable_one(rows, cut):
     np.testing.assert_array_equal(got, want)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     matrix=hnp.arrays(
         np.float64,

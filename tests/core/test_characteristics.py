@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 from series import drawn, pairs
@@ -34,7 +35,7 @@ def by_definition(below, above, error, at):
     return np.array(points).T
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(ROWS)
 def test_curve_equals_its_definition_with_ties_zero_bands_and_asymmetric_bands(rows):
     below, above, error = np.array(rows).T
@@ -47,7 +48,7 @@ def test_curve_equals_its_definition_with_ties_zero_bands_and_asymmetric_bands(r
     assert np.all(np.diff(got.scale) > 0.0)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(ROWS, st.floats(0.05, 0.95))
 def test_least_cost_lies_at_a_point_of_the_curve(rows, weight):
     below, above, error = np.array(rows).T
@@ -390,3 +391,36 @@ def test_curve_of_a_constant_band_is_the_error_tolerance_curve():
     np.testing.assert_allclose(1.0 - points.miss, within, atol=1e-12)
     area = curves.step_area(points.bandwidth, points.miss)
     assert area == pytest.approx(np.mean(np.abs(error)), rel=1e-12)
+
+
+@pytest.mark.parametrize("true", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("u_ref", [0.33, 1.0])
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_scales_are_those_of_the_sensor_whatever_its_reference_adds(true, u_ref, spread):
+    random = np.random.default_rng(5)
+    u = np.exp(spread * random.normal(size=40_000))
+    half = 1.6448536269514722 * u
+    error = true * u * random.normal(size=u.size) - u_ref * random.normal(size=u.size)
+    c = pairs(error, 0.0 * error, None, error - half, error + half, p=0.9, u_ref=u_ref)
+
+    assert characteristics.scale_optimal(c)[0] == pytest.approx(true, rel=0.04)
+    assert characteristics.scale_for_level(c)[0] == pytest.approx(true, rel=0.04)
+    assert characteristics.cost_optimal(c)[0] <= characteristics.cost(c)[0]
+
+
+@pytest.mark.parametrize("u_ref", [0.33, 0.6, 1.0])
+def test_an_uncertain_reference_does_not_turn_an_informative_uncertainty_into_a_misleading_one(
+    u_ref,
+):
+    random = np.random.default_rng(6)
+    u = np.exp(0.7 * random.normal(size=20_000))
+    error = u * random.normal(size=u.size) - u_ref * random.normal(size=u.size)
+
+    def information(stated):
+        half = 1.6448536269514722 * stated
+        c = pairs(error, 0.0 * error, None, error - half, error + half, p=0.9, u_ref=u_ref)
+        return characteristics.auucc_partial_gain(c)[0]
+
+    assert information(u) > 0.08
+    assert information(np.ones(u.size)) == pytest.approx(0.0, abs=1e-9)
+    assert information(random.permutation(u)) < -0.08

@@ -159,7 +159,9 @@ def followed(
 
 
 @pytest.mark.parametrize("mode", PAIRING_RULES)
-@pytest.mark.parametrize("few", [0, 32, 1000])
+@pytest.mark.parametrize(
+    "few", [0, pytest.param(32, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.slow)]
+)
 def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
     monkeypatch.setattr(staging, "SCALAR_MAX", few)
     for seed in range(6):
@@ -168,6 +170,7 @@ def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
         assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", PAIRING_RULES)
 def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch):
     monkeypatch.setattr(staging, "SCALAR_MAX", 0)
@@ -183,6 +186,7 @@ def test_so_they_do_where_references_come_with_their_readings(mode, monkeypatch)
     assert mode != "nearest" or sum(each is not None for each in known) > 100
 
 
+@pytest.mark.slow
 def test_so_they_do_where_readings_lag_and_where_little_is_held(monkeypatch):
     monkeypatch.setattr(staging, "SCALAR_MAX", 0)
     monkeypatch.setattr(staging, "STAGED_MAX", 50)

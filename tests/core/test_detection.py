@@ -10,7 +10,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from series import pairs
@@ -171,7 +172,7 @@ def test_the_streams_of_these_tests_fire_and_resolve():
     assert not [change for change in found if change[0] == 0 and change[3] == "firing"]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 2**31), st.integers(1, 200), st.booleans())
 def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
     random = Random(seed)
@@ -196,7 +197,7 @@ def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
         assert (made.dump(row), found[row]) == ALONE[row]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 8), st.integers(0, 700))
 def test_a_state_saved_at_any_moment_and_loaded_goes_on_as_if_kept(row, cut):
     kept = detector(9, coverage=COVERS)
@@ -349,6 +350,7 @@ def honest(shape, streams, length):
     return 0.1 + 1.1 * z if shape == "corner" else z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "most"), [("normal", 10), ("t4", 12), ("AR(0.5)", 14), ("corner", 60)]
 )
@@ -410,6 +412,7 @@ def test_bare_intervals_are_judged_by_their_coverage(fault, family):
     assert fired(transitions)[0].family == family
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["t4", "AR(0.5)"])
 def test_honest_bare_intervals_rarely_fire(shape):
     """An ARL of 1000, the least that is promised, would fire on 76 of 80."""

@@ -13,6 +13,7 @@ PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "detection.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["references", "thresholds", "conventions"])
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/detection.py", "--quick", "--only", name]

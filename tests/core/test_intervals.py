@@ -23,6 +23,7 @@ def ends(interval):
     return np.array([interval.lower[0], interval.upper[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "most"), [(abc_zms, 0.01), (saddlepoint_zms, 0.005)], ids=["abc", "saddlepoint"]
 )
@@ -36,6 +37,7 @@ def test_closed_intervals_of_zms_are_those_of_bca_with_many_replicates(method, m
     assert off.max() < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "heavy"), [(60, False), (200, True), (1000, True)])
 def test_closed_interval_of_rce_is_that_of_bca_with_many_replicates(n, heavy):
     c = drawn(12, (n,), heavy=heavy)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numerics.exact import exact, off
 from numerics.interval import solved_ends
@@ -219,6 +220,7 @@ def test_the_interval_of_zms_ends_where_its_equation_holds(window):
     assert abs(found.upper[0] - float(upper)) < 5e-4 * width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [1.0, 40.0, 60.0, 164.0, 165.0, 400.0, 1e4, 1e12])
 def test_a_reference_far_less_certain_than_the_interval_keeps_its_digits(noise):
     """Where the interval is a point beside the reference, near cubes would cancel."""
@@ -228,6 +230,7 @@ def test_a_reference_far_less_certain_than_the_interval_keeps_its_digits(noise):
     assert off(found[name], compute(replace(c, u_ref=c.u * noise), [name])[name][0]) < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, -1])
 def test_one_gross_error_at_an_end_leaves_the_correlation_its_digits(place):
     c = ordinary()
@@ -237,6 +240,7 @@ def test_one_gross_error_at_an_end_leaves_the_correlation_its_digits(place):
         assert off(exact(one)["z_lag1"], compute(one, ["z_lag1"])["z_lag1"][0]) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_long_run_ends_within_1e_12_and_with_the_bits_of_a_short_one():
     found = run(200_000, compared=4)
 
@@ -290,7 +294,7 @@ scales = st.floats(1e-12, 1e15) | st.sampled_from([1e-12, 1e15])
         st.tuples(numbers, numbers, scales, st.just(0.0) | scales), min_size=1, max_size=12
     )
 )
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_whatever_is_taken_gives_the_figures_of_fifty_digits(window):
     """Nothing over- or underflows: what is defined is there."""
     c = made(*(np.array(column) for column in zip(*window, strict=True)))

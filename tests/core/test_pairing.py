@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.model import (
@@ -186,7 +187,7 @@ def histories(draw: st.DrawFn) -> list[Reading | Reference]:
 @pytest.mark.parametrize("mode", list(PAIRING_RULES))
 @pytest.mark.parametrize("match_on", [("subject", "key"), ("key",), ("subject",), ()])
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_order_and_repetition_gives_the_pairs_of_the_oracle(mode, match_on, data):
     history = data.draw(histories())
     arrival = data.draw(st.permutations(history))

@@ -6,7 +6,8 @@ import csv
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from series import pairs
@@ -299,7 +300,7 @@ SEEN = st.lists(
 
 
 @given(SEEN)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_common_events_and_availability_are_those_of_plain_python(by_series):
     """Identities are 64-bit numbers without a sign; some are equal as floating-point numbers."""
     numbers = [number for series in by_series for number in series]
@@ -328,7 +329,7 @@ def test_common_events_and_availability_are_those_of_plain_python(by_series):
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=12))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_ranks_and_their_correlation_are_those_of_scipy_with_any_ties(numbers):
     x, y = np.array(numbers, dtype=float).T
 

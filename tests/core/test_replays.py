@@ -89,6 +89,7 @@ def delivered(run: Run, pairs: Records, seed: int, size: int, disorder: float) -
             run.network.evaluate(0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize(("size", "disorder"), [(12, 0.0), (400, 0.0), (30, 1.5), (1000, 1e4)])
 def test_windows_give_a_replay_the_bits_that_are_kept_otherwise(precision, size, disorder):
@@ -105,6 +106,7 @@ def test_windows_give_a_replay_the_bits_that_are_kept_otherwise(precision, size,
     assert whole.network.drain_transitions()
 
 
+@pytest.mark.slow
 def test_an_epoch_and_a_removed_pair_leave_windows_and_kept_z_at_one():
     pairs = pairs_of_many()
     gone = pairs[5::50].copy()

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scoringrules
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 from scipy.stats import norm as normal
@@ -232,7 +233,7 @@ def test_log_score_of_the_top_hat_is_the_log_of_the_width_inside_and_infinite_ou
     np.testing.assert_array_equal(proper_scores.log_tophat(c), [math.log(4.0), math.inf])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     value=st.floats(-1e15, 1e15),
     reference=st.floats(-1e15, 1e15),

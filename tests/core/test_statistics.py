@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from series import drawn, pairs
@@ -128,7 +129,7 @@ def fleets(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(fleets(), st.sampled_from([1, 64, 10_000]))
 def test_every_statistic_of_a_series_is_the_same_bits_alone_or_among_others(c, cells):
     together = compute(c, NAMES, cells)
@@ -139,7 +140,7 @@ def test_every_statistic_of_a_series_is_the_same_bits_alone_or_among_others(c, c
             np.testing.assert_array_equal(alone[name][0], together[name][i], err_msg=name)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(fleets())
 def test_every_statistic_is_finite_or_absent_and_silent(c):
     for name, statistic in STATISTICS.items():
@@ -149,7 +150,7 @@ def test_every_statistic_is_finite_or_absent_and_silent(c):
         assert not np.isinf(compute(c, [name])[name]).any()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     hnp.arrays(np.float64, (3, 25), elements=st.floats(-1e15, 1e15)),
     st.floats(1e-12, 1e15),

@@ -140,6 +140,7 @@ def numbers(snapshot: Snapshot, row: int) -> tuple[object, ...]:
     return tuple(np.float64(column[row]).tobytes() for column in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [1, 2, 3])
 def test_in_steps_each_series_is_as_of_one_moment_of_the_work(between):
     """Messages come between the steps; a twin that is looked at after each knows every moment."""

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from harness.examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records, in_event_order
@@ -67,7 +68,7 @@ def moved_by_removal(rows):
 
 @pytest.mark.parametrize("precision", ["double", "single"])
 @given(rows=changes, cuts=st.lists(st.integers(0, 120), max_size=8))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
     log = Log()
     windows = Windows(3, SIZE, log.history, precision)

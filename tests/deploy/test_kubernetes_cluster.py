@@ -16,7 +16,6 @@ from installation import DEPLOY, PROJECT, run
 
 from monitor.config import load
 from monitor.config.settings import Settings
-from monitor.decode import DECODERS
 
 FOLDER = DEPLOY / "kubernetes" / "cluster"
 OWN = {"Namespace", "ConfigMap", "Secret", "PersistentVolumeClaim", "StatefulSet", "Service"}
@@ -39,7 +38,7 @@ def objects(tmp_path_factory) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def settings() -> Settings:
-    return load(FOLDER / "monitor.yaml", decoders=DECODERS)
+    return load(FOLDER / "monitor.yaml")
 
 
 def one(objects: list[dict], kind: str, name: str | None = None) -> dict:

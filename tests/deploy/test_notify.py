@@ -154,7 +154,7 @@ class Crowd:
     """A source that sends one message, and ends the work once it is acknowledged."""
 
     connected, status = True, "connected"
-    sessions_lost = reconnects = stale_acknowledgements = 0
+    confirmed = sessions_lost = reconnects = stale_acknowledgements = 0
     last_message: ClassVar[dict[str, float]] = {}
     tls_not_after = None
 
@@ -168,6 +168,9 @@ class Crowd:
         assert self.daemon is not None
         self.daemon.stop()
         return len(messages)
+
+    def confirm(self, number: int) -> None:
+        """Do nothing: no acknowledgement is ever lost."""
 
     def close(self) -> None:
         self.status = "closed"

@@ -17,7 +17,6 @@ from harness.programs import free_port, need, need_module, need_script
 from installation import DEPLOY, PROJECT, changed, run, shipped
 
 from monitor.config import check, load
-from monitor.decode import DECODERS
 
 SETTINGS = sorted(DEPLOY.rglob("monitor.yaml"))
 SETTINGS.remove(DEPLOY / "grafana" / "provisioning" / "dashboards" / "monitor.yaml")
@@ -36,8 +35,8 @@ def compose() -> dict:
 
 @pytest.mark.parametrize("file", SETTINGS, ids=lambda file: str(file.relative_to(DEPLOY)))
 def test_settings_have_no_mistakes_and_a_secret_only_by_its_file(file):
-    assert check(file, decoders=DECODERS) == []
-    settings = load(file, decoders=DECODERS)
+    assert check(file) == []
+    settings = load(file)
 
     assert settings.mqtt.tls is not None
     assert settings.mqtt.username == "monitor"
@@ -79,7 +78,7 @@ def test_what_the_unit_exposes_is_little(unit):
 
 def test_the_unit_hands_over_the_credential_that_the_settings_ask_for():
     text = UNIT.read_text(encoding="utf-8")
-    settings = load(DEPLOY / "systemd" / "monitor.yaml", decoders=DECODERS)
+    settings = load(DEPLOY / "systemd" / "monitor.yaml")
 
     assert settings.mqtt.password_file == re.search(r"LoadCredential=([\w-]+):", text)[1]
     assert "Type=notify" in text
@@ -184,7 +183,7 @@ def test_services_of_compose_are_read_only_pinned_and_open_to_this_machine_alone
 
 def test_services_of_compose_find_each_other():
     services = compose()["services"]
-    settings = load(DEPLOY / "compose" / "monitor.yaml", decoders=DECODERS)
+    settings = load(DEPLOY / "compose" / "monitor.yaml")
     prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     (scraped,) = prometheus["scrape_configs"][0]["static_configs"][0]["targets"]
     (told,) = prometheus["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
@@ -285,7 +284,7 @@ def test_the_pod_meets_the_restricted_standard_and_is_probed(rendered):
 def test_the_pod_finds_journal_settings_and_secrets_where_the_settings_say(rendered):
     spec = one(rendered, "StatefulSet")["spec"]
     pod, (container,) = spec["template"]["spec"], spec["template"]["spec"]["containers"]
-    settings = load(DEPLOY / "kubernetes" / "base" / "monitor.yaml", decoders=DECODERS)
+    settings = load(DEPLOY / "kubernetes" / "base" / "monitor.yaml")
     mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     sources = {volume["name"]: volume for volume in pod["volumes"]}
 

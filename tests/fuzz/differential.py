@@ -21,7 +21,7 @@ import msgspec
 
 from monitor.config import Settings, parse
 from monitor.config.core_plan import router_of, units_of
-from monitor.decode import DECODERS, Decoded, Found, Rejected, Router
+from monitor.decode import Decoded, Found, Rejected, Router
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain import SHOWN_MAX, Message, explain
 
@@ -161,7 +161,7 @@ _CASES: Final = (
 
 def _settings(more: str) -> Settings:
     others = seeds.SETTINGS.decode().removeprefix("sources:\n")
-    return parse(f"{_SOURCES}{others}{more}".encode(), "f", decoders=DECODERS)
+    return parse(f"{_SOURCES}{others}{more}".encode(), "f")
 
 
 _SETTINGS: Final = (

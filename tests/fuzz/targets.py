@@ -22,7 +22,7 @@ from monitor.config import (
 )
 from monitor.config.core_plan import plan_of, router_of
 from monitor.daemon.assembly import mqtt_settings
-from monitor.decode import DECODERS, Rejected
+from monitor.decode import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.units import conversion
 from monitor.mqtt.topic_templates import Template, TemplateError
@@ -57,9 +57,9 @@ class Target(NamedTuple):
 
 _BIRTHS: Final = Births()
 _SETTINGS: Final = {
-    **{name: load(CONFIGS / f"{name}.yaml", decoders=DECODERS) for name in _TRADES},
-    "own": parse(seeds.SETTINGS, "own", decoders=DECODERS),
-    "native": parse(seeds.NATIVE_SETTINGS, "native", decoders=DECODERS),
+    **{name: load(CONFIGS / f"{name}.yaml") for name in _TRADES},
+    "own": parse(seeds.SETTINGS, "own"),
+    "native": parse(seeds.NATIVE_SETTINGS, "native"),
 }
 _ROUTERS: Final = {name: router_of(each, _BIRTHS) for name, each in _SETTINGS.items()}
 
@@ -182,7 +182,7 @@ def units(raw: bytes) -> Outcome:
 def settings(raw: bytes) -> Outcome:
     """A settings file: mistakes with places, or settings that every part can be made of."""
     try:
-        good = parse(raw, "f", decoders=DECODERS)
+        good = parse(raw, "f")
         router_of(good)
         plan_of(good).rules_of("s", "q")
         mqtt_settings(good, Credentials(None, None))

@@ -336,7 +336,7 @@ def _bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
 
 
 class Band(NamedTuple):
-    """Half-width towards the reference, half of the width, |error|, critical scale."""
+    """Half-width towards the reference, half of the width, own |error|, critical scale."""
 
     active: Mp
     half: Mp
@@ -351,7 +351,8 @@ def _bands(pairs: Sequence[Pair]) -> list[Band]:
     for x in valid:
         active = x.value - x.lower if x.error > 0 else x.upper - x.value
         active = max(active, floor) if active > 0 else active
-        distance = abs(x.error)
+        reach = _factor(x.p) * x.u_ref
+        distance = mpmath.sqrt(max(x.error**2 - reach**2, Mp(0)))
         scale = distance / active if active else mpmath.inf if distance else Mp(0)
         found.append(Band(active, x.width / 2, distance, scale))
     return found

@@ -19,7 +19,6 @@ from harness.publishing import SENSORS, Publishing, round_of
 from monitor.config import load
 from monitor.core.model import in_event_order
 from monitor.daemon.assembly import Parts, assemble
-from monitor.decode import DECODERS
 
 _BATCH = 500
 
@@ -94,7 +93,7 @@ def _undisturbed(
 
 
 def _assembled(settings: Path, journal: Path | None) -> Parts:
-    read = load(str(settings), decoders=DECODERS)
+    read = load(str(settings))
     if journal is not None:
         journal.unlink(missing_ok=True)
         own = read.journal.model_copy(update={"path": str(journal)})

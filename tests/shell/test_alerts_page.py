@@ -18,7 +18,6 @@ from transitions import transition
 from monitor.alerts.webhook import Target, WebhookSink, body
 from monitor.config import parse
 from monitor.config.credentials import resolve_sink_secrets
-from monitor.decode import DECODERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -75,4 +74,4 @@ def test_the_body_on_the_page_has_the_fields_of_the_body():
 
 @pytest.mark.parametrize("at", [0, 1])
 def test_the_settings_on_the_page_are_settings(at):
-    assert parse(block("yaml", at).encode(), "page", decoders=DECODERS).sinks.history == 10_000
+    assert parse(block("yaml", at).encode(), "page").sinks.history == 10_000

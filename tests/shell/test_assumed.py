@@ -13,7 +13,6 @@ from monitor.config import parse
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.model import Reading, Reference
 from monitor.core.state.network import Network
-from monitor.decode import DECODERS
 from monitor.http import documents
 from monitor.http.lines import lines
 from monitor.http.metrics import Exposition
@@ -37,7 +36,7 @@ def published(u_of):
 
     ``u_of(sensor, number)`` is the u in a message, None if it has none.
     """
-    settings = parse(SETTINGS.encode(), "monitor.yaml", decoders=DECODERS)
+    settings = parse(SETTINGS.encode(), "monitor.yaml")
     units = units_of(settings)
     router = router_of(settings, units=units)
     network = Network(plan_of(settings, units), InMemoryStore())
@@ -85,7 +84,7 @@ def test_the_last_reading_counts():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_mark_does_not_hang_on_the_order_of_messages(turned):
-    settings = parse(SETTINGS.encode(), "monitor.yaml", decoders=DECODERS)
+    settings = parse(SETTINGS.encode(), "monitor.yaml")
     network = Network(plan_of(settings), InMemoryStore())
     both = [
         Reading("a", "mass", 1.0, 5.0, u=1.0),
@@ -99,7 +98,7 @@ def test_the_mark_does_not_hang_on_the_order_of_messages(turned):
 
 
 def test_a_report_on_a_daemon_names_the_formula():
-    settings = parse(SETTINGS.encode(), "monitor.yaml", decoders=DECODERS)
+    settings = parse(SETTINGS.encode(), "monitor.yaml")
 
     assert list(assumed_notes(settings)) == [
         "Uncertainty assumed: by scale/{sensor}, where mass states none, u is 0.02 * value."

@@ -730,7 +730,7 @@ def test_no_bytes_break_the_explanation(topic, chance):
         "maintenance:", '- {topic: "r/{subject}/{quantity}", kind: reference}\nmaintenance:'
     )
 
-    said = explain(parse(text.encode(), "f", decoders=DECODERS), Message(topic, bytes(payload)),
+    said = explain(parse(text.encode(), "f"), Message(topic, bytes(payload)),
                    NOW_SECONDS)  # fmt: skip
 
     assert said.outcome in ("used", "rejected", "nothing")
@@ -806,4 +806,4 @@ def test_the_page_explains_every_decoder_and_every_block_of_it_is_run():
 
     assert len(blocks) == len(commands())
     assert [name for name in DECODERS if f"--config {name}.yaml" not in shown] == []
-    assert load(CONFIGS / "default.yaml", decoders=DECODERS).sources
+    assert load(CONFIGS / "default.yaml").sources

@@ -16,7 +16,6 @@ from monitor.cli import main
 from monitor.client.current_pairs import current_pairs
 from monitor.config import load
 from monitor.core.scores.statistics import STATISTICS, compute
-from monitor.decode import DECODERS
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.report.incidents import alerts
 
@@ -61,7 +60,7 @@ def scored(capsys, file: Path) -> dict:
 def test_a_score_of_the_file_is_that_of_the_journal(recorded, tmp_path, capsys, form):
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    found = current_pairs(load(recorded, decoders=DECODERS))
+    found = current_pairs(load(recorded))
     statistics = compute(found.columns(0.9), STATISTICS)
 
     document = scored(capsys, exported(recorded, tmp_path / "pairs", form))

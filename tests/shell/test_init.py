@@ -17,7 +17,6 @@ from monitor.cli import COMMANDS, main
 from monitor.commands.completion import SHELLS
 from monitor.commands.init import TRADES, starter
 from monitor.config import load, parse
-from monitor.decode import DECODERS
 from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]
@@ -34,8 +33,8 @@ def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tm
     said = capsys.readouterr().out
     assert main(["check-config", str(out)]) == 0
 
-    mine = load(out, decoders=DECODERS)
-    shipped = load(PROJECT / "configs" / f"{trade}.yaml", decoders=DECODERS)
+    mine = load(out)
+    shipped = load(PROJECT / "configs" / f"{trade}.yaml")
     assert mine == shipped
     lines = out.read_text(encoding="utf-8").splitlines()
     assert [line[:-1] for line in lines if line[:-1] in OWN] == ["mqtt", "journal", "http"]

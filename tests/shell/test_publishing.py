@@ -129,6 +129,7 @@ class Crowd:
 
     def __init__(self, batches: int) -> None:
         vars(self).update(CONNECTED)
+        self.confirmed = 0
         self.left = batches
         self.timeouts: list[float] = []
         self.daemon: Daemon | None = None
@@ -143,6 +144,9 @@ class Crowd:
 
     def acknowledge(self, messages: list[Message]) -> int:
         return len(messages)
+
+    def confirm(self, number: int) -> None:
+        """Do nothing: no acknowledgement is ever lost."""
 
     def close(self) -> None:
         self.connected = False

@@ -20,7 +20,6 @@ from harness.programs import until
 from monitor.config import load
 from monitor.core.model import Records, in_event_order
 from monitor.daemon.assembly import assemble
-from monitor.decode import DECODERS
 from monitor.journal import Journal
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate.playback import RawMessage
@@ -99,7 +98,7 @@ def known(request, tmp_path_factory) -> Known:
     trade, folder = request.param, tmp_path_factory.mktemp(request.param)
     messages = TRADES[trade](np.random.default_rng(1)).messages
     daemon, now = daemon_of(trade, folder, 1), time.time()
-    parts = assemble(load(daemon.settings, decoders=DECODERS), now)
+    parts = assemble(load(daemon.settings), now)
     parts.intake.commit(parts.intake.prepare(messages, now))
     parts.network.evaluate(now)
     found = by_name(parts.journal)

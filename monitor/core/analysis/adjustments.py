@@ -109,7 +109,7 @@ def _conformal(c: Columns) -> Adjustment:
 def _addend(c: Columns) -> Adjustment:
     alpha = float(c.alpha.mean())
     return Adjustment(
-        addend=additive_for_level(c.value - c.lower, c.upper - c.value, c.error, alpha)
+        addend=additive_for_level(c.value - c.lower, c.upper - c.value, c.own_error, alpha)
     )
 
 
@@ -148,7 +148,7 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     n_eff = int(kept.sum()) * worth
     ones = np.ones(int(kept.sum()))
     addend, offset = METHODS["addend"](c).addend, METHODS["offset"](c).offset
-    needed = np.abs(c.error) - np.where(c.error > 0.0, c.value - c.lower, c.upper - c.value)
+    needed = np.abs(c.own_error) - np.where(c.error > 0.0, c.value - c.lower, c.upper - c.value)
     counts = np.ones(c.value.size)
     optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
     scale = b.scale[kept]

@@ -174,7 +174,7 @@ def _rows(b: Bands, kept: Int) -> tuple[Float, ...]:
 
 
 def _curve(c: Columns, kept: Int) -> curves.Curve:
-    return curves.curve((c.value - c.lower)[kept], (c.upper - c.value)[kept], c.error[kept])
+    return curves.curve((c.value - c.lower)[kept], (c.upper - c.value)[kept], c.own_error[kept])
 
 
 def compare_scores(
@@ -277,7 +277,7 @@ def _duel(
 
 def _constant(c: Columns, kept: Int) -> curves.Curve:
     ones = np.ones(kept.size)
-    return curves.curve(ones, ones, c.error[kept])
+    return curves.curve(ones, ones, c.own_error[kept])
 
 
 def _saved(figure: Callable[[Columns], Float], one: Columns, other: Columns) -> float:

@@ -170,8 +170,9 @@ def coverage_stated(c: Columns) -> Float:
     rows = c.p.copy()
     k, reach = coverage_factor(c.p[noisy]), c.reach[noisy]
     below, above = (side[noisy] for side in c.sides)
-    rows[noisy] = 1.0 - sum(
-        scipy.special.ndtr(-k * side / np.hypot(side, reach)) for side in (below, above)
+    rows[noisy] = 0.5 * sum(
+        scipy.special.erf(np.sqrt(0.5) * k * side / np.hypot(side, reach))
+        for side in (below, above)
     )
     return c.mean(rows)
 

@@ -6,6 +6,8 @@ of zero width has critical scale inf where the error is not 0, and 0 where it is
 value lies outside its own interval has no band: it counts for coverage, bandwidth, excess and
 deficit, which need the interval only, and is left out of scales, areas, savings and costs (and
 counted). The area is the exact one under the step curve: mean half-width x mean critical scale.
+Where the reference is uncertain, scales, areas, savings and costs are those of the error beyond
+what the reference accounts for (``Columns.own_error``): an honest sensor keeps the scale 1.
 
 Source: Navratil et al. (arXiv 2106.00858), cited as C; its cost weight for the interval score is
 corrected: c = alpha/(1 + alpha).
@@ -28,10 +30,11 @@ PARTIAL: Final = 0.5
 
 
 class Bands(NamedTuple):
-    """Rows: half-width towards the reference (floored), mean half-width, |error|, critical scale.
+    """Rows: half-width towards the reference (floored), mean half-width, distance, critical scale.
 
-    ``valid`` is False for pairs without a band; their other entries are 0. ``floored`` marks bands
-    that were widened.
+    ``distance`` is |error|, less where the reference is uncertain (``Columns.own_error``).
+    ``valid`` is False for pairs without a band; their other entries are 0. ``floored`` marks
+    bands that were widened.
     """
 
     active: Float
@@ -46,7 +49,7 @@ def bands(c: Columns) -> Bands:
     """Return the bands and critical scales of all pairs (C eq. 7)."""
     below, above = c.value - c.lower, c.upper - c.value
     active, half = np.where(c.error > 0.0, below, above), 0.5 * c.width
-    distance = np.abs(c.error)
+    distance = np.abs(c.own_error)
     if np.minimum(below, above).min() > BAND_FLOOR * half.max():
         # No band is near zero, whichever the series: the same numbers without the exceptions.
         sound = np.ones(active.size, dtype=np.bool_)
@@ -104,7 +107,7 @@ def auucc(c: Columns) -> Float:
 
 
 def auucc_constant(c: Columns) -> Float:
-    """Area for the same values with a constant band: their mean absolute error."""
+    """Area for the same values with a constant band: their mean distance."""
     return _mean_of_banded(c, c.once(bands).distance)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
 from monitor.decode.route import Call, Decoder, mapping_of
+from monitor.decode.spec import MapSpec
 
 
 def parse(call: Call) -> Iterator[object]:
@@ -37,4 +39,15 @@ def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
     return {column: cell.strip() for column, cell in named if column and cell.strip()}
 
 
-decode: Final = Decoder(parse, many=True)
+def _contradictions(spec: MapSpec, _names: Collection[str]) -> Iterator[Contradiction]:
+    if not spec.columns:
+        yield Contradiction(("map", "columns"), "is missing; name the cells of a line")
+
+
+decode: Final = Decoder(
+    parse,
+    many=True,
+    help="lines of cells",
+    contradictions=_contradictions,
+    number_texts=True,
+)

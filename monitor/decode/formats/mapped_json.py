@@ -169,4 +169,4 @@ def _check_texts(whole: object) -> None:
                 raise Rejected("bad_payload", what, path) from None
 
 
-decode: Final = Decoder(lambda call: parse(call.payload), many=False)
+decode: Final = Decoder(lambda call: parse(call.payload), many=False, help="JSON of any shape")

@@ -20,4 +20,4 @@ def parse(call: Call) -> object:
         raise Rejected("bad_payload", f"not MessagePack: {error}") from error
 
 
-decode: Final = Decoder(parse, many=False)
+decode: Final = Decoder(parse, many=False, help="MessagePack")

@@ -12,7 +12,7 @@ from typing import Final
 from monitor.decode.checks import Rejected
 from monitor.decode.formats import mapped_json
 from monitor.decode.mapping import Mapped
-from monitor.decode.route import Call, Decoder, Route
+from monitor.decode.route import Call, Decoder
 from monitor.decode.spec import Kind, MapSpec, SeriesSpec
 from monitor.mqtt.topic_templates import Template
 
@@ -63,11 +63,6 @@ def mapping(kind: Kind, unit: str, template: str) -> Mapped:
     return Mapped(specification(kind, unit), kind, names, unit)
 
 
-def with_mapping(route: Route) -> Route:
-    """Return a native source with its mapping."""
-    return route._replace(mapped=mapping(route.kind, route.unit, route.template))
-
-
 def parse(call: Call) -> object:
     """Return the object in a payload; raises Rejected."""
     found = mapped_json.parse(call.payload)
@@ -76,4 +71,6 @@ def parse(call: Call) -> object:
     return found
 
 
-decode: Final = Decoder(parse, many=False)
+decode: Final = Decoder(
+    parse, many=False, help="JSON in the words of D-SI, read without map", mapping=mapping
+)

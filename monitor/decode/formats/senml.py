@@ -173,4 +173,4 @@ def _text(name: str, found: object) -> str:
     return text
 
 
-decode: Final = Decoder(parse, many=True)
+decode: Final = Decoder(parse, many=True, help="SenML (RFC 8428) in JSON or CBOR")

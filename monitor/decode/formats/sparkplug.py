@@ -9,14 +9,16 @@ UTF-8, which protobuf gives as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
+from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.route import Call, Decoder
+from monitor.decode.spec import MapSpec
 
-FIELDS: Final = ("group", "message", "edge")
+_FIELDS: Final = {"group", "message", "edge"}
 _BIRTHS: Final = ("NBIRTH", "DBIRTH")
 _SAYING: Final = (*_BIRTHS, "NDATA", "DDATA")
 _QUALITIES: Final = {0: "BAD", 192: "GOOD", 500: "STALE"}
@@ -111,4 +113,12 @@ def _quality(metric: Any) -> str:  # noqa: ANN401
     return "GOOD"
 
 
-decode: Final = Decoder(parse, many=True)
+def _contradictions(_spec: MapSpec, names: Collection[str]) -> Iterator[Contradiction]:
+    if not set(names) >= _FIELDS:
+        what = "must be like spBv1.0/{group}/{message}/{edge}/{sensor} for sparkplug"
+        yield Contradiction(("topic",), what)
+
+
+decode: Final = Decoder(
+    parse, many=True, help="Sparkplug B", contradictions=_contradictions, has_births=True
+)

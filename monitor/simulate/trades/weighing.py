@@ -21,7 +21,7 @@ from monitor.simulate.trades.sent import (
 )
 
 START: Final = 1_772_000_000.0  # 2026-02-25 06:13:20 UTC
-DAYS: Final = 12
+DAYS: Final = 18
 COWS: Final = 24
 PLATFORMS: Final = ("p01", "p02", "p03")
 SPREAD_KG: Final = 9.0
@@ -39,7 +39,7 @@ _LB_A_KG: Final = 2.2046226218487757
 
 
 def weighing(chance: np.random.Generator) -> Recording:
-    """Return twelve days at one race: two passes a day, a static weighing of some cows a day."""
+    """Return eighteen days at one race: two passes a day, a static weighing of some cows a day."""
     made: list[Sent] = []
     weights = chance.normal(520.0, 45.0, COWS)
     for day in range(DAYS):
