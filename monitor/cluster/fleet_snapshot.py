@@ -155,6 +155,7 @@ def snapshot_of(
     verdicts: Sequence[SeriesVerdict],
     alerts: Sequence[str],
     suspects: Sequence[Found],
+    lasting: Sequence[float],
 ) -> Snapshot:
     """Return the snapshot of some series, with the names of all ``alerts``."""
     table = np.array([line.statistics for line in lines], dtype=np.float64)
@@ -178,6 +179,7 @@ def snapshot_of(
         withdrawn=np.array([line.withdrawn for line in lines], dtype=np.bool_),
         paged=np.array([each.page for each in verdicts], dtype=np.bool_),
         suspects=tuple(suspect_of(each, rows) for each in suspects),
+        lasting=np.array(lasting, dtype=np.float64),
     )
 
 

@@ -153,6 +153,7 @@ class SeriesStates:
             ),
             suspects=now.suspects,
             profiles=self._profiles,
+            lasting=shown.discounted,
         )
 
     # -- inside -----------------------------------------------------------------------------
