@@ -62,7 +62,7 @@ class FaultReport(NamedTuple):
     @property
     def clear(self) -> bool:
         """Whether it is known in which way the series is wrong."""
-        return shows(self.verdict.fault, self.verdict.size)
+        return shows(self.verdict)
 
 
 class Onset(NamedTuple):
@@ -121,7 +121,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
         unit=[each.rules.unit for each in asked],
     )
     return [
-        FaultReport(one.fault if shows(one.fault, one.size) else each.leading, one)
+        FaultReport(one.fault if shows(one) else each.leading, one)
         for each, one in zip(asked, found, strict=True)
     ]
 
