@@ -29,7 +29,7 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.log_records import Message
+from monitor.cluster.log_records import LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
@@ -96,7 +96,7 @@ class Block:
             recipe.router_of(births, number), self.network, self._store, births
         )
 
-    def apply(self, messages: Sequence[Message]) -> Results:
+    def apply(self, messages: Sequence[LogMessage]) -> Results:
         """Apply messages, in any order, and return the results."""
         network = self.network
         changed: list[Int] = []

@@ -25,7 +25,7 @@ from monitor.journal.store import Batch
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
-from monitor.simulate.playback import Topics
+from monitor.simulate.playback import KindTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 _LEFT_MAX: Final = 100
@@ -92,11 +92,11 @@ def note_subscriptions(parts: Parts) -> list[str]:
     return left
 
 
-def native_topics(settings: Settings) -> Topics:
+def native_topics(settings: Settings) -> KindTopics:
     """Return the topics of the first native source of each kind; empty where there is none."""
     native = [source for source in settings.sources if source.decoder == "native"]
-    return Topics(
-        **dict.fromkeys(Topics._fields, "")
+    return KindTopics(
+        **dict.fromkeys(KindTopics._fields, "")
         | {source.kind: source.topic for source in reversed(native)}
     )
 

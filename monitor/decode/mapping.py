@@ -37,7 +37,7 @@ from monitor.decode.fields import (
     agreement,
     collocated,
     ends,
-    instant,
+    instant_reader,
     key,
     name_path,
     named,
@@ -88,7 +88,7 @@ class Mapped:
         }
         self._sensor: Final = named(spec, kind, known)
         self._collocated: Final = collocated(spec, kind, fetchers, known)
-        self._time: Final = instant(spec, fetchers, kind)
+        self._time: Final = instant_reader(spec, fetchers, kind)
         self._ends: Final = ends(spec, fetchers)
         self._key: Final = key(spec, fetchers)
         self._texts: Final = texts(spec, fetchers)

@@ -14,9 +14,9 @@ from monitor.core.pairing.observations import (
     Observed,
 )
 from monitor.decode.accelerators import (
-    Batch,
     Gathered,
-    Stream,
+    MessageBatch,
+    TopicSeries,
     batch_native,
     batch_records,
 )
@@ -72,7 +72,7 @@ class _Known(NamedTuple):
 
     route: Route
     fields: dict[str, str]
-    stream: Stream
+    stream: TopicSeries
     way: int
     which: int
     arrays: Arrays | None
@@ -257,7 +257,7 @@ class Router:
                     left += places[~is_short].tolist()
                     places, some = places[is_short], payloads.part(places[is_short])
                 known = [self._known[number] for number in numbers[places].tolist()]
-                batch = Batch(
+                batch = MessageBatch(
                     [each.stream for each in known],
                     ways[places, 1],
                     some,
@@ -266,10 +266,10 @@ class Router:
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
                 )
                 if way in (_NATIVE, _NATIVE_REFERENCES):
-                    left += batch_native.read(batch, found)
+                    left += batch_native.read_native(batch, found)
                 else:
                     readers = [cast("Arrays", each.arrays) for each in known]
-                    left += batch_records.read(batch, found, readers)
+                    left += batch_records.read_records(batch, found, readers)
         return sorted(left)
 
     # -- topics -----------------------------------------------------------------------------
@@ -321,12 +321,12 @@ class Router:
         """Return what is known of a topic, with the unit that its series is kept in by now."""
         name = fields.get("sensor" if route.kind == "reading" else "subject", "")
         key = (name, fields["quantity"])
-        stream = Stream(key, self._unit_of(route, *key))
+        stream = TopicSeries(key, self._unit_of(route, *key))
         way = self._way(route, stream)
         which = self._which(stream.name) if way else 0
         return _Known(route, fields, stream, way, which, self._arrays[id(route)])
 
-    def _way(self, route: Route, stream: Stream) -> int:
+    def _way(self, route: Route, stream: TopicSeries) -> int:
         """Return how the messages of a topic are read."""
         is_reference = route.kind == "reference"
         if self._maintenance is not None or not (is_reference or route.kind == "reading"):

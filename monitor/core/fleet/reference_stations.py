@@ -56,7 +56,7 @@ class SeriesFacts(NamedTuple):
     patience: float
 
 
-class Gathered(NamedTuple):
+class MeetingPairs(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
     Pairs are in event order, series by series; ``first`` describes the first series by name.
@@ -211,7 +211,7 @@ def gathered(
     gather: Gather,
     complete: Complete,
     facts_of: Callable[[int], SeriesFacts],
-) -> Gathered | None:
+) -> MeetingPairs | None:
     """Return the last pairs with one reference, None if its series have none."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
     counts = np.diff(starts, append=rows.size)
@@ -228,10 +228,10 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, min(map(facts_of, present.tolist())))
+    return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined(
+def examined_reference(
     pairs: Records, patience: float, *, by_id: bool
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
@@ -263,7 +263,7 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined(pairs, known.first.patience, by_id=station.by_id)
+    found = examined_reference(pairs, known.first.patience, by_id=station.by_id)
     if found is None:
         return None
     rows = tuple(station.rows.tolist())

@@ -21,20 +21,20 @@ _METRICS_OF_ALL_MAX: Final = 500_000
 Notes = Mapping[str, bytes]
 
 
-class Metric(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Name and type (number of the specification's table) of a metric; no name: nobody reads it."""
+class BirthMetric(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Name and type (number in the specification) of a metric; no name: nobody reads it."""
 
     name: str
     datatype: int
 
 
-UNUSED: Final = Metric("", 0)
+UNUSED: Final = BirthMetric("", 0)
 
 
 class _Node(msgspec.Struct, array_like=True):
     """The metrics of a node that are read, by alias; the types of those known by name; the rest."""
 
-    aliases: dict[int, Metric] = {}
+    aliases: dict[int, BirthMetric] = {}
     types: dict[str, int] = {}
     unused: set[int] = set()
 
@@ -94,7 +94,7 @@ class Births:
             known.aliases.pop(alias, None)
             known.unused.discard(alias)
             if is_used:
-                known.aliases[alias] = Metric(name, datatype)
+                known.aliases[alias] = BirthMetric(name, datatype)
             else:
                 known.unused.add(alias)
         self._metrics += known.metrics - before
@@ -106,7 +106,7 @@ class Births:
             self._forget(oldest)
             self._change(oldest)
 
-    def named(self, node: str, alias: int) -> Metric | None:
+    def named(self, node: str, alias: int) -> BirthMetric | None:
         """Return the metric with this alias, UNUSED if nobody reads it, None if no birth told."""
         known = self._nodes.get(node)
         if known is None:
