@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.cluster.results import STATISTICS, Line, Part, SeriesReport
+from monitor.cluster.results import STATISTICS, SeriesLine, SeriesReport, StationEvidence
 from monitor.core.fleet.common_errors import Nature
-from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
+from monitor.core.fleet.reference_stations import SeriesFacts, examined_reference, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
 from monitor.core.model import Records
 from monitor.core.registry import SeriesName
@@ -72,7 +72,9 @@ class References:
         self._before: Final = {each.key: each for each in _decode(noted)} if noted else {}
         self.left_out = 0
 
-    def update(self, block: int, references: Iterable[Key], parts: Iterable[Part]) -> set[Key]:
+    def update(
+        self, block: int, references: Iterable[Key], parts: Iterable[StationEvidence]
+    ) -> set[Key]:
         """Take what a block says; return the references that are to be judged anew."""
         now, changed = set(references), set()
         for key in self._of_block.get(block, set()) - now:
@@ -130,7 +132,7 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = np.concatenate(joined)
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
-    found = examined(pairs, first.patience, by_id=key[2])
+    found = examined_reference(pairs, first.patience, by_id=key[2])
     if found is None:
         return None
     series.sort()
@@ -151,7 +153,7 @@ class SeriesVerdict(NamedTuple):
 
 def snapshot_of(
     time: float,
-    lines: Sequence[Line],
+    lines: Sequence[SeriesLine],
     verdicts: Sequence[SeriesVerdict],
     alerts: Sequence[str],
     suspects: Sequence[Found],
@@ -183,12 +185,12 @@ def snapshot_of(
     )
 
 
-def series_name(line: Line) -> SeriesName:
+def series_name(line: SeriesLine) -> SeriesName:
     """Return the name of the series of a line."""
     return SeriesName(line.sensor, line.quantity, line.unit, line.group)
 
 
-def calm_report(line: Line) -> SeriesReport:
+def calm_report(line: SeriesLine) -> SeriesReport:
     """Return the report of a series that its block did not report."""
     return SeriesReport(
         line,

@@ -29,7 +29,7 @@ from monitor.cluster.fleet_snapshot import (
 from monitor.cluster.results import (
     STATISTICS,
     BlockReport,
-    Line,
+    SeriesLine,
     SeriesReport,
     Summary,
 )
@@ -46,7 +46,7 @@ from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_sentences import Circumstances, sentence
+from monitor.core.snapshot.state_sentences import Circumstances, state_sentence
 from monitor.core.snapshot.states import explains, mirrors
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, alert_meanings
 
@@ -63,7 +63,7 @@ class FleetVerdict(NamedTuple):
     series: dict[Name, SeriesVerdict]
     suspicion: dict[Name, str]
 
-    def of(self, line: Line) -> SeriesVerdict:
+    def of(self, line: SeriesLine) -> SeriesVerdict:
         """Return the verdict on one series of the batch."""
         name = (line.sensor, line.quantity)
         known = self.series.get(name)
@@ -266,7 +266,7 @@ class Fleet:
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
         return SeriesVerdict(
             [name for name in (*alert_meanings(), *self._limits) if name in alerts],
-            sentence(line.state, fault_report, line.window_pairs, numbers, about),
+            state_sentence(line.state, fault_report, line.window_pairs, numbers, about),
             page=False,
         )
 
@@ -300,7 +300,7 @@ class Fleet:
             for line in lines
         ]
         eligible = np.array(faulty, dtype=np.bool_) & np.array(counted, dtype=np.bool_)
-        return call_out.listed(
+        return call_out.call_list(
             np.array([each.discounted for each in self._reports]),
             eligible,
             eligible,
@@ -313,7 +313,10 @@ class Fleet:
         return row is not None and not set(FAULTS).isdisjoint(self._verdicts[row].alerts)
 
     def _snapshot(
-        self, lines: Sequence[Line], verdicts: Sequence[SeriesVerdict], lasting: Sequence[float]
+        self,
+        lines: Sequence[SeriesLine],
+        verdicts: Sequence[SeriesVerdict],
+        lasting: Sequence[float],
     ) -> Snapshot:
         time = max((summary.time for summary in self._blocks.values()), default=0.0)
         alerts = (*alert_meanings(), *self._limits)

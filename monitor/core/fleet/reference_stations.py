@@ -64,7 +64,7 @@ class SeriesFacts(NamedTuple):
     patience: float
 
 
-class Gathered(NamedTuple):
+class MeetingPairs(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
     Pairs are in event order, series by series; ``first`` describes the first series by name.
@@ -219,7 +219,7 @@ def gathered(
     gather: Gather,
     complete: Complete,
     facts_of: Callable[[int], SeriesFacts],
-) -> Gathered | None:
+) -> MeetingPairs | None:
     """Return the last pairs with one reference, None if its series have none."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
     counts = np.diff(starts, append=rows.size)
@@ -236,10 +236,10 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, min(map(facts_of, present.tolist())))
+    return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined(pairs: Records, patience: float, *, by_id: bool) -> Suspicion | None:
+def examined_reference(pairs: Records, patience: float, *, by_id: bool) -> Suspicion | None:
     """Return what is wrong with a reference, with by how much it reads high, None if it is right.
 
     ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
@@ -269,7 +269,7 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined(pairs, known.first.patience, by_id=station.by_id)
+    found = examined_reference(pairs, known.first.patience, by_id=station.by_id)
     if found is None:
         return None
     rows = tuple(station.rows.tolist())

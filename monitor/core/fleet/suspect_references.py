@@ -31,7 +31,7 @@ from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
-from monitor.core.verdict.words import direction, numbers, plain, with_unit
+from monitor.core.verdict.words import direction, numbers, three_digits, with_unit
 
 SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to be one
@@ -83,11 +83,11 @@ class Suspect(NamedTuple):
 
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
     "noise": lambda of, unit: (
-        f"looks uncertain by {with_unit(plain(of.size), unit)}, not "
-        f"{with_unit(plain(of.stated), unit)} as it states"
+        f"looks uncertain by {with_unit(three_digits(of.size), unit)}, not "
+        f"{with_unit(three_digits(of.stated), unit)} as it states"
     ),
-    "stuck": lambda of, unit: f"looks stuck at {with_unit(plain(of.size), unit)}",
-    "gain": lambda of, _: f"looks to have a gain of {plain(of.size)}",
+    "stuck": lambda of, unit: f"looks stuck at {with_unit(three_digits(of.size), unit)}",
+    "gain": lambda of, _: f"looks to have a gain of {three_digits(of.size)}",
 }
 
 

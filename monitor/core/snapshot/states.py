@@ -38,7 +38,7 @@ from monitor.core.snapshot.state_sentences import (
     NOTHING,
     CircumstanceColumns,
     SeriesTexts,
-    sentence,
+    state_sentence,
 )
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import (
@@ -148,7 +148,7 @@ class SeriesStates:
             reports=now.reports,
             recent_z=shown.recent_z,
             intervals_only=shown.intervals_only,
-            paged=call_out.listed(
+            paged=call_out.call_list(
                 shown.discounted, faulty, ~silent & (shown.pairs > 0), self._rules
             ),
             suspects=now.suspects,
@@ -232,7 +232,7 @@ class SeriesStates:
             columns = (codes, now.shown.window_pairs, is_any, *told)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
             for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):
-                words = sentence(
+                words = state_sentence(
                     STATE_NAMES[code],
                     now.reports.get(row),
                     pairs,
