@@ -388,7 +388,7 @@ LATER = (
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.loop
-monitor.daemon.loop.prepare("configs/default.yaml")
+monitor.daemon.loop.read_settings("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.cluster.results import STATISTICS, SeriesLine, SeriesReport, StationEvidence
+from monitor.core.fleet.common_errors import Nature
 from monitor.core.fleet.reference_stations import SeriesFacts, examined_reference, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
 from monitor.core.model import Records
@@ -32,7 +33,8 @@ Name = tuple[str, str]  # sensor, quantity
 class Found(msgspec.Struct, array_like=True):
     """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
 
-    ``series`` are all that have it, in blocks ``blocks``.
+    ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those of them that are right
+    among the others.
     """
 
     key: Key
@@ -43,6 +45,8 @@ class Found(msgspec.Struct, array_like=True):
     agree: int
     series: list[Name]
     blocks: list[int]
+    nature: Nature = Nature("offset")
+    cleared: list[Name] = []
 
 
 class _Held(NamedTuple):
@@ -129,7 +133,11 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
     found = examined_reference(pairs, first.patience, by_id=key[2])
-    return None if found is None else Found(key, first.unit, *found, sorted(series), blocks)
+    if found is None:
+        return None
+    series.sort()
+    cleared = [series[place] for place in found.cleared.tolist()]
+    return Found(key, first.unit, *found[:4], series, blocks, found.nature, cleared)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -149,6 +157,7 @@ def snapshot_of(
     verdicts: Sequence[SeriesVerdict],
     alerts: Sequence[str],
     suspects: Sequence[Found],
+    lasting: Sequence[float],
 ) -> Snapshot:
     """Return the snapshot of some series, with the names of all ``alerts``."""
     table = np.array([line.statistics for line in lines], dtype=np.float64)
@@ -172,6 +181,7 @@ def snapshot_of(
         withdrawn=np.array([line.withdrawn for line in lines], dtype=np.bool_),
         paged=np.array([each.page for each in verdicts], dtype=np.bool_),
         suspects=tuple(suspect_of(each, rows) for each in suspects),
+        lasting=np.array(lasting, dtype=np.float64),
     )
 
 
@@ -212,4 +222,6 @@ def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
         found.sensors,
         found.agree,
         tuple(rows[name] for name in found.series if name in rows),
+        found.nature,
+        tuple(sorted(rows[name] for name in found.cleared if name in rows)),
     )

@@ -16,7 +16,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.fleet.suspect_references import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
+from monitor.core.fleet.suspect_references import (
+    MEETING,
+    PAIRS,
+    SENSORS_MIN,
+    Suspect,
+    Suspicion,
+    met,
+    suspicion,
+)
 from monitor.core.model import Bool, Int, Records
 from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
@@ -231,21 +239,19 @@ def gathered(
     return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined_reference(
-    pairs: Records, patience: float, *, by_id: bool
-) -> tuple[Estimate, float, int, int] | None:
-    """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
+def examined_reference(pairs: Records, patience: float, *, by_id: bool) -> Suspicion | None:
+    """Return what is wrong with a reference, with by how much it reads high, None if it is right.
 
     ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
     comes at one instant is read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
-    found = suspect(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
+    found = suspicion(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
     if found is None:
         return None
-    (value, lower, upper), since, sensors, agree = found
-    return Estimate(-value, -upper, -lower), since, sensors, agree
+    value, lower, upper = found.estimate
+    return found._replace(estimate=Estimate(-value, -upper, -lower))
 
 
 def _examine(
@@ -267,7 +273,16 @@ def _examine(
     if found is None:
         return None
     rows = tuple(station.rows.tolist())
-    return Suspect(station.reference, station.quantity, known.first.unit, *found, rows)
+    cleared = tuple(sorted(present[np.argsort(ranks)][found.cleared].tolist()))
+    return Suspect(
+        station.reference,
+        station.quantity,
+        known.first.unit,
+        *found[:4],
+        rows,
+        found.nature,
+        cleared,
+    )
 
 
 def _rounds(pairs: Records) -> Int:
