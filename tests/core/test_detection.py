@@ -552,3 +552,21 @@ def test_an_alert_on_outliers_lasts_while_there_are_any_and_ends_after_them():
 
     assert sum(at < 600 for at in ended) <= 8
     assert sum(at >= 600 for at in ended) >= 18
+
+
+@pytest.mark.parametrize(("rho", "pairs"), [(0.0, 30), (0.7, 150)])
+@pytest.mark.parametrize("size", [8.0, -20.0])
+def test_an_alert_on_a_large_offset_that_began_as_outliers_ends_with_the_offset(rho, size, pairs):
+    z = np.random.default_rng(41).standard_normal((60, 1200))
+    for t in range(1, 1200):
+        z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho * rho) * z[:, t]
+    z[:, 300:400] += size
+    made = detector(60)
+
+    found = made.advance(np.arange(60), 1200 * np.arange(60), z.ravel())
+
+    ends = {}
+    for t in resolved(found):
+        ends[t.series] = t.position % 1200
+    assert len(ends) >= 58
+    assert np.median(list(ends.values())) - 399 <= pairs
