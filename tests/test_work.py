@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tracemalloc
@@ -297,14 +298,17 @@ def warm(parts):
 @pytest.mark.parametrize("kind", [*LIMITS])
 def test_what_a_message_leaves_in_memory_is_a_few_blocks(warm, kind):
     parts, client = warm
-    take(parts, client, packets(1000))
-    data = packets(2000 if kind == "reading" else 1000, kind=kind)
+    for second in (1000, 1100, 1200):
+        take(parts, client, packets(second))
+    left = []
+    for second in (2000, 2100, 2200) if kind == "reading" else (1000, 1100, 1200):
+        data = packets(second, kind=kind)
+        before = sys.getallocatedblocks()
+        take(parts, client, data)
+        left.append(sys.getallocatedblocks() - before)
 
-    before = sys.getallocatedblocks()
-    take(parts, client, data)
-    left = sys.getallocatedblocks() - before
-
-    assert 0.0 < left / MESSAGES < LIMITS[kind].blocks
+    # One of the three may be the batch with which a table is made anew.
+    assert 0.0 < statistics.median(left) / MESSAGES < LIMITS[kind].blocks
 
 
 @pytest.mark.parametrize("kind", [*LIMITS])
@@ -374,7 +378,7 @@ LATER = (
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.loop
-monitor.daemon.loop.prepare("configs/default.yaml")
+monitor.daemon.loop.read_settings("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -17,7 +17,7 @@ from monitor.core.analysis.side_by_side import (
     MISS,
     SEED,
     Sides,
-    document,
+    comparison_document,
 )
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         profile=options.profile,
         miss=options.miss,
     )
-    compared = document(_duel(recorded, rows, sides, options, level), sides)
+    compared = comparison_document(_duel(recorded, rows, sides, options, level), sides)
     as_json = {"version": VERSION, **compared}
     print(json.dumps(as_json, allow_nan=False) if options.json else _text(compared))
     return 0

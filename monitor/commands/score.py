@@ -26,7 +26,7 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.errors import USAGE, MonitorError
-from monitor.report.incidents import alerts, judgements
+from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, blocks, read
 
 SEED: Final = 20_240_210
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print_table(recorded, windows, statistics, intervals, options.density)
         _print_verdicts(recorded, judgements(recorded, windows))
-        _print_incidents(alerts(recorded, windows))
+        _print_incidents(incidents_of(recorded, windows))
         _print_blocks(recorded, in_time)
     return 0
 
@@ -146,7 +146,7 @@ def _document(
             for row, name in enumerate(recorded.names)
         ],
     }
-    return found | {"alerts": alerts(recorded, windows)} if recorded.timed else found
+    return found | {"alerts": incidents_of(recorded, windows)} if recorded.timed else found
 
 
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ERA_END, NEAR_SECONDS, TOPICS_MAX, ClockGuard
+from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
@@ -31,9 +32,9 @@ from monitor.journal.store import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
+_TOPIC_CHARACTERS: Final = 1000  # of a dead letter
 _DEAD_LETTERS_A_MESSAGE: Final = 8
-BIRTHS: Final = "sparkplug_births"  # names of the journal's notes
-UNITS: Final = "units"
+UNITS: Final = "units"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
@@ -115,6 +116,7 @@ class Intake:
             network.refusals, network.thresholds, network.eviction, network.reports
         )
         self.delays: Final = Delays()
+        self.redeliveries: Final = Redeliveries(router, store)
         self._network: Final = network
         self._store: Final = store
         self.counts: Final = Counts(store.totals())
@@ -123,12 +125,15 @@ class Intake:
 
     def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
         """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make."""
-        topics, payloads = _columns(messages)
+        held = self.redeliveries.hold(messages)
+        self.counts.received += len(held.again)
+        self.counts.duplicate += len(held.again)
+        topics, payloads = _columns(messages, held.again)
         decoded, received = self._decode(topics, payloads, received)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
-        counted = self._count(len(messages), decoded, outcome)
+        counted = self._count(len(topics), decoded, outcome)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
         kept = _sort(decoded.observations, outcome)
@@ -143,7 +148,7 @@ class Intake:
             totals=self.counts.totals(),
             events=kept.events,
             collocations=kept.collocations,
-            notes=self._notes(received),
+            notes={**self._notes(received), **held.notes},
         )
 
     def _decode(
@@ -189,7 +194,7 @@ class Intake:
         notes = self._checkpoints.notes(received)
         if self._births.changed != self._births_noted:
             self._births_noted = self._births.changed
-            notes = {**notes, BIRTHS: self._births.dump()}
+            notes = {**notes, **self._births.notes()}
         if self._units.changed != self._units_noted:
             self._units_noted = self._units.changed
             notes = {**notes, UNITS: self._units.dump()}
@@ -298,8 +303,16 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
     )
 
 
-def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[bytes]]:
-    """Return the topics and the payloads of messages, as they are where they came as columns."""
+def _columns(
+    messages: Sequence[Incoming], without: Sequence[int]
+) -> tuple[Sequence[str], Sequence[bytes]]:
+    """Return the topics and the payloads of messages, as they are where they came as columns.
+
+    Messages at the places ``without`` are left out.
+    """
+    if without:
+        gone = frozenset(without)
+        messages = [each for at, each in enumerate(messages) if at not in gone]
     if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [message.topic for message in messages], [message.payload for message in messages]
@@ -307,4 +320,6 @@ def _columns(messages: Sequence[Incoming]) -> tuple[Sequence[str], Sequence[byte
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
     kept = bytes(payload[:_DEAD_LETTER_BYTES])
-    return DeadLetter(received, topic, refused.reason, refused.detail, refused.where, kept)
+    return DeadLetter(
+        received, topic[:_TOPIC_CHARACTERS], refused.reason, refused.detail, refused.where, kept
+    )

@@ -23,13 +23,13 @@ from monitor.config.credentials import resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
-from monitor.daemon.publisher import Connection, Publisher
+from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
 from monitor.errors import MonitorError
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
-from monitor.mqtt.source import Message, MqttSource
+from monitor.mqtt.source import InboxMessage, MqttSource
 
 # -- one daemon -----------------------------------------------------------------------------------
 
@@ -42,14 +42,24 @@ _FULL_RETRY_SECONDS: Final = 1.0
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
-class Source(Connection, Protocol):
-    """Where messages come from; ``acknowledge`` declares them durable."""
+class MessageSource(SourceStatus, Protocol):
+    """Where messages come from; ``acknowledge`` declares them durable.
 
-    def receive(self, timeout: float) -> Sequence[Message]:
+    ``confirmed`` is the last number given to ``confirm`` whose acknowledgements have arrived.
+    """
+
+    @property
+    def confirmed(self) -> int:
+        """The last number that is confirmed."""
+
+    def receive(self, timeout: float) -> Sequence[InboxMessage]:
         """Return what came within ``timeout`` seconds."""
 
-    def acknowledge(self, messages: Sequence[Message]) -> int:
+    def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
         """Acknowledge ``messages``, which are durable."""
+
+    def confirm(self, number: int) -> None:
+        """Number what was acknowledged so far."""
 
     def close(self) -> None:
         """End the connection."""
@@ -64,7 +74,7 @@ class Daemon:
     def __init__(
         self,
         parts: Parts,
-        source: Source,
+        source: MessageSource,
         publisher: Publisher,
         *,
         supervisor: Supervisor | None = None,
@@ -97,6 +107,7 @@ class Daemon:
 
     def run(self) -> None:
         """Work until :attr:`stopping`; raises JournalError and SourceRefused."""
+        self._source.confirm(self._parts.intake.redeliveries.round)
         try:
             while not self.stopping:
                 self._work()
@@ -113,6 +124,8 @@ class Daemon:
             batch = self._parts.intake.prepare(messages, self._now())
             if self._commit(batch):
                 self._source.acknowledge(messages)
+                self._source.confirm(self._parts.intake.redeliveries.round)
+        self._parts.intake.redeliveries.confirm(self._source.confirmed)
         if self.signals.reload:
             self.signals.reload = False
             self._is_reloading = self._publisher.reload_successful = self._reload()
@@ -196,7 +209,7 @@ class Prepared(NamedTuple):
     sinks: list[Outlet]
 
 
-def prepare(path: str) -> Prepared:
+def read_settings(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
     settings = load(path)
     credentials = resolve_secret(settings, path)
@@ -243,7 +256,7 @@ class ReloadingDaemon:
     def reload(self) -> bool:
         """Read the settings again; return whether to continue with them."""
         try:
-            found = prepare(self._path)
+            found = read_settings(self._path)
             self._check(found.settings)
         except MonitorError as error:
             for line in str(error).splitlines():

@@ -15,11 +15,14 @@ from typing import Final, NamedTuple
 from monitor.core.model import Observation, Reading
 from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
+from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival, Found, Seen
 from monitor.decode.spec import Kind, MapSpec
 from monitor.decode.units import Units
+
+_NEEDS_PACKET: Final = ("senml", "lineprotocol", "sparkplug")
 
 # -- sources and decoders -------------------------------------------------------------------------
 
@@ -45,6 +48,16 @@ class Route(NamedTuple):
             return self.unit
         series = self.mapped.spec.series[0]
         return series.to_unit or self.unit or series.unit
+
+    def needs_packet(self) -> bool:
+        """Return whether only the packet tells a message that comes again from a new one.
+
+        So it is where a message may have no time but that of its arrival, or where others say what
+        it means; all other messages have an identity of their own.
+        """
+        if self.decoder in _NEEDS_PACKET:
+            return True
+        return self.mapped is not None and self.mapped.spec.time == ARRIVAL
 
 
 class Call(NamedTuple):

@@ -99,7 +99,7 @@ class Report:
         return document
 
 
-def report(examined: Examined, connection: Connection | None) -> Report:
+def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     """Return the report on a daemon; without a connection none is running."""
     filters = tuple(_filters(examined, connection))
     refusals = tuple(_refusals(examined))

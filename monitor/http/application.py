@@ -163,8 +163,8 @@ def application(shared: Published, connections_max: int) -> FastAPI:
     app.include_router(metrics_routes(shared))
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
-    app.include_router(pages.routes(shared, renderer, rankings))
-    app.include_router(server_sent_events.routes(shared, renderer, connections_max // 2))
+    app.include_router(pages.page_routes(shared, renderer, rankings))
+    app.include_router(server_sent_events.stream_routes(shared, renderer, connections_max // 2))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)
     return app

@@ -103,7 +103,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         stated=percent(of["stated"]),
         information=percent(of["information"]),
         availability=percent(of["availability"]),
-        evidence=counted(float(now.evidence[row])),
+        evidence=evidence_figure(float(now.evidence[row])),
         last_pair=date_time(last, "%H:%M"),
         last_day=date_time(last, "%m-%d") if math.isfinite(last) else "",
         spark=_spark(now, row),
@@ -161,12 +161,12 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.0f} %".replace("-0 %", "0 %").replace("-", MINUS)
 
 
-def share(value: float | None) -> str:
+def percent_or_dash(value: float | None) -> str:
     """Return a share in per cent, a dash for none."""
     return NONE if value is None else percent(value)
 
 
-def counted(value: float) -> str:
+def evidence_figure(value: float) -> str:
     """Return evidence: one digit behind the point below ten, none above, a power if it is long."""
     if not math.isfinite(value):
         return NONE

@@ -18,6 +18,7 @@ from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
 from monitor.mqtt.codec import encode
+from monitor.mqtt.confirmations import Confirmations
 from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
 from monitor.mqtt.pacing import Backoff, Takeovers
 from monitor.mqtt.packets import (
@@ -83,6 +84,7 @@ class Session:
         self._wire: Wire | None = None
         self._backoff: Final = Backoff(chance or random.Random())  # noqa: S311 - jitter, no secret
         self._takeovers: Final = Takeovers()
+        self._confirmations: Final = Confirmations()
         self._left: tuple[str, ...] = ()
         self._refused: SourceRefusedError | None = None
         self._ever_connected = self._ever_subscribed = self._is_answered = False
@@ -119,14 +121,19 @@ class Session:
         if now >= self._deadline:
             if not wire.wait(1, 0.0):  # else the answer may be there, and was not read yet
                 self._drop("the broker does not answer")
-        elif self._is_quiet(now):
+        elif self._is_quiet(now) or self._has_to_ask(now):
             self._send(Pingreq())
+            self._confirmations.asked(now)
             self._deadline = now + _PONG_SHARE * self._keepalive
 
     def _is_quiet(self, now: float) -> bool:
         """Whether it is time to ask for a sign of life."""
         last = min(self._sent_at, self._received_at)
         return self.connected and self._deadline == _NEVER and now - last >= self._keepalive
+
+    def _has_to_ask(self, now: float) -> bool:
+        """Return whether to ask if the broker has the last acknowledgements."""
+        return self.connected and self._deadline == _NEVER and self._confirmations.is_due(now)
 
     def _connect(self) -> None:
         settings = self._settings
@@ -171,6 +178,7 @@ class Session:
         self.connected = False
         self._deadline = _NEVER
         self._receiver.begin_connection()
+        self._confirmations.disconnected()
 
     # -- what goes over the wire ------------------------------------------------------------
 
@@ -231,7 +239,9 @@ class Session:
                 if packet.code == SESSION_TAKEN_OVER:
                     self._suspect_takeover(said=True)
                 self._lost(reason_text(packet.code, packet.said))
-            case Pingresp() | Unsuback():
+            case Pingresp():
+                self._confirmations.answered()
+            case Unsuback():
                 pass
             case _:
                 raise MalformedError(f"nothing asked for its {type(packet).__name__.upper()}")
@@ -244,6 +254,8 @@ class Session:
             said = reason_text(answer.code, answer.said)
             self._drop(f"the broker refuses: {said}; check user, password and client_id")
             return
+        if not answer.session_present:
+            self._confirmations.session_lost()
         if self._ever_connected:
             self.reconnects += 1
             if not answer.session_present:
@@ -269,6 +281,7 @@ class Session:
             self._takeovers.clear()  # it was away for a while: no other client's doing
         self._ever_subscribed = self.connected = True
         self._up_since = self._monotonic()
+        self._confirmations.connected(self._up_since)
         self._deadline = _NEVER
         self._backoff.succeeded()
         self._complained = -_NEVER

@@ -16,7 +16,7 @@ from monitor.report.recorded import Recorded
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
 
 
-def alerts(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
+def incidents_of(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
     None for a file without times.

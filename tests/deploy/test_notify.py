@@ -18,7 +18,7 @@ from monitor.daemon.publisher import Publisher
 from monitor.daemon.runtime import Supervisor
 from monitor.http.published import OnDemandRequests, Page
 from monitor.journal import Batch, JournalFullError
-from monitor.mqtt.source import Message
+from monitor.mqtt.source import InboxMessage
 
 
 class Manager:
@@ -154,20 +154,23 @@ class Crowd:
     """A source that sends one message, and ends the work once it is acknowledged."""
 
     connected, status = True, "connected"
-    sessions_lost = reconnects = stale_acknowledgements = 0
+    confirmed = sessions_lost = reconnects = stale_acknowledgements = 0
     last_message: ClassVar[dict[str, float]] = {}
     tls_not_after = None
 
     def __init__(self) -> None:
         self.daemon: MonitorDaemon | None = None
 
-    def receive(self, timeout: float) -> list[Message]:
-        return [Message("monitor/a/x/reading", b"{}", 1, b"\0\1", 1)]
+    def receive(self, timeout: float) -> list[InboxMessage]:
+        return [InboxMessage("monitor/a/x/reading", b"{}", 1, b"\0\1", 1)]
 
-    def acknowledge(self, messages: list[Message]) -> int:
+    def acknowledge(self, messages: list[InboxMessage]) -> int:
         assert self.daemon is not None
         self.daemon.stop()
         return len(messages)
+
+    def confirm(self, number: int) -> None:
+        """Do nothing: no acknowledgement is ever lost."""
 
     def close(self) -> None:
         self.status = "closed"

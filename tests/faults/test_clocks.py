@@ -29,7 +29,7 @@ class Clocks:
 class Source:
     """Hands out one batch a call, a second apart, with a step of the wall clock before each."""
 
-    connected, status = True, "connected"
+    connected, status, confirmed = True, "connected", 0
 
     def __init__(self, clocks: Clocks, batches: Sequence[Sequence[Message]]) -> None:
         self._clocks, self._batches = clocks, list(batches)
@@ -50,6 +50,9 @@ class Source:
         """Count."""
         self.acknowledged += len(messages)
         return len(messages)
+
+    def confirm(self, number: int) -> None:
+        """Do nothing: no acknowledgement is ever lost."""
 
     def close(self) -> None:
         """End."""

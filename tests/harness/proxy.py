@@ -19,13 +19,15 @@ class Proxy:
     """Listens on ``port`` and passes everything on to another port of the loopback.
 
     ``swallow`` lets nothing pass any more though all connections stay open (a partition),
-    ``swallow_answers`` only what the broker says; ``delay_seconds`` holds everything back.
+    ``swallow_answers`` only what the broker says, ``swallow_questions`` what it is told;
+    ``delay_seconds`` holds everything back.
     """
 
     def __init__(self, target: int) -> None:
         self.port: Final = free_port()
         self.swallow = False
         self.swallow_answers = False
+        self.swallow_questions = False
         self.delay_seconds = 0.0
         self.accepted = 0
         self._target: Final = target
@@ -88,7 +90,8 @@ class Proxy:
         if not chunk:
             self._end(end)
             return
-        if self.swallow or (self.swallow_answers and end not in self._from_client):
+        is_told = end in self._from_client
+        if self.swallow or (self.swallow_questions if is_told else self.swallow_answers):
             return
         time.sleep(self.delay_seconds)
         try:

@@ -68,8 +68,12 @@ CATALOGUE: Final = (
     ),
     Row(
         "a message comes twice: DUP, a publisher that is not sure",
-        "one effect; the key is made durable with it",
-        ("test_trades.py::test_everything_twice_gives_the_same_bits", "trial seeds"),
+        "one effect; the key is made durable with it, without a time the packet",
+        (
+            "test_trades.py::test_everything_twice_gives_the_same_bits",
+            "faults/test_once.py::test_what_comes_again_without_a_time_or_with_other_aliases_counts_once",
+            "trial seeds",
+        ),
     ),
     Row(
         "messages out of order",

@@ -20,7 +20,7 @@ from monitor.http.access import (
     Access,
     AccessError,
     access_of,
-    read,
+    read_web_config,
 )
 from monitor.http.server import Authenticated
 from monitor.http.service import Service
@@ -106,7 +106,7 @@ def with_users() -> Iterator[Service]:
 
 def test_a_file_as_prometheus_takes_it_is_read(authority, tmp_path):
     more = "  min_version: TLS13\n  client_auth_type: NoClientCert\n"
-    access = read(web_config(tmp_path, authority, more, USERS))
+    access = read_web_config(web_config(tmp_path, authority, more, USERS))
 
     assert access.tls.minimum_version is ssl.TLSVersion.TLSv1_3
     assert access.users == {"prometheus": HASH.encode(), "anna": HASH.encode()}
@@ -131,7 +131,7 @@ def test_a_wrong_file_is_refused_without_a_word_of_its_secrets(text, why, tmp_pa
     file = tmp_path / "web.yml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(AccessError) as refused:
-        read(file)
+        read_web_config(file)
 
     assert why in str(refused.value)
     assert str(file) in str(refused.value)
@@ -141,22 +141,22 @@ def test_a_wrong_file_is_refused_without_a_word_of_its_secrets(text, why, tmp_pa
 
 def test_a_file_that_is_not_there_or_no_certificate_is_refused(tmp_path):
     with pytest.raises(AccessError, match="cannot be read"):
-        read(tmp_path / "none.yml")
+        read_web_config(tmp_path / "none.yml")
     (tmp_path / "a.pem").write_text("not a certificate", encoding="utf-8")
     file = tmp_path / "web.yml"
     file.write_text("tls_server_config: {cert_file: a.pem, key_file: a.pem}", encoding="utf-8")
     with pytest.raises(AccessError, match="cannot be used"):
-        read(file)
+        read_web_config(file)
 
 
 def test_readers_certificates_need_their_authority(authority, tmp_path):
     more = "  client_auth_type: RequireAndVerifyClientCert\n"
     with pytest.raises(AccessError, match="needs client_ca_file"):
-        read(web_config(tmp_path, authority, more))
+        read_web_config(web_config(tmp_path, authority, more))
 
 
 def test_hashes_are_in_no_representation(authority, tmp_path):
-    access = read(web_config(tmp_path, authority, "", USERS))
+    access = read_web_config(web_config(tmp_path, authority, "", USERS))
     assert HASH not in repr(access) + str(vars(Service("127.0.0.1", 0, access=access)))
 
 
@@ -275,7 +275,7 @@ def test_many_who_try_passwords_wait_in_a_short_line():
 
 @pytest.fixture
 def encrypted(authority, tmp_path) -> Iterator[Service]:
-    yield from served(read(web_config(tmp_path, authority, "", USERS)))
+    yield from served(read_web_config(web_config(tmp_path, authority, "", USERS)))
 
 
 def trusting(authority: Authority) -> ssl.SSLContext:
@@ -311,7 +311,7 @@ def test_only_readers_with_a_certificate_are_let_in(authority, tmp_path):
     more = (
         f"  client_ca_file: {authority.ca_file}\n  client_auth_type: RequireAndVerifyClientCert\n"
     )
-    for service in served(read(web_config(tmp_path, authority, more))):
+    for service in served(read_web_config(web_config(tmp_path, authority, more))):
         tls = trusting(authority)
         with pytest.raises((ssl.SSLError, http.client.HTTPException, ConnectionError)):
             ask(service, "/healthz", tls)

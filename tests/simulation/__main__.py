@@ -3,7 +3,7 @@
 Each seed is one life: what publishers send, when the connection is cut, the broker restarts, the
 disk is full or fails, the process is killed at which statement. It must come to an end with every
 message acknowledged, each counted once, and the same bits as in an undisturbed life. ``--plant``
-puts one of six known mistakes in and ends once a seed finds it. Prints how many seeds held and
+puts one of eight known mistakes in and ends once a seed finds it. Prints how many seeds held and
 those that did not, and ends with 1 if any did not (with ``--plant``: if none found it). Run it from
 the project's folder, with the project's Python.
 """

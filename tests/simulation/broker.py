@@ -2,8 +2,8 @@
 
 What it takes stays until it is acknowledged; at most ``window`` messages are under way; when the
 client comes back, what is under way is sent again first, and more behind it as there is room. A
-broker that restarts keeps the messages and gives them new names, so that an acknowledgement that
-belongs to a former connection meets another message.
+broker that restarts keeps the messages and their names, as MQTT wants it, or gives them new ones,
+so that an acknowledgement that belongs to a former connection meets another message.
 """
 
 from __future__ import annotations
@@ -55,8 +55,16 @@ class Broker:
         )
         self._fill()
 
-    def restart(self) -> None:
+    @property
+    def is_silent(self) -> bool:
+        """Whether all has been sent that may be."""
+        return not self._wire
+
+    def restart(self, *, keeps_names: bool = False) -> None:
         """End every connection and begin anew with what is stored."""
+        if keeps_names:
+            self.begin_connection()
+            return
         self._waiting.extendleft(reversed(self._under_way.values()))
         self._under_way.clear()
         self._last_name = 0

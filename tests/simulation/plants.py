@@ -1,4 +1,4 @@
-"""Six mistakes that programs of this kind make, planted to show that the simulation finds them."""
+"""Eight mistakes that such programs make, planted to show that the simulation finds them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Final
 
 from monitor.core.state.network import Outcome
 from monitor.daemon.assembly import Parts
+from monitor.daemon.redeliveries import Held
 from monitor.decode import Decoded
-from monitor.mqtt.inbox import Message
+from monitor.mqtt.inbox import InboxMessage
 
 from .source import ModelSource
 from .world import Plant, Wrong, simulate
@@ -54,9 +55,9 @@ def stale_acknowledgement(parts: Parts, source: ModelSource) -> None:
     source.acknowledge = careless
 
 
-def _of_now(message: Message, generation: int) -> Message:
+def _of_now(message: InboxMessage, generation: int) -> InboxMessage:
     """Return a message as if it had come on another connection."""
-    return Message(message.topic, message.payload, message.flags, message.mid, generation)
+    return InboxMessage(message.topic, message.payload, message.flags, message.mid, generation)
 
 
 def leaked_permit(parts: Parts, source: ModelSource) -> None:
@@ -79,6 +80,17 @@ def poison_loop(parts: Parts, source: ModelSource) -> None:
     parts.intake._router.decode_all = brittle
 
 
+def no_memory_of_packets(parts: Parts, source: ModelSource) -> None:
+    """Take a packet that comes again for a new message, where it has no time."""
+    parts.intake.redeliveries.hold = lambda _messages: Held()
+
+
+def packets_forgotten(parts: Parts, source: ModelSource) -> None:
+    """Remember packets, but not beyond the end of the process."""
+    hold = parts.intake.redeliveries.hold
+    parts.intake.redeliveries.hold = lambda messages: hold(messages)._replace(notes={})
+
+
 def _judge_anew(parts: Parts, fresh) -> None:
     """Let ``fresh`` say which duplicates are taken for new."""
     observe = parts.network.observe
@@ -99,6 +111,8 @@ PLANTS: Final[dict[str, Plant]] = {
     "stale acknowledgement": stale_acknowledgement,
     "leaked permit": leaked_permit,
     "poison loop": poison_loop,
+    "no memory of packets": no_memory_of_packets,
+    "packets forgotten": packets_forgotten,
 }
 
 

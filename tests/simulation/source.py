@@ -24,7 +24,11 @@ class ModelSource:
     connected = True
     status = "simulated"
 
-    def __init__(self, broker: Broker, between: Callable[[], None]) -> None:
+    def __init__(
+        self, broker: Broker, between: Callable[[], None], *, keeps_names: bool = False
+    ) -> None:
+        self._keeps_names: Final = keeps_names
+        self.confirmed = self._number = 0
         self.receiver: Final = Receiver(Version.V5, _PAYLOAD_BYTES_MAX)
         self._broker: Final = broker
         self._between: Final = between
@@ -34,19 +38,24 @@ class ModelSource:
         """Lose the connection and have another one, perhaps since the broker restarts."""
         self.receiver.begin_connection()
         if restart:
-            self._broker.restart()
+            self._broker.restart(keeps_names=self._keeps_names)
         else:
             self._broker.begin_connection()
 
     def receive(self, timeout: float) -> Sequence[Any]:
         self._between()
         assert self.receiver.feed(self._broker.send(_PUBLISHES_A_READ)) == []
+        if self._broker.is_silent:
+            self.confirmed = self._number
         return self.receiver.take()
 
     def acknowledge(self, messages: Sequence[Any]) -> int:
         sent, packets = inbox_of(messages, self.receiver.generation).acknowledgements()
         self._broker.hear(packets)
         return sent
+
+    def confirm(self, number: int) -> None:
+        self._number = number
 
     def close(self) -> None:
         """Nothing to close."""

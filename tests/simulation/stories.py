@@ -11,6 +11,7 @@ from .broker import Sent
 
 START = 1_767_225_600.0  # 2026-01-01
 SENSORS = ("a", "b", "c")
+NAMELESS = "d"  # its messages have no time
 _RUBBISH = (
     Sent("monitor/a/x/reading", b"{"),
     Sent("monitor/a/x/reading", b""),
@@ -33,6 +34,11 @@ def story(chance: random.Random) -> Iterator[tuple[float, Sent]]:
             yield time, chance.choice(_RUBBISH)
         if chance.random() < 0.02:
             yield time, _message("event", sensor, time, event="adjusted")
+
+
+def punctual(number: int) -> Sent:
+    """Return a message without a time: it is a reading of when it arrives."""
+    return Sent(f"now/{NAMELESS}/x/reading", json.dumps({"v": number, "u": 1.0}).encode())
 
 
 def _pair(

@@ -1,5 +1,8 @@
 """One life of a daemon by a seed: what it is sent, what befalls it, and whether it comes out right.
 
+Every other world has messages without a time as well, each of which must become one reading, and a
+broker that keeps the identifiers of its packets, as MQTT wants it.
+
 What is real: the daemon's loop, the intake, decoders, pairing, windows, statistics, the journal and
 the splitting and acknowledging of MQTT packets. What is a model: broker, network, disk, clock, and
 that a process can be killed at any statement. After the faults end, the world waits until the
@@ -26,6 +29,7 @@ import numpy as np
 import monitor.daemon.loop
 from monitor.config import Settings, parse
 from monitor.core.model import in_event_order
+from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.daemon.assembly import Parts, assemble
 from monitor.daemon.loop import Daemon
 from monitor.journal import JournalError, database
@@ -33,7 +37,7 @@ from monitor.journal import JournalError, database
 from .broker import Broker, Sent
 from .disk import Disk, KilledError
 from .source import ModelSource
-from .stories import START, story
+from .stories import NAMELESS, START, punctual, story
 
 STEPS: Final = 50
 _QUIET_ROUNDS: Final = 400
@@ -43,6 +47,14 @@ windows: {pairs: 40}
 series: {max: 4}
 pairing: {mode: nearest, tolerance_seconds: 30, max_wait_hours: 2000}
 journal: {path: ":", dead_letters: 20}
+sources:
+  - {topic: "monitor/{sensor}/{quantity}/reading", kind: reading}
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+  - {topic: "monitor/{sensor}/event", kind: event}
+  - topic: "now/{sensor}/{quantity}/reading"
+    kind: reading
+    decoder: json
+    map: {time: arrival, series: [{value: v, u: u}]}
 """
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a name of its own is made in it
 
@@ -57,9 +69,13 @@ class Wrong(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left at the end: pairs and figures by sensor, and messages counted as committed."""
+    """What is left at the end: pairs and figures by sensor, and messages counted as committed.
+
+    ``arrivals`` are the values that came without a time.
+    """
 
     committed: int
+    arrivals: list[float]
     pairs: dict[str, bytes]
     figures: dict[str, dict[str, bytes]]
 
@@ -77,6 +93,8 @@ class World:
         self._disk: Final = Disk(folder)
         self._story: Final = story(random.Random(seed + 1))
         self._told: Final[list[Sent]] = []
+        self._is_punctual: Final = seed % 2 == 0
+        self._arrivals = 0
         self._now = START
         self._daemon: Daemon | None = None
         self._source: ModelSource | None = None
@@ -101,7 +119,7 @@ class World:
         """Start a daemon and let it work until it is killed, or ends; it will be started again."""
         try:
             self._parts = assemble(_settings(self._disk.folder), self._now)
-            self._source = ModelSource(self._broker, self._between)
+            self._source = ModelSource(self._broker, self._between, keeps_names=self._is_punctual)
             if self._plant is not None:
                 self._plant(self._parts, self._source)
             self._daemon = Daemon(
@@ -123,7 +141,10 @@ class World:
             parts.intake.commit(parts.intake.prepare(once[at : at + 50], self._now))
         left = _left(parts, self._now)
         parts.journal.close()
-        return left
+        return left._replace(
+            committed=left.committed + self._arrivals,
+            arrivals=[float(number) for number in range(self._arrivals)],
+        )
 
     # -- what befalls it ----------------------------------------------------------------------
 
@@ -156,6 +177,9 @@ class World:
             self._now = max(self._now, time)
             self._told.append(message)
             self._broker.take(message)
+            if self._is_punctual and self._chance.random() < 0.3:
+                self._broker.take(punctual(self._arrivals))
+                self._arrivals += 1
 
     def _publish_again(self) -> None:
         """Let a publisher that is not sure whether it was heard say something again."""
@@ -278,7 +302,23 @@ def _left(parts: Parts, now: float) -> Left:
             name: np.asarray(column)[row].tobytes()
             for name, column in (*snapshot.statistics.items(), ("evidence", snapshot.evidence))
         }
-    return Left(parts.journal.totals().get("committed", 0), pairs, figures)
+    arrivals = [
+        float(value)
+        for _, observations in parts.journal.observations()
+        for each in observations
+        for row, value in _values(each)
+        if parts.network.registry.keys[row].sensor == NAMELESS
+    ]
+    for found in (pairs, figures):
+        found.pop(NAMELESS, None)
+    return Left(parts.journal.totals().get("committed", 0), sorted(arrivals), pairs, figures)
+
+
+def _values(kept: Durable) -> Iterator[tuple[int, float]]:
+    """Yield the series and the value of each plain reading."""
+    if isinstance(kept, PackedReadings):
+        rows, _, values, _ = kept.columns()
+        yield from zip(rows.tolist(), values.tolist(), strict=True)
 
 
 def _difference(left: Left, wanted: Left) -> str:
@@ -288,6 +328,8 @@ def _difference(left: Left, wanted: Left) -> str:
         for name, figure in wanted.figures[sensor].items():
             if left.figures[sensor][name] != figure:
                 return f"sensor {sensor}: {name} differs from that of an undisturbed life"
+    if left.arrivals != wanted.arrivals:
+        return f"{left.arrivals} came without a time, {wanted.arrivals} were sent"
     if left.committed != wanted.committed:
         return f"{left.committed} messages counted as committed, {wanted.committed} were sent"
     return ""

@@ -6,9 +6,9 @@ docs/metrics.md its table; deploy/prometheus/rules.py the rules for Prometheus a
 keeps quiet. docs/runbook.md has a section for each, under the name of its rule, which a test
 compares.
 
-To add a fault, add an entry and let :func:`.naming.named` return its label. The detector's families
-of bets are faults too, for an alert bears the name of the family where a verdict is not clear yet;
-they come first, in their order.
+To add a fault, add an entry and let :func:`.naming.named_verdict` return its label. The detector's
+families of bets are faults too, for an alert bears the name of the family where a verdict is not
+clear yet; they come first, in their order.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.model import NAN, Float, Int
-from monitor.core.verdict.naming import Evidence, named, wants_model
+from monitor.core.verdict.naming import Evidence, named_verdict, wants_model
 from monitor.core.verdict.pairs import (
     RHO_MAX,
     Pairs,
@@ -123,8 +123,8 @@ def _judged(
     side: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Verdict], list[int]]:
     """Return verdicts without remedies, and for how long a state before the present one held."""
-    evidence, cut = gathered(side, alarm, healthy)
-    found = [named(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
+    evidence, cut = gathered_evidence(side, alarm, healthy)
+    found = [named_verdict(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
     some = [i for i, each in enumerate(found) if wants_model(each)]
     if some:
         begin = np.array([found[i].segment for i in some])
@@ -140,7 +140,7 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     return earlier if np.isfinite(earlier) else float(p.time[found.since])
 
 
-def gathered(
+def gathered_evidence(
     p: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
     """Return all that the pairs of each series show."""

@@ -72,7 +72,7 @@ class Name(NamedTuple):
     segment: int
 
 
-def named(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
+def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
     """Return the verdict without error model, remedy and words."""
     if alarm is not None and _is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)

@@ -47,7 +47,7 @@ class Sums(NamedTuple):
     zz: Float
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """A level at some time and a slope, with their variances where errors have spread 1."""
 
     level: Float
@@ -84,24 +84,24 @@ def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     return found
 
 
-def level_of(s: Sums) -> Line:
+def level_of(s: Sums) -> FittedLine:
     """Return the weighted mean."""
     hh = np.maximum(s.hh, _TINY)
     nothing = np.zeros_like(hh)
-    return Line(s.hz / hh, nothing, 1.0 / hh, nothing)
+    return FittedLine(s.hz / hh, nothing, 1.0 / hh, nothing)
 
 
-def line_of(s: Sums, at: Float | float) -> Line:
+def line_of(s: Sums, at: Float | float) -> FittedLine:
     """Return the weighted regression on time, its level at time ``at``."""
     hh = np.maximum(s.hh, _TINY)
     centre = s.hht / hh
     tt = np.maximum(s.htt - s.hht * centre, 1e-12 * hh + _TINY)
     slope = (s.htz - centre * s.hz) / tt
     away = at - centre
-    return Line(s.hz / hh + slope * away, slope, 1.0 / hh + away * away / tt, 1.0 / tt)
+    return FittedLine(s.hz / hh + slope * away, slope, 1.0 / hh + away * away / tt, 1.0 / tt)
 
 
-def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[Line, Float]:
+def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLine, Float]:
     """Return the line that begins at (start, height), and the sum of squares it leaves."""
     hz, htz = s.hz - height * s.hh, s.htz - height * s.hht
     zz = s.zz - 2.0 * height * s.hz + height * height * s.hh
@@ -109,7 +109,9 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[Line, Flo
     weight = np.maximum(weight, 1e-12 * s.hh + _TINY)
     across = htz - start * hz
     slope = across / weight
-    line = Line(height + slope * (at - start), slope, (at - start) ** 2 / weight, 1.0 / weight)
+    line = FittedLine(
+        height + slope * (at - start), slope, (at - start) ** 2 / weight, 1.0 / weight
+    )
     return line, np.maximum(zz - across * slope, 0.0)
 
 
@@ -302,18 +304,18 @@ def _heights(of_all: Float, ends: Float, back: Int, kind: Int) -> Float:
 
 def _rivals(
     whole: Sums, begin: Float, now: Float, heights: Float
-) -> tuple[list[Line], list[Float]]:
+) -> tuple[list[FittedLine], list[Float]]:
     """Return the lines from each place to the end, and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
-    right = Line(nothing, nothing, nothing, nothing)
+    right = FittedLine(nothing, nothing, nothing, nothing)
     lines = [right, level_of(whole), line_of(whole, now), hinge]
     return lines, [*squares_left(whole), left]
 
 
 def _weighed(
     n: Float,
-    lines: list[Line],
+    lines: list[FittedLine],
     left: list[Float],
     before: Float,
     places: Int,

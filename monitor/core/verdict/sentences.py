@@ -95,7 +95,7 @@ def advice(found: Verdict, unit: str, *, fired: bool = False) -> str:
     if remedy.kind == "none":
         return FAULTS[found.fault].look
     saved = (
-        f"CRPS {words.plain(remedy.crps_before)} -> {words.plain(remedy.crps_after)}"
+        f"CRPS {words.three_digits(remedy.crps_before)} -> {words.three_digits(remedy.crps_after)}"
         f" on the {remedy.pairs} pairs it was tried on"
     )
     return f"{_doing(remedy, unit)} ({saved})"
@@ -104,12 +104,12 @@ def advice(found: Verdict, unit: str, *, fired: bool = False) -> str:
 def _doing(remedy: Remedy, unit: str) -> str:
     if remedy.kind == "linear":
         sign = "+" if remedy.slope >= 0.0 else "-"
-        a, b = words.plain(remedy.intercept), words.plain(abs(remedy.slope))
+        a, b = words.three_digits(remedy.intercept), words.three_digits(abs(remedy.slope))
         return f"take {words.with_unit(a, unit)} {sign} {b} times its value instead of its value"
     parts = []
     if math.isfinite(remedy.add):
         verb = "add" if remedy.add >= 0.0 else "subtract"
-        parts.append(f"{verb} {words.with_unit(words.plain(abs(remedy.add)), unit)}")
+        parts.append(f"{verb} {words.with_unit(words.three_digits(abs(remedy.add)), unit)}")
     if math.isfinite(remedy.scale_u):
-        parts.append(f"multiply its u by {words.plain(remedy.scale_u)}")
+        parts.append(f"multiply its u by {words.three_digits(remedy.scale_u)}")
     return " and ".join(parts)

@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
 NOTHING: Final = Estimate(math.nan, math.nan, math.nan)
 
 
-def around(value: float, se: float, df: float) -> Estimate:
+def t_interval(value: float, se: float, df: float) -> Estimate:
     """Return a t interval."""
     if not (math.isfinite(value) and math.isfinite(se)) or df <= 0.0:
         return NOTHING

@@ -38,8 +38,8 @@ from monitor.core.verdict.verdict import (
     UNDECIDED,
     Estimate,
     Verdict,
-    around,
     share,
+    t_interval,
 )
 
 FEWEST: Final = 8
@@ -141,9 +141,9 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
     rows = (level + slope * end, np.hypot(se, steep * end))
     flat = np.sqrt(float(off @ off) / z.size * flat_inflation / weight)
     return _Fit(
-        around(level, flat, z.size / flat_inflation).times(p.unit),
-        around(*rows, df).times(p.unit),
-        around(slope, steep, df).times(p.unit),
+        t_interval(level, flat, z.size / flat_inflation).times(p.unit),
+        t_interval(*rows, df).times(p.unit),
+        t_interval(slope, steep, df).times(p.unit),
         slope / steep if steep > 0.0 else 0.0,
         p.z - (level + slope * (p.clock - middle)) * p.h,
         flat_inflation,

@@ -23,7 +23,7 @@ def numbers(estimate: Estimate) -> tuple[str, str]:
     """Return an estimate and " (lower to upper)", to the digits that its interval warrants."""
     half = 0.5 * (estimate.upper - estimate.lower)
     if not (math.isfinite(half) and half > 0.0):
-        return plain(estimate.value), ""
+        return three_digits(estimate.value), ""
     if max(abs(each) for each in estimate) >= 1e6 or half < 1e-6:
         value, lower, upper = (f"{number:.3g}" for number in estimate)
         return value, f" ({lower} to {upper})"
@@ -32,7 +32,7 @@ def numbers(estimate: Estimate) -> tuple[str, str]:
     return value, f" ({lower} to {upper})"
 
 
-def plain(number: float) -> str:
+def three_digits(number: float) -> str:
     """Return a number with three significant digits."""
     return f"{number:.0f}" if 100.0 <= abs(number) < 1e6 else f"{number:.3g}"
 
@@ -66,7 +66,7 @@ def drift(found: Verdict, unit: str) -> str:
 def gain(found: Verdict, unit: str) -> str:
     """Return "has an error that grows with the level: gain 1.25 (1.21 to 1.29) about 500 kg"."""
     size, between = numbers(found.gain)
-    about = with_unit(plain(found.pivot), unit)
+    about = with_unit(three_digits(found.pivot), unit)
     return f"has an error that grows with the level: gain {size}{between} about {about}"
 
 
