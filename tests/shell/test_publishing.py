@@ -102,7 +102,7 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     parts.journal.dead_letters = lambda limit: (asked.append("letters"), letters(limit))[1]
     report = publishing.doctor_report
     monkeypatch.setattr(
-        publishing, "report", lambda *those: (asked.append("doctor"), report(*those))[1]
+        publishing, "doctor_report", lambda *those: (asked.append("doctor"), report(*those))[1]
     )
     monkeypatch.setattr(Exposition, "parts", lambda *_: asked.append("metrics"))
     screen, connection = Screen(), SimpleNamespace(**CONNECTED)
