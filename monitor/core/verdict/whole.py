@@ -12,7 +12,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
-from monitor.core.verdict.pairs import FAR, Pairs, Side, long_inflation, median
+from monitor.core.verdict.judge import gathered_evidence, judged
+from monitor.core.verdict.naming import is_over
+from monitor.core.verdict.pairs import (
+    FAR,
+    Pairs,
+    Side,
+    cautious_rho,
+    inflation_of_squares,
+    long_inflation,
+    median,
+)
 from monitor.core.verdict.partition import (
     LEVEL,
     RIGHT,
@@ -27,7 +37,7 @@ from monitor.core.verdict.partition import (
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
-from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.sentences import day, with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -46,6 +56,7 @@ FEWEST: Final = 8
 _OFFSET: Final = (0.1, 0.25)  # u: beyond the first it is wrong, within the second it is right
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
+_PRIOR_PAIRS: Final = 4.0
 _T: Final = 4.0  # many names are tried on one file
 
 
@@ -58,16 +69,57 @@ class _Fit(NamedTuple):
     steep: float  # t of the slope
     left: Float  # of the line, over the stated uncertainty
     inflation: float
+    rho: float  # the largest that so few errors may have
 
 
-def judge_file(p: Pairs, *, unit: str = "") -> Verdict:
-    """Say what is wrong with a sensor, over all of its recorded pairs."""
+def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
+    """Say what is wrong with a sensor, over all of its recorded pairs.
+
+    ``fires``: the daemon's alert would still fire at the last of them, so that something is wrong
+    even where all pairs together do not show it.
+    """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
     side = Side([p])
-    found = _judged(side)
-    found = found._replace(remedy=remedies_for(side, [found], [0])[0])
-    return with_words(found, p, unit, float(side.unit[0]))
+    found, held = _judged(side), 0
+    if fires or found.state == FAULT:
+        found, held, last = _newest(side, found)
+        if last < p.n:
+            return _was_wrong(p, last, unit)
+    found = found._replace(remedy=remedies_for(side, [found], [held])[0])
+    return with_words(found, p, unit, float(side.unit[0]), fired=True)
+
+
+def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, int]:
+    """Return the fault of the newest pairs, for how long a state before it held, and its end.
+
+    A file that is wrong by all of its pairs may have changed while it was recorded: name, size and
+    date are those of the newest piece, as they are live. ``whole`` stays where that piece alone
+    shows nothing clear. A fault ends before the last pair where the newest piece is right.
+    """
+    p = side.pairs[0]
+    (evidence,), cut = gathered_evidence(side, [p.n - 1], [None])
+    start = cut.starts[0][-1]
+    if start and is_over(evidence, start - 1):
+        return whole, 0, start
+    (found,), (held,) = judged(side, [p.n - 1], [None])
+    if found.state != FAULT:
+        return whole, 0, p.n
+    began = float(p.time[found.since]) if p.timed and found.since else NAN
+    return found._replace(began=began), held, p.n
+
+
+def _was_wrong(p: Pairs, last: int, unit: str) -> Verdict:
+    """Return what is said of a file whose sensor is right in the end: what it was before."""
+    found = judge_file(p.rows(slice(0, last)), unit=unit)
+    if found.state != FAULT:
+        return found._replace(pairs=p.n)
+    when = f"since {day(float(p.time[last]))}" if p.timed else f"in its last {p.n - last} pairs"
+    return found._replace(
+        sentence=f"as right as it says {when}, but not before: {found.sentence}",
+        remedy=None,
+        advice="",
+    )
 
 
 class _Whole(NamedTuple):
@@ -91,8 +143,12 @@ def _judged(side: Side) -> Verdict:
     drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
         abs(fit.middle.value), _OFFSET[1] * w.unit
     )
-    inflated = np.array([long_inflation(fit.left**2)])
-    spread = spreads_of([fit.left], inflated, np.array([2.0]), np.zeros((1, SHAPES)))[0]
+    rho = fit.rho
+    inflated = max(long_inflation(fit.left**2), (1.0 + rho * rho) / (1.0 - rho * rho))
+    lost = min(2.0 * fit.inflation, 0.5 * n)
+    spread = spreads_of([fit.left], np.array([inflated]), np.array([lost]), np.zeros((1, SHAPES)))[
+        0
+    ]
     slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
@@ -132,14 +188,19 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
     slope = float(h @ (centred * z)) / square if square > 0.0 else 0.0
     off = z - level * h
     line = off - slope * centred * h
-    spread = float(line @ line) / max(z.size - 2.0, 1.0)
-    flat_inflation, inflation = long_inflation(off), long_inflation(line)
+    rho = cautious_rho(line)
+    least = (1.0 + rho) / (1.0 - rho)
+    # As many pairs of the stated spread: a few dependent ones are near each other.
+    stated = _PRIOR_PAIRS * least
+    spread = (stated + float(line @ line)) / max(stated + z.size - 2.0, 1.0)
+    flat_inflation, inflation = (max(long_inflation(each), least) for each in (off, line))
     df = z.size / inflation
     se = np.sqrt(spread * inflation / weight)
     steep = np.sqrt(spread * inflation / square) if square > 0.0 else np.inf
     end = 1.0 - middle
     rows = (level + slope * end, np.hypot(se, steep * end))
-    flat = np.sqrt(float(off @ off) / z.size * flat_inflation / weight)
+    spread = (stated + float(off @ off)) / (stated + z.size)
+    flat = np.sqrt(spread * flat_inflation / weight)
     return _Fit(
         t_interval(level, flat, z.size / flat_inflation).times(p.unit),
         t_interval(*rows, df).times(p.unit),
@@ -147,6 +208,7 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
         slope / steep if steep > 0.0 else 0.0,
         p.z - (level + slope * (p.clock - middle)) * p.h,
         flat_inflation,
+        rho,
     )
 
 
@@ -206,7 +268,8 @@ def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Est
     low, high = _SCALE[0]
     is_wide = factor.lower > high or factor.upper < low
     far = np.abs(fit.left) > FAR
-    far_share = share(int(far.sum()), p.z.size / fit.inflation if far.any() else float(p.z.size))
+    dependent = float(inflation_of_squares(fit.rho))
+    far_share = share(float(far.sum()) / dependent, p.z.size / dependent)
     if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
         return "offset", fit.middle
     if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:
