@@ -131,6 +131,7 @@ class Daemon:
             self._is_reloading = self._publisher.reload_successful = self._reload()
         now = self._monotonic()
         if now >= self._publish_due and not self._publisher.is_busy:
+            self._parts.journal.check_place()
             self._publisher.begin(self._now(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
         self._publisher.work(_PUBLISH_SECONDS)

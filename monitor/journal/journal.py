@@ -48,6 +48,11 @@ class Journal:
         """
         with self._database.transaction():
             self._writer.write(batch)
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Raise JournalError unless the open file is the one that the path leads to."""
+        self._database.check_place()
 
     # -- read -------------------------------------------------------------------------------
 

@@ -182,7 +182,10 @@ def test_series_and_alerts_are_there_as_json_with_null_for_what_is_undefined(ser
 def test_nothing_can_be_changed(method, path, service):
     service.publish(page())
 
-    assert get(service, path, method)[0] == 405
+    status, _, headers = get(service, path, method)
+
+    assert status == 405
+    assert headers["Allow"] == "GET, HEAD"
 
 
 def test_head_is_answered(service):

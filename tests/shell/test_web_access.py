@@ -227,21 +227,77 @@ def test_the_right_password_opens_again_and_again(with_users):
         assert ask(with_users, "/healthz", given=basic("anna", "wrong")).status == 401
 
 
-def test_what_was_tried_is_remembered_within_bounds_and_not_as_itself():
-    async def nothing(*_: object) -> None:
-        pass
+class Asked:
+    """Asks an application behind passwords; ``tried`` counts the hashes that were computed."""
 
-    async def tried() -> dict[bytes, bool]:
-        asked = Authenticated(nothing, {"anna": HASH.encode()})
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.statuses: list[int] = []
+        self.tried = 0
+        check = bcrypt.checkpw
+
+        def checkpw(password: bytes, hash_: bytes) -> bool:
+            self.tried += 1
+            return check(password, hash_)
+
+        self.door = Authenticated(self._app, {"anna": HASH.encode()})
+        patch.setattr(bcrypt, "checkpw", checkpw)
+
+    async def ask(self, password: str, address: str = "192.0.2.1") -> int:
+        """Return the status of an answer."""
+        headers = [(b"authorization", basic("anna", password))]
+        scope = {"type": "http", "headers": headers, "client": (address, 1)}
+        found: list[int] = []
+
+        async def send(message: dict) -> None:
+            found.append(message["status"])
+
+        await self.door(scope, None, lambda message: send({"status": 0, **message}))
+        return found[0]
+
+    async def _app(self, _scope: object, _receive: object, send) -> None:
+        await send({"status": 200})
+
+
+def test_wrong_passwords_do_not_push_out_the_right_one_and_none_is_kept_as_itself(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def tried() -> int:
+        assert await asked.ask(WORD) == 200
         for number in range(300):
-            assert not await asked._may_enter(basic("anna", f"{number}"))
-        assert await asked._may_enter(basic("anna", WORD))
-        return asked._known
+            assert await asked.ask(f"{number}") == 401
+        before = asked.tried
+        assert await asked.ask(WORD) == 200
+        return asked.tried - before
 
-    known = asyncio.run(tried())
-    assert len(known) == 256
-    assert sum(known.values()) == 1
-    assert all(len(digest) == 32 and WORD.encode() not in digest for digest in known)
+    assert asyncio.run(tried()) == 0
+    assert WORD not in repr(vars(asked.door))
+
+
+def test_whoever_has_been_in_is_let_in_however_many_try_passwords(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def crowd() -> list[int]:
+        await asked.ask(WORD)
+        guesses = [asyncio.ensure_future(asked.ask(str(at))) for at in range(60)]
+        await asyncio.sleep(0)
+        found = [await asked.ask(WORD) for _ in range(20)]
+        await asyncio.gather(*guesses)
+        return found
+
+    assert asyncio.run(crowd()) == [200] * 20
+
+
+def test_who_tries_many_passwords_keeps_nobody_out_who_comes_from_elsewhere(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def crowd() -> int:
+        guesses = [asyncio.ensure_future(asked.ask(str(at))) for at in range(40)]
+        await asyncio.sleep(0)
+        found = await asked.ask(WORD, "192.0.2.2")
+        await asyncio.gather(*guesses)
+        return found
+
+    assert asyncio.run(crowd()) == 200
 
 
 def test_many_who_try_passwords_wait_in_a_short_line():
