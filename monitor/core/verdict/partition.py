@@ -26,6 +26,7 @@ RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
 KINDS: Final = 2 * WIDE
 BOUNDS: Final = 64  # places where a piece may begin, about
+NEWEST: Final = 12  # pairs each of which may begin one
 _PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # where it begins is one
 _SHORTEST: Final = (0, 3, 8, 8)  # pairs
 _SHORTEST_MORE: Final = 5  # pairs more for a spread
@@ -209,11 +210,13 @@ def partition(p: Side, inflation: Float) -> Cut:
 def boundaries(z: Float, n: Int) -> tuple[Int, Int]:
     """Return where pieces may begin, padded with n, and how many before the end are real.
 
-    A coarse grid, and where neighbouring means differ most; every pair of a short series.
+    A coarse grid, where neighbouring means differ most, and each of the newest pairs, among which
+    an alarm finds its fault; every pair of a short series.
     """
     at = np.arange(z.shape[1])
     step = np.where(n <= BOUNDS, 1, -(-2 * n // BOUNDS))
-    chosen = (at % step[:, None] == 0) & (at < n[:, None])
+    chosen = (at % step[:, None] == 0) | (at >= n[:, None] - NEWEST)
+    chosen &= at < n[:, None]
     long = np.flatnonzero(n > BOUNDS)
     if long.size:
         some = z[long]
