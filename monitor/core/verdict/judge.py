@@ -146,7 +146,8 @@ def gathered_evidence(
     """Return all that the pairs of each series show."""
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
-    cut = partition(p, inflation(rho))
+    raised = np.array([-1 if each is None else each for each in alarm])
+    cut = partition(p, inflation(rho), raised)
     since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
     kept = kept_of(p, cut)

@@ -83,35 +83,47 @@ def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
     side = Side([p])
     found, held = _judged(side), 0
     if fires or found.state == FAULT:
-        found, held, last = _newest(side, found)
-        if last < p.n:
-            return _was_wrong(p, last, unit)
+        found, held, piece = _newest(side, found)
+        if piece is not None:
+            return _was_wrong(p, piece, unit)
     found = found._replace(remedy=remedies_for(side, [found], [held])[0])
     return with_words(found, p, unit, float(side.unit[0]), fired=True)
 
 
-def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, int]:
-    """Return the fault of the newest pairs, for how long a state before it held, and its end.
+class _Worst(NamedTuple):
+    """The end of the piece that was most wrong, and since when the sensor is right."""
+
+    end: int
+    right_since: int
+
+
+def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
+    """Return the fault of the newest pairs, for how long a state before it held, or what was.
 
     A file that is wrong by all of its pairs may have changed while it was recorded: name, size and
     date are those of the newest piece, as they are live. ``whole`` stays where that piece alone
-    shows nothing clear. A fault ends before the last pair where the newest piece is right.
+    shows nothing clear, or where all pairs show how values hang on references. Where the newest
+    piece is right, the last of what is returned is the piece that was most wrong.
     """
     p = side.pairs[0]
+    if whole.fault in ("gain", "sign", "lag"):
+        return whole, 0, None
     (evidence,), cut = gathered_evidence(side, [p.n - 1], [None])
-    start = cut.starts[0][-1]
-    if start and is_over(evidence, start - 1):
-        return whole, 0, start
+    starts = cut.starts[0]
+    if starts[-1] and is_over(evidence, starts[-1] - 1):
+        excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
+        worst = int(np.argmax(np.abs(excess[:-1])))
+        return whole, 0, _Worst(starts[worst + 1], starts[-1])
     (found,), (held,) = judged(side, [p.n - 1], [None])
     if found.state != FAULT:
-        return whole, 0, p.n
+        return whole, 0, None
     began = float(p.time[found.since]) if p.timed and found.since else NAN
-    return found._replace(began=began), held, p.n
+    return found._replace(began=began), held, None
 
 
-def _was_wrong(p: Pairs, last: int, unit: str) -> Verdict:
+def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
     """Return what is said of a file whose sensor is right in the end: what it was before."""
-    found = judge_file(p.rows(slice(0, last)), unit=unit)
+    found, last = judge_file(p.rows(slice(0, piece.end)), unit=unit), piece.right_since
     if found.state != FAULT:
         return found._replace(pairs=p.n)
     when = f"since {day(float(p.time[last]))}" if p.timed else f"in its last {p.n - last} pairs"
@@ -145,10 +157,7 @@ def _judged(side: Side) -> Verdict:
     )
     rho = fit.rho
     inflated = max(long_inflation(fit.left**2), (1.0 + rho * rho) / (1.0 - rho * rho))
-    lost = min(2.0 * fit.inflation, 0.5 * n)
-    spread = spreads_of([fit.left], np.array([inflated]), np.array([lost]), np.zeros((1, SHAPES)))[
-        0
-    ]
+    spread = _spread(fit.left, inflated, fit.inflation)
     slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
@@ -168,6 +177,14 @@ def _judged(side: Side) -> Verdict:
         pairs=n,
         n_effective=n / fit.inflation,
     )
+
+
+def _spread(left: Float, inflated: float, inflation: float) -> Spread:
+    """Return the factor on u; the mean of dependent errors takes more of their spread with it."""
+    lost = np.array([2.0, min(2.0 * inflation, 0.5 * left.size)])
+    two = np.full(2, inflated), lost, np.zeros((2, SHAPES))
+    plain, widened = spreads_of([left, left], *two)
+    return plain._replace(factor=plain.factor._replace(upper=widened.factor.upper))
 
 
 def _kept(z: Float) -> Bool:
