@@ -121,7 +121,12 @@ def _moments(alarm: int, end: int) -> list[int]:
 
 def judgements(recorded: Recorded, windows: Columns) -> list[Verdict]:
     """Return what all pairs of each series say, one verdict a series."""
+    last = {each.series: each.after for each in sorted(recorded.changes, key=lambda one: one.time)}
     return [
-        judge_file(Pairs.of(windows.take(np.array([row])), timed=recorded.timed), unit=name.unit)
+        judge_file(
+            Pairs.of(windows.take(np.array([row])), timed=recorded.timed),
+            unit=name.unit,
+            fires=recorded.timed and last.get(row) == "firing",
+        )
         for row, name in enumerate(recorded.names)
     ]

@@ -74,7 +74,7 @@ class Name(NamedTuple):
 
 def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
     """Return the verdict without error model, remedy and words."""
-    if alarm is not None and _is_over(e, alarm):
+    if alarm is not None and is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
@@ -112,8 +112,8 @@ def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
     )
 
 
-def _is_over(e: Evidence, alarm: int) -> bool:
-    """Whether nothing is wrong with the newest piece, which began after the alarm."""
+def is_over(e: Evidence, alarm: int) -> bool:
+    """Return whether nothing is wrong with the newest piece, which began after the alarm."""
     start = e.newest
     if e.stuck or start <= alarm or e.segment != start or e.far.surprise > _SURPRISE:
         return False

@@ -140,7 +140,7 @@ def _crossings(
     return np.asarray(begin[:, None] + (low + np.clip(part, 0.0, 1.0)) * step[:, None])
 
 
-def share(hits: int, n: float) -> Estimate:
+def share(hits: float, n: float) -> Estimate:
     """Return a share of ``n`` pairs with its exact interval (Clopper, Pearson 1934)."""
     if n <= 0.0:
         return NOTHING
