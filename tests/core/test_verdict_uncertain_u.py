@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from core.verdict_sensors import HOUR, START
 
-from monitor.core.verdict import Pairs, document, judge, judge_file
+from monitor.core.verdict import Estimate, Pairs, document, judge, judge_file
+from monitor.core.verdict.spread import on_stated
 
 
 def pairs(seed, n, *, change=None, scale=1.0, u_ref=0.0, offset=0.0):
@@ -80,6 +81,15 @@ def test_errors_that_are_all_alike_advise_no_u_near_0(offset):
         assert at_least(verdict) == 10.0
         assert not verdict.remedy.scale_u < 0.1
         assert "e-" not in verdict.advice
+
+
+@pytest.mark.parametrize("factor", [(0.0146, 0.012, 0.0181), (0.2, 0.01, 0.6), (0.0, 0.0, 0.0)])
+def test_a_factor_that_is_not_told_from_0_has_an_upper_end_alone(factor):
+    """The first is of a value that stood still for 150 pairs: the level's own rounding is left."""
+    value, lower, upper = on_stated((4.0, 0.0), Estimate(*factor))
+
+    assert np.isnan([value, lower]).all()
+    assert upper == max(factor[2], 0.1)
 
 
 @pytest.mark.parametrize("seed", range(4))

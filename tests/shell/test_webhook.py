@@ -54,6 +54,14 @@ def told(sink: WebhookSink, *transitions) -> None:
         sink.close()
 
 
+def test_an_estimate_with_one_end_alone_is_told_with_it():
+    bound = transition_document(transition(1, estimate=None, lower=None, upper=0.3))
+    nothing = transition_document(transition(1, estimate=None, lower=None, upper=None))
+
+    assert bound["estimate"] == {"value": None, "lower": None, "upper": 0.3, "unit": "kg"}
+    assert nothing["estimate"] is None
+
+
 def test_what_is_posted_and_that_a_receiver_can_verify_it(receiver):
     secret = b"a secret of thirty-two characters"
     one = transition(1)
