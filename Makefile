@@ -32,8 +32,9 @@ TEST = .venv/bin/python -m
 BENCH = .venv/bin/python
 endif
 
-# Tests that wait for programs leave a core idle: worksteal moves work to whoever has none.
-PARALLEL = -n auto --dist worksteal
+# Three workers for two cores, since many tests wait for the programs that they start; worksteal
+# moves tests to the workers that have none left.
+PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
 CHECKED = tests/test_contracts.py tests/core
 # What libraries matter to: numbers, decoding, settings, journal, HTTP and MQTT.
 SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_statistics.py \
@@ -49,6 +50,7 @@ demo: $(if $(UV),,.venv/demo.stamp)
 
 # Style, types, import contracts, and the tests of what most changes touch, with a tenth of the
 # examples and without those that are marked slow.
+check: PARALLEL = -n auto --dist worksteal
 check: $(if $(UV),,.venv/dev.stamp)
 	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 10 -m "not slow" \
 	    --durations 5 $(CHECKED)

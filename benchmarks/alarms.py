@@ -29,6 +29,7 @@ from alarms_table import judged, table
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "detection.md"
 ONSETS = (0, 100, 1000)
+EARLY = 0.1  # of honest sensors may alarm in the first 100 pairs
 RATE_MOST = 100_000.0  # pairs between false alarms that peers are set to, at most
 
 
@@ -58,8 +59,9 @@ def false_alarms(share: float, pool: ProcessPoolExecutor) -> str:
     found = pool.map(rate, [(name, count, length) for name in HONEST])
     rows = [
         [
-            *(name, f"{each.between:,.0f}", str(each.alarms), f"{each.early:.1%}"),
+            *(name, f"{each.between:,.0f}", str(each.alarms)),
             judged(each.between, atleast=HONEST[name][1]),
+            *(f"{each.early:.1%}", judged(each.early, atmost=EARLY)),
         ]
         for name, each in zip(HONEST, found, strict=True)
     ]
@@ -69,10 +71,9 @@ def false_alarms(share: float, pool: ProcessPoolExecutor) -> str:
         accused = float((first_alarms(s) < 2000).mean())
         name = f"30 % of u^2 systematic, {'' if is_declared else 'not '}declared"
         goal = judged(accused, atmost=0.05) if is_declared else ""
-        rows.append([name, f"{accused:.0%} accused within 2000", "", "", goal])
-    return table(
-        ["honest sensors", "mean pairs to a false alarm", "seen", "first 100", "goal"], rows
-    )
+        rows.append([name, f"{accused:.0%} accused within 2000", "", goal, "", ""])
+    head = ["honest sensors", "mean pairs to a false alarm", "seen", "goal"]
+    return table([*head, "in the first 100", "goal"], rows)
 
 
 # --- delays --------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def looked_at(job: tuple[str, int, int]) -> list[str]:
     shape, count, bad = job
     pairs = records(some_bad(shape, count, bad))
     plan = CoreSettings(
-        lambda *_: SeriesRules(window_pairs=100),
+        lambda *_: SeriesRules(window_pairs=100, stale_after_seconds=np.inf),
         limits=Limits(count, count),
         window_pairs_max=100,
         replay_in_windows=False,

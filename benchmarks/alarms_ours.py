@@ -27,11 +27,13 @@ class Change(NamedTuple):
     fires: bool
 
 
-def rules(systematic: float) -> SeriesRules:
-    """Return the settings of a series, with its systematic share declared where that is known."""
-    if systematic and "u_systematic" in SeriesRules._fields:
-        return SeriesRules()._replace(u_systematic=np.sqrt(systematic))
-    return SeriesRules()
+def rules(s: Sensors) -> SeriesRules:
+    """Return the settings of a series; systematic parts are declared where there is a setting."""
+    usual = SeriesRules()
+    if not hasattr(usual, "systematic") or not (s.systematic or s.of_reference):
+        return usual
+    shares = {"share": np.sqrt(s.systematic), "reference_share": s.of_reference}
+    return usual._replace(systematic=usual.systematic._replace(**shares))
 
 
 class _Store:
@@ -70,7 +72,7 @@ class Core:
         self.pairs = records(s)
         self._store = _Store(self.pairs)
         plan = CoreSettings(
-            lambda *_: rules(s.systematic),
+            lambda *_: rules(s),
             limits=Limits(count, count),
             window_pairs_max=32,
             replay_in_windows=False,

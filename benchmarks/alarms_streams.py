@@ -19,6 +19,7 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], Float]
 
 PIVOT = 100.0
 TRUTH_SD = 3.0
+HELD = 0.95  # share of u_ref that a held reference's pairs have in common; the most one can say
 P90 = 1.6448536269514722  # half a 90 % interval of a normal error, in u
 
 
@@ -27,8 +28,8 @@ class Sensors(NamedTuple):
 
     ``half`` is half the width of the stated 90 % interval where there is no u. ``held`` numbers the
     reference measurement of a pair where several pairs share one, else 0. ``systematic`` is the
-    share of u^2 that never averages out. ``changed`` is the pair from which alarms count, ``event``
-    whether an operator reports something there.
+    declared share of u^2 that never averages out, ``of_reference`` that of u_ref. ``changed`` is
+    the pair from which alarms count, ``event`` whether an operator reports something there.
     """
 
     value: Float
@@ -40,6 +41,7 @@ class Sensors(NamedTuple):
     systematic: float = 0.0
     changed: int = 0
     event: bool = False
+    of_reference: float = 0.0
 
     @property
     def z(self) -> Float:
@@ -167,7 +169,8 @@ def held(pairs: int, u_ref: float) -> Honest:
         u = stated(rng, size)
         number = 1 + which + blocks[1] * np.arange(size[0])[:, None]
         value = truth[:, which] + u * rng.standard_normal(size)
-        return sensors(value, u, reference, u_ref=np.full(size, u_ref), held=number)
+        blur = np.full(size, u_ref)
+        return sensors(value, u, reference, u_ref=blur, held=number, of_reference=HELD)
 
     return made
 
@@ -231,7 +234,7 @@ HONEST: dict[str, tuple[Honest, float]] = {
     "rounded to 3 u, truth at random": (rounded(3.0, 0.0), 1000.0),
     "rounded to 10 u, truth AR(0.99)": (rounded(10.0, 0.99), 1000.0),
     "rounded to 10 u, truth AR(0.999)": (rounded(10.0, 0.999), 1000.0),
-    **{f"reference held for {n} pairs": (held(n, 0.5), 1000.0) for n in (5, 10, 50)},
+    **{f"reference held for {n} pairs, declared": (held(n, 0.5), 1000.0) for n in (5, 10, 50)},
     **{f"predictive, R2 {r2}": (predictive(r2), 10_000.0) for r2 in (0.3, 0.8)},
     **{f"90 % intervals, u_ref {r} u": (intervals(r), 1000.0) for r in (0.0, 0.33, 0.5, 1.0)},
 }

@@ -20,7 +20,13 @@ import numpy as np
 
 from monitor.cluster import results
 from monitor.cluster.block import Block
-from monitor.cluster.log_records import Message, dump_record, load_record, pack, unpack
+from monitor.cluster.log_records import (
+    LogMessage,
+    dump_record,
+    load_record,
+    pack_messages,
+    unpack_messages,
+)
 from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import Settings, parse
@@ -55,7 +61,7 @@ def settings_of(folder: str, sensors: int) -> Settings:
     return parse(text.encode(), "benchmark")
 
 
-def batch(sensors: range, number: int, a_sensor: int) -> Iterator[Message]:
+def batch(sensors: range, number: int, a_sensor: int) -> Iterator[LogMessage]:
     """Yield the messages of one batch: a reading and its reference, ``a_sensor`` of them each."""
     chance = np.random.default_rng(number)
     for event in range(number * a_sensor // 2, (number + 1) * a_sensor // 2):
@@ -66,10 +72,10 @@ def batch(sensors: range, number: int, a_sensor: int) -> Iterator[Message]:
         for sensor, truth, error in zip(sensors, truths.tolist(), errors.tolist(), strict=True):
             said = {"time": stamp, "value": truth + error, "u": 1.0}
             topic = f"monitor/s{sensor}/mass/reading"
-            yield Message(int(seconds) + 1, topic, json.dumps(said).encode())
+            yield LogMessage(int(seconds) + 1, topic, json.dumps(said).encode())
             said = {"time": stamp, "value": truth, "u": 0.1}
             topic = f"monitor/s{sensor}/mass/reference"
-            yield Message(int(seconds) + 1, topic, json.dumps(said).encode())
+            yield LogMessage(int(seconds) + 1, topic, json.dumps(said).encode())
 
 
 class Cost:
@@ -83,9 +89,9 @@ class Cost:
         self.spent[name] = self.spent.get(name, 0.0) + time.process_time() - began
 
 
-def by_blocks(messages: list[Message], count: int) -> list[list[Message]]:
+def by_blocks(messages: list[LogMessage], count: int) -> list[list[LogMessage]]:
     """Return the messages of each block of sensors, as if sensors were placed in their order."""
-    found: list[list[Message]] = [[] for _ in range(count)]
+    found: list[list[LogMessage]] = [[] for _ in range(count)]
     for message in messages:
         found[int(message.topic.split("/")[1][1:]) // A_BLOCK].append(message)
     return found
@@ -108,19 +114,23 @@ def compared(sensors: int, a_sensor: int, warm: int, measured: int) -> dict[str,
             bodies = bridged(placing, came, cost)
             began = time.process_time()
             packed = [
-                pack(each) for each in by_blocks([load_record(b).message for b in bodies], count)
+                pack_messages(each)
+                for each in by_blocks([load_record(b).message for b in bodies], count)
             ]
             cost.on("source", began)
             for at, body in enumerate(packed):
                 began = time.process_time()
-                found = kept[at].apply(unpack(body))
+                found = kept[at].apply(unpack_messages(body))
                 cost.on("apply", began)
                 began = time.process_time()
                 state = kept[at].dump()
                 cost.on("dump", began)
                 size = len(state)
                 began = time.process_time()
-                results.dump(results.report(found, 100, size)), results.dump(results.changed(found))
+                (
+                    results.dump(results.block_report(found, 100, size)),
+                    results.dump(results.changed(found)),
+                )
                 cost.on("results", began)
                 if number == warm + measured - 1:
                     began = time.process_time()
@@ -135,7 +145,7 @@ def compared(sensors: int, a_sensor: int, warm: int, measured: int) -> dict[str,
     return figures
 
 
-def bridged(placing: Placing, messages: list[Message], cost: Cost) -> list[bytes]:
+def bridged(placing: Placing, messages: list[LogMessage], cost: Cost) -> list[bytes]:
     """Return the records that a bridge writes."""
     began = time.process_time()
     topics, payloads = [m.topic for m in messages], [m.payload for m in messages]
@@ -149,7 +159,7 @@ def bridged(placing: Placing, messages: list[Message], cost: Cost) -> list[bytes
     return bodies
 
 
-def daemon(parts: Parts, messages: list[Message], cost: Cost) -> None:
+def daemon(parts: Parts, messages: list[LogMessage], cost: Cost) -> None:
     """Let the daemon's own engine take the messages, 4096 at a time, and evaluate once."""
     began = time.process_time()
     for at in range(0, len(messages), 4096):

@@ -23,7 +23,7 @@ from harness.kafka import TestLog
 from harness.programs import until
 from messages import readings_and_references
 
-from monitor.cluster.kafka_log import LogError, Reader, properties
+from monitor.cluster.kafka_log import LogError, TopicReader, properties
 from monitor.config import load
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -59,7 +59,7 @@ def main() -> None:
             )
         until("the bridge is connected", lambda: b"connected to" in said.read_bytes(), 60.0)
         settings = load(config)
-        reader = Reader(properties(settings), settings.cluster.log.topic, 4)
+        reader = TopicReader(properties(settings), settings.cluster.log.topic, 4)
 
         def on_log() -> int:
             try:

@@ -22,7 +22,7 @@ import numpy as np
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
 from monitor.cluster.fleet_verdicts import Fleet
-from monitor.cluster.log_records import Message, pack, unpack
+from monitor.cluster.log_records import LogMessage, pack_messages, unpack_messages
 from monitor.cluster.recipes import recipe_of
 from monitor.config import parse
 
@@ -61,7 +61,7 @@ class Figures(NamedTuple):
         return 1e6 * (self.apply + self.dump + self.say) / self.messages
 
 
-def batch(block: int, events: range, sensors: int) -> Iterator[Message]:
+def batch(block: int, events: range, sensors: int) -> Iterator[LogMessage]:
     """Yield one batch of one block; a sensor in fifty is off."""
     chance = np.random.default_rng((block, events.start))
     for event in events:
@@ -75,10 +75,10 @@ def batch(block: int, events: range, sensors: int) -> Iterator[Message]:
             said = {"time": stamp, "value": truth + error + off, "u": 1.0}
             came = int(seconds) + 1
             topic = f"monitor/s{number_of}/mass/reading"
-            yield Message(came, topic, json.dumps(said).encode())
+            yield LogMessage(came, topic, json.dumps(said).encode())
             said = {"time": stamp, "value": truth, "u": 0.1}
             topic = f"monitor/s{number_of}/mass/reference"
-            yield Message(came, topic, json.dumps(said).encode())
+            yield LogMessage(came, topic, json.dumps(said).encode())
 
 
 def measured(sensors: int, window: int) -> Figures:
@@ -97,7 +97,7 @@ def measured(sensors: int, window: int) -> Figures:
         messages += 2 * size * EVENTS
         states.append(body.state)
         state, said = state + len(body.state), said + len(body.said)
-        everything.append((number, results.load(body.said)))
+        everything.append((number, results.load_report(body.said)))
     began = time.process_time()
     fleet.update(everything)
     fleet.verdict()
@@ -118,7 +118,7 @@ def one(recipe: Recipe, number: int, size: int, spent: dict[str, float]) -> Body
     """Return a block that has its series, after one batch more, which is what is measured."""
     block = Block(recipe, None, number)
     block.apply([*batch(number, range(1), size)])
-    packed, before = pack(batch(number, range(1, 1 + EVENTS), size)), block.dump()
+    packed, before = pack_messages(batch(number, range(1, 1 + EVENTS), size)), block.dump()
 
     def on(name: str, began: float) -> float:
         now = time.process_time()
@@ -126,11 +126,11 @@ def one(recipe: Recipe, number: int, size: int, spent: dict[str, float]) -> Body
         return time.process_time()
 
     now = time.process_time()
-    found = block.apply(unpack(packed))
+    found = block.apply(unpack_messages(packed))
     now = on("apply", now)
     state = block.dump()
     now = on("dump", now)
-    said = results.dump(results.report(found, WORST, len(state)))
+    said = results.dump(results.block_report(found, WORST, len(state)))
     results.dump(results.changed(found))
     now = on("say", now)
     Block(recipe, before, number)

@@ -38,8 +38,8 @@ from harness.broker import Mosquitto
 from harness.kafka import TestLog
 from harness.programs import free_port
 
-from monitor.cluster.kafka_log import LogError, Reader, properties
-from monitor.cluster.log_records import Message, load_record
+from monitor.cluster.kafka_log import LogError, TopicReader, properties
+from monitor.cluster.log_records import LogMessage, load_record
 from monitor.cluster.results import STATISTICS
 from monitor.config import load
 from monitor.daemon.assembly import assemble
@@ -201,7 +201,7 @@ class Trial:
 
     # -- messages -------------------------------------------------------------------------------
 
-    def publish(self, messages: list[Message]) -> None:
+    def publish(self, messages: list[LogMessage]) -> None:
         """Send messages through the broker, every tenth of them twice."""
         name = f"p{time.monotonic()}"
         with BrokerPublisher("127.0.0.1", self.broker.port, client_id=name) as out:
@@ -221,7 +221,7 @@ class Trial:
             except LogError:
                 return 0
 
-    def from_log(self) -> list[Message]:
+    def from_log(self) -> list[LogMessage]:
         """Return all that the log has."""
         with self._reading() as reader:
             return [
@@ -231,10 +231,10 @@ class Trial:
             ]
 
     @contextmanager
-    def _reading(self) -> Iterator[Reader]:
+    def _reading(self) -> Iterator[TopicReader]:
         settings = load(self.settings)
         log = settings.cluster.log
-        reader = Reader(properties(settings), log.topic, log.partitions)
+        reader = TopicReader(properties(settings), log.topic, log.partitions)
         try:
             yield reader
         finally:
@@ -302,7 +302,7 @@ def tables(trial: Trial) -> dict[str, dict]:
     return {sensor: row for sensor, (_, row) in newest.items()}
 
 
-def daemon_says(trial: Trial, messages: list[Message]) -> tuple[dict[str, dict], int]:
+def daemon_says(trial: Trial, messages: list[LogMessage]) -> tuple[dict[str, dict], int]:
     """Return what one daemon's parts say of each series, and how many messages they counted."""
     settings = load(trial.settings)
     journal = settings.journal.model_copy(update={"path": str(trial.folder / "daemon.sqlite")})
@@ -348,7 +348,7 @@ def unequal(found: dict[str, dict], wanted: dict[str, dict]) -> list[str]:
     ]
 
 
-def held(trial: Trial, messages: list[Message], seconds: float) -> Figures:
+def held(trial: Trial, messages: list[LogMessage], seconds: float) -> Figures:
     """Wait until all series are as they must be; return what came out.
 
     The daemon gets what is on the log: a message that cannot be used counts as often as it came.
@@ -399,7 +399,7 @@ def held(trial: Trial, messages: list[Message], seconds: float) -> Figures:
 # -- what is done to them -----------------------------------------------------------------------
 
 
-def cold_start(trial: Trial, messages: list[Message]) -> dict[str, float]:
+def cold_start(trial: Trial, messages: list[LogMessage]) -> dict[str, float]:
     """Begin."""
     trial.start("bridge")  # the broker keeps nothing for a session that there never was
     waited("the bridge is connected", lambda: "connected to" in trial.said("bridge"))
@@ -408,7 +408,7 @@ def cold_start(trial: Trial, messages: list[Message]) -> dict[str, float]:
     return {"cold start to first batch, s": trial.recovered("the first batch")}
 
 
-def bridge_killed(trial: Trial, messages: list[Message]) -> dict[str, float]:
+def bridge_killed(trial: Trial, messages: list[LogMessage]) -> dict[str, float]:
     """Kill the bridge while messages come; start it again when all have come to the broker."""
     before = trial.on_log()
     coming = threading.Thread(target=trial.publish, args=(messages,))
@@ -422,7 +422,7 @@ def bridge_killed(trial: Trial, messages: list[Message]) -> dict[str, float]:
     return {"bridge killed, restart to all on the log, s": passed}
 
 
-def executor_killed(trial: Trial, messages: list[Message], seconds: float) -> dict[str, float]:
+def executor_killed(trial: Trial, messages: list[LogMessage], seconds: float) -> dict[str, float]:
     """Kill an executor so many seconds after a batch began."""
     waited("the batch before is done", lambda: not trial.amid_batch())
     half = len(messages) // 2
@@ -439,7 +439,7 @@ def executor_killed(trial: Trial, messages: list[Message], seconds: float) -> di
     return {"executor killed to batch done, s": took}
 
 
-def driver_killed(trial: Trial, messages: list[Message]) -> dict[str, float]:
+def driver_killed(trial: Trial, messages: list[LogMessage]) -> dict[str, float]:
     """Kill the driver, and with it its executors, amid a batch, and start it again."""
     waited("the batch before is done", lambda: not trial.amid_batch())
     half = len(messages) // 2
@@ -453,21 +453,21 @@ def driver_killed(trial: Trial, messages: list[Message]) -> dict[str, float]:
     return {"driver killed, restart to first batch, s": took}
 
 
-def elsewhere(message: Message) -> Message:
+def elsewhere(message: LogMessage) -> LogMessage:
     """Return a message; what cannot be read comes from a sensor that has no series.
 
     The share of what could not be used hangs on the order of arrival, as a daemon's does.
     """
     if message.payload != b"{":
         return message
-    return Message(message.received, "monitor/broken/mass/reading", message.payload)
+    return LogMessage(message.received, "monitor/broken/mass/reading", message.payload)
 
 
 def run(options: argparse.Namespace, folder: Path) -> Figures:
     """Run the trial and return its figures."""
     names = [f"cart-{at}" for at in range(options.sensors)]
     messages = [elsewhere(each) for each in stream(names, options.events)]
-    acts: list[Callable[[Trial, list[Message]], dict[str, float]]] = [cold_start, bridge_killed]
+    acts: list[Callable[[Trial, list[LogMessage]], dict[str, float]]] = [cold_start, bridge_killed]
     if not options.short:
         acts.append(lambda trial, some: executor_killed(trial, some, 0.1))
     acts.append(driver_killed)

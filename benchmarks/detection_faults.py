@@ -14,7 +14,7 @@ from detection_streams import (
 )
 
 from monitor.core.detector.detector import Detector
-from monitor.core.fleet.call_out import FleetRules, listed
+from monitor.core.fleet.call_out import FleetRules, call_list
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
@@ -77,8 +77,8 @@ def paged(z: Float, onsets: Int) -> dict[str, tuple[float, float, float]]:
         detector.advance(every, every * 24, z[:, last - 24 : last].ravel())
         fires, evidence = detector.states(every) == 2, detector.discounted(every)
         on["warning"] = fires
-        on["e-bh"] = listed(evidence, fires, counted, FleetRules())
-        on["bh"] = listed(evidence, fires, counted, FleetRules(procedure="bh"))
+        on["e-bh"] = call_list(evidence, fires, counted, FleetRules())
+        on["bh"] = call_list(evidence, fires, counted, FleetRules(procedure="bh"))
         for name, active in on.items():
             wrong[name].append(active[bad:].sum() / max(1, active.sum()))
             late = active[:bad] & (first[name] == z.shape[1]) & (last > onsets)

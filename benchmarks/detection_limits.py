@@ -132,7 +132,7 @@ def told(alarm: Int, *, faulty: bool) -> str:
 
 RULES: dict[str, Callable[[Columns], Bool]] = {
     "En beyond 1 (k = 2)": lambda c: np.abs(conventions.en(c)) > 1.0,
-    "zeta, ISO 13528 action (3)": lambda c: conventions.bands(c)[1],
+    "zeta, ISO 13528 action (3)": lambda c: conventions.performance_bands(c)[1],
     **{f"Westgard {rule}": found for rule, found in conventions.WESTGARD.items()},
     "Westgard, all but 1_2s": lambda c: np.logical_or.reduce(
         [found(c) for rule, found in conventions.WESTGARD.items() if rule != "1_2s"]

@@ -93,7 +93,7 @@ def claims(value: Float, width: Float) -> Columns:
 
 def curve(x: Float, y: Float, names: tuple[str, str], **lines: float) -> Panel:
     """Return y over x, with upright lines where something changes."""
-    up = svg.numbers(float(y.min()), float(y.max()), names[1])
+    up = svg.number_axis(float(y.min()), float(y.max()), names[1])
     chart = Chart(f"{names[1]} against {names[0]}", _axis(x, names[0]), up)
     if up.low < 0.0:
         chart.level(0.0, "expected")
@@ -104,7 +104,7 @@ def curve(x: Float, y: Float, names: tuple[str, str], **lines: float) -> Panel:
 
 
 def _axis(x: Float, label: str) -> Axis:
-    return svg.numbers(float(x.min()), float(x.max()), label, margin=0.0)
+    return svg.number_axis(float(x.min()), float(x.max()), label, margin=0.0)
 
 
 SHOWN: dict[str, Callable[[Columns], Float]] = {
@@ -143,8 +143,8 @@ def figure_2() -> str:
     error_squared = (REFERENCE - VALUE) ** 2
     as_wide = float((0.5 * WIDTH_STATED / coverage_factor(np.full(1, P))[0]) ** 2)
     score = _norm(variance)
-    x = svg.numbers(0.0, float(variance.max()), "stated variance / kg²", margin=0.0)
-    y = svg.numbers(float(score.min()), float(score.max()), "norm score")
+    x = svg.number_axis(0.0, float(variance.max()), "stated variance / kg²", margin=0.0)
+    y = svg.number_axis(float(score.min()), float(score.max()), "norm score")
     chart = Chart("norm score against the stated variance", x, y, 320.0)
     chart.line(variance, score, "seen")
     for place, kind, label in (
@@ -208,7 +208,7 @@ def estimators() -> Estimators:
 def figure_3(found: Estimators) -> str:
     """Return one crossing as all estimators saw it."""
     one = found.pairs.select(np.flatnonzero(found.event == 0), np.arange(len(found.names)))
-    panel = Panel(plots.occasion(one, found.names, "kg"), 60.0 + 30.0 * len(found.names))
+    panel = Panel(plots.occasion_plot(one, found.names, "kg"), 60.0 + 30.0 * len(found.names))
     return sheet([panel], across=1)
 
 
@@ -253,7 +253,7 @@ def characteristics_curves() -> str:
         scale = float(characteristics.scale_optimal(pairs)[0])
         drawn = ucc_plots.characteristics(pairs, scale)
         panels += [
-            Panel(ucc_plots.ucc(drawn, "kg", axes), 260.0)
+            Panel(ucc_plots.ucc_plot(drawn, "kg", axes), 260.0)
             for axes in ("bandwidth-miss", "excess-deficit")
         ]
     return sheet(panels, across=2)

@@ -26,7 +26,7 @@ from monitor.core.registry import KnownSeries
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.daemon.assembly import assemble
-from monitor.daemon.publisher import Connection, Publisher
+from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import freeze_after_start
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
@@ -178,7 +178,7 @@ def stall() -> list[Line]:
 
 
 def _taken_and_published(
-    network: Network, source: Source, publisher: Publisher, connection: Connection
+    network: Network, source: Source, publisher: Publisher, connection: SourceStatus
 ) -> tuple[list[float], float]:
     """Work as the daemon does; return how long each batch waited, and CPU a publication.
 

@@ -31,7 +31,7 @@ from monitor.config import (
 from monitor.config.core_plan import plan_of, rules_of
 from monitor.config.document import BYTES_MAX
 from monitor.config.kinds import Section
-from monitor.config.parts import Group, Override, Part, Parts
+from monitor.config.parts import Group, Overridable, Override, Part
 from monitor.config.settings_docs import (
     PAGE_FILE,
     SCHEMA_FILE,
@@ -116,9 +116,9 @@ def test_the_default_files_examples_are_valid_and_show_every_key_of_a_group():
     }
     (group,) = loaded.groups
     assert group.model_fields_set == keys_of(Group)
-    parts = {key: getattr(group, key).model_fields_set for key in keys_of(Parts)}
+    parts = {key: getattr(group, key).model_fields_set for key in keys_of(Overridable)}
     parts["windows"] |= loaded.overrides[0].windows.model_fields_set
-    assert parts == {key: keys_of(type(getattr(group, key))) for key in keys_of(Parts)}
+    assert parts == {key: keys_of(type(getattr(group, key))) for key in keys_of(Overridable)}
 
 
 def test_the_default_file_has_a_comment_for_every_key_at_its_first_place():
@@ -144,7 +144,12 @@ def test_every_key_has_a_description():
         for key, field in model.model_fields.items():
             yield f"{model.__name__}.{key}", field.description
 
-    models = [Section, *Section.__subclasses__(), *Part.__subclasses__(), *Parts.__subclasses__()]
+    models = [
+        Section,
+        *Section.__subclasses__(),
+        *Part.__subclasses__(),
+        *Overridable.__subclasses__(),
+    ]
     found = dict(each for model in models for each in descriptions(model))
 
     assert "Tls.ca_file" in found
@@ -154,7 +159,7 @@ def test_every_key_has_a_description():
 
 def test_a_part_of_a_group_has_only_keys_of_its_section_with_the_same_limits():
     whole = Settings.model_json_schema()["$defs"]
-    for name in keys_of(Parts):
+    for name in keys_of(Overridable):
         section, part = whole[name.capitalize()], whole[f"{name.capitalize()}Part"]
         for key, field in part["properties"].items():
             said = {"description", "default", "title"}

@@ -153,3 +153,50 @@ def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class():
             strange += [f"{made.__qualname__}.{name}" for name in sorted(used & theirs)]
     assert strange == []
     assert looked_at > 2
+
+
+# -- one name for one thing -----------------------------------------------------------------------
+
+# What every module of a kind has: commands, and the parsers of formats.
+OF_A_KIND = {"arguments": "commands", "run": "commands", "parse": "decode/formats"}
+# What a reader of the settings, of the interface's JSON or of an explanation sees is named as what
+# it stands for in the code.
+STANDS_FOR_ANOTHER = {
+    Path("monitor", *where)
+    for where in (
+        ("config", "sections.py"),
+        ("config", "sources.py"),
+        ("explain", "explanation.py"),
+        ("http", "models.py"),
+    )
+}
+# `self_check` compares in the core and is run by the daemon.
+MODULES_OF_TWO_ROOMS = {"self_check"}
+
+
+def public_names() -> Iterator[tuple[str, Path]]:
+    """Yield the public functions and classes at the top of modules, and where each is defined."""
+    for path, tree in SOURCES.items():
+        for node in tree.body:
+            is_class = isinstance(node, ast.ClassDef)
+            if not (is_class or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+                continue
+            room = path.parent.relative_to("monitor").as_posix()
+            is_other = is_class and path in STANDS_FOR_ANOTHER
+            if not (node.name.startswith("_") or is_other or OF_A_KIND.get(node.name) == room):
+                yield node.name, path
+
+
+def test_a_name_stands_in_one_module_only():
+    places: dict[str, set[str]] = {}
+    for name, path in public_names():
+        places.setdefault(name, set()).add(str(path))
+
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_a_module_has_a_name_of_its_own():
+    names = [path.stem for path in SOURCES if path.parts[1] != "commands"]
+    twice = {name for name in names if names.count(name) > 1 and not name.startswith("__")}
+
+    assert twice == MODULES_OF_TWO_ROOMS

@@ -45,8 +45,18 @@ class Limit(NamedTuple):
 
 
 LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(18.0, 2700.0, 260)}
-# The journal's writes and one fdatasync; memory that is asked for and given back.
-SYSTEM_CALLS = {"pwrite64", "fdatasync", "brk", "mmap", "munmap", "mremap", "madvise", "futex"}
+# The journal's writes, one fdatasync, a look at where the file is; memory that comes and goes.
+SYSTEM_CALLS = {
+    "pwrite64",
+    "fdatasync",
+    "newfstatat",
+    "brk",
+    "mmap",
+    "munmap",
+    "mremap",
+    "madvise",
+    "futex",
+}
 BEGIN, END = "/the/work/begins", "/the/work/ends"
 
 
@@ -378,7 +388,7 @@ LATER = (
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.loop
-monitor.daemon.loop.prepare("configs/default.yaml")
+monitor.daemon.loop.read_settings("configs/default.yaml")
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -18,7 +18,7 @@ from monitor.alerts.transition import (
     FIRING,
     PENDING,
     Transition,
-    name_of,
+    transition_id,
 )
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
@@ -298,7 +298,7 @@ class _Comparison:
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
     ) -> None:
         self._seq += 1
-        identity = name_of(self._seq, of.sensor, of.quantity, of.alert, after, time)
+        identity = transition_id(self._seq, of.sensor, of.quantity, of.alert, after, time)
         self.found.append(
             msgspec.structs.replace(
                 of,

@@ -17,7 +17,7 @@ from annotated_types import MaxLen, MinLen, doc
 
 from monitor import __version__
 from monitor.alerts.outlet import GiveUpHours, LaterError, RetrySeconds, SinkKind
-from monitor.alerts.transition import Transition, document
+from monitor.alerts.transition import Transition, transition_document
 from monitor.core.setting import Check, Contradiction
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class MqttSink:
     def _payload(self, transition: Transition) -> bytes:
         if self._settings.resolved == "clear" and not transition.fires:
             return b""
-        state = {"active": transition.fires, **document(transition)}
+        state = {"active": transition.fires, **transition_document(transition)}
         return json.dumps(state, ensure_ascii=False).encode()
 
 

@@ -67,7 +67,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.sensor} {self.sentence}"
 
 
-def name_of(seq: int, sensor: str, quantity: str, alert: str, after: str, time: float) -> str:
+def transition_id(seq: int, sensor: str, quantity: str, alert: str, after: str, time: float) -> str:
     """Return the id of a transition, 32 hexadecimal digits."""
     text = "\0".join((str(seq), sensor, quantity, alert, after, repr(time)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -80,11 +80,11 @@ def severity_of(alert: str) -> str:
     return FAULTS[alert].severity if alert in FAULTS else "warning"
 
 
-def document(transition: Transition) -> dict[str, Any]:
+def transition_document(transition: Transition) -> dict[str, Any]:
     """Return a transition as the webhook, MQTT and the API publish it (docs/alerts.md)."""
     of = transition
     estimate = None
-    if of.estimate is not None:
+    if (of.estimate, of.lower, of.upper) != (None, None, None):
         estimate = {
             "value": of.estimate,
             "lower": of.lower,

@@ -23,7 +23,7 @@ from urllib3 import exceptions
 
 from monitor import __version__
 from monitor.alerts.outlet import LaterError, RefusedError
-from monitor.alerts.transition import Transition, document
+from monitor.alerts.transition import Transition, transition_document
 
 VERSION: Final = 1
 _ANSWER_BYTES_MAX: Final = 65_536
@@ -69,19 +69,19 @@ class WebhookSink:
         )
 
     def deliver(self, transition: Transition) -> None:
-        """Post a transition; raises LaterError or RefusedError, see :func:`judge`."""
+        """Post a transition; raises LaterError or RefusedError, see :func:`check_status`."""
         if not transition.is_news:
             return
         content = body(transition)
         headers = {"Content-Type": "application/json", "User-Agent": f"monitor/{__version__}"}
-        headers |= signed(transition.id, content, self._clock(), self._target.key)
+        headers |= signed_headers(transition.id, content, self._clock(), self._target.key)
         if self._target.authorization is not None:
             headers["Authorization"] = self._target.authorization
         try:
             answer = self._post(content, headers)
         except exceptions.HTTPError as error:
             raise LaterError(f"no answer ({type(error).__name__})") from None
-        judge(answer.status, answer.headers, self._clock())
+        check_status(answer.status, answer.headers, self._clock())
 
     def close(self) -> None:
         """Close the connection."""
@@ -111,7 +111,7 @@ class WebhookSink:
         return answer
 
 
-def judge(status: int, headers: Mapping[str, str], now: float) -> None:
+def check_status(status: int, headers: Mapping[str, str], now: float) -> None:
     """Return if a status says "taken"; raises LaterError for 5xx, 429 and the like, else Refused.
 
     A redirect is refused: what is signed for one address must not reach another.
@@ -137,11 +137,11 @@ def retry_after(text: str, now: float) -> float | None:
 
 def body(transition: Transition) -> bytes:
     """Return what is posted; ``text`` is for receivers that show a line and nothing else."""
-    message = {"version": VERSION, "text": str(transition), **document(transition)}
+    message = {"version": VERSION, "text": str(transition), **transition_document(transition)}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def signed(name: str, content: bytes, now: float, key: bytes | None) -> dict[str, str]:
+def signed_headers(name: str, content: bytes, now: float, key: bytes | None) -> dict[str, str]:
     """Return the headers that name a message, date it, and prove who sent it."""
     stamp = str(int(now))
     headers = {"webhook-id": name, "webhook-timestamp": stamp}

@@ -29,7 +29,7 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.log_records import Message
+from monitor.cluster.log_records import LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.replay import Checkpoint
@@ -40,7 +40,7 @@ from monitor.core.model import (
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.daemon.intake import BIRTHS, Intake, recover
+from monitor.daemon.intake import Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Router
 from monitor.journal.store import DeadLetter
@@ -87,8 +87,7 @@ class Block:
         self._expired = -math.inf if loaded is None else loaded.expired
         self._too_late = 0 if loaded is None else loaded.too_late
         births = Births()
-        if noted := self._store.note(BIRTHS):
-            births.load(noted)
+        births.load_notes(self._store.note)
         self._noted: list[int] = []
         self._losses = (0, 0)
         if loaded is not None:
@@ -97,7 +96,7 @@ class Block:
             recipe.router_of(births, number), self.network, self._store, births
         )
 
-    def apply(self, messages: Sequence[Message]) -> Results:
+    def apply(self, messages: Sequence[LogMessage]) -> Results:
         """Apply messages, in any order, and return the results."""
         network = self.network
         changed: list[Int] = []

@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
+from monitor.core.detector.series_state import with_scales
 from monitor.core.detector.thresholds import Bases, Crossings
-from monitor.core.diagnosis.fault_reports import Onsets
+from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import PAIR, Records, in_event_order
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked
@@ -185,7 +186,7 @@ def _as_double(single: Records) -> Records:
 
 # -- the state as bytes ---------------------------------------------------------------------------
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 class StateError(MonitorError):
@@ -237,9 +238,19 @@ def _with_thresholds(old: list[Any]) -> list[Any]:
     return [3, expired, too_late, kept, rows, noted, refusals, [], [], [0, 0]]
 
 
+def _with_scales(old: list[Any]) -> list[Any]:
+    """Version 3 did not see dependence at several scales: evidence is gathered anew, from roots."""
+    rows = []
+    for path, _, root, *heard in old[4]:
+        before = None if root is None else [*root[:2], with_scales(root[2])]
+        rows.append([path, b"", before, *heard])
+    return [4, *old[1:4], rows, *old[5:]]
+
+
 _UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
     1: _with_refusals,
     2: _with_thresholds,
+    3: _with_scales,
 }
 
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from monitor.cluster.kafka_log import Appending, LogError
-from monitor.cluster.log_records import Message, dump_record
+from monitor.cluster.log_records import LogMessage, dump_record
 from monitor.cluster.placing import Placing
 from monitor.mqtt.inbox import Inbox
-from monitor.mqtt.inbox import Message as Arrived
+from monitor.mqtt.inbox import InboxMessage as Arrived
 
 _log: Final = logging.getLogger("monitor.bridge")
 
@@ -25,7 +25,7 @@ RECEIVE_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 1.0
 
 
-class Source(Protocol):
+class BridgeSource(Protocol):
     """A persistent session with a broker, as :class:`monitor.mqtt.source.MqttSource` is one."""
 
     def receive(self, timeout: float) -> Sequence[Arrived]:
@@ -54,7 +54,7 @@ class Bridge:
 
     def __init__(
         self,
-        source: Source,
+        source: BridgeSource,
         log: Appending,
         placing: Placing,
         *,
@@ -112,7 +112,7 @@ class Bridge:
         places = self._placing.places(topics, payloads, float(received))
         partitioned = self._placing.partitioned
         for topic, payload, blocks in zip(topics, payloads, places, strict=True):
-            message = Message(received, topic, bytes(payload))
+            message = LogMessage(received, topic, bytes(payload))
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)
 

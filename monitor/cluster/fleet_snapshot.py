@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.cluster.results import STATISTICS, Line, Part, SeriesReport
-from monitor.core.fleet.reference_stations import SeriesFacts, examined, tail
+from monitor.cluster.results import STATISTICS, SeriesLine, SeriesReport, StationEvidence
+from monitor.core.fleet.common_errors import Nature
+from monitor.core.fleet.reference_stations import SeriesFacts, examined_reference, tail
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
 from monitor.core.model import Records
 from monitor.core.registry import SeriesName
@@ -32,7 +33,8 @@ Name = tuple[str, str]  # sensor, quantity
 class Found(msgspec.Struct, array_like=True):
     """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
 
-    ``series`` are all that have it, in blocks ``blocks``.
+    ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those of them that are right
+    among the others.
     """
 
     key: Key
@@ -43,6 +45,8 @@ class Found(msgspec.Struct, array_like=True):
     agree: int
     series: list[Name]
     blocks: list[int]
+    nature: Nature = Nature("offset")
+    cleared: list[Name] = []
 
 
 class _Held(NamedTuple):
@@ -68,7 +72,9 @@ class References:
         self._before: Final = {each.key: each for each in _decode(noted)} if noted else {}
         self.left_out = 0
 
-    def update(self, block: int, references: Iterable[Key], parts: Iterable[Part]) -> set[Key]:
+    def update(
+        self, block: int, references: Iterable[Key], parts: Iterable[StationEvidence]
+    ) -> set[Key]:
         """Take what a block says; return the references that are to be judged anew."""
         now, changed = set(references), set()
         for key in self._of_block.get(block, set()) - now:
@@ -126,8 +132,12 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = np.concatenate(joined)
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
-    found = examined(pairs, first.patience, by_id=key[2])
-    return None if found is None else Found(key, first.unit, *found, sorted(series), blocks)
+    found = examined_reference(pairs, first.patience, by_id=key[2])
+    if found is None:
+        return None
+    series.sort()
+    cleared = [series[place] for place in found.cleared.tolist()]
+    return Found(key, first.unit, *found[:4], series, blocks, found.nature, cleared)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -143,10 +153,11 @@ class SeriesVerdict(NamedTuple):
 
 def snapshot_of(
     time: float,
-    lines: Sequence[Line],
+    lines: Sequence[SeriesLine],
     verdicts: Sequence[SeriesVerdict],
     alerts: Sequence[str],
     suspects: Sequence[Found],
+    lasting: Sequence[float],
 ) -> Snapshot:
     """Return the snapshot of some series, with the names of all ``alerts``."""
     table = np.array([line.statistics for line in lines], dtype=np.float64)
@@ -170,15 +181,16 @@ def snapshot_of(
         withdrawn=np.array([line.withdrawn for line in lines], dtype=np.bool_),
         paged=np.array([each.page for each in verdicts], dtype=np.bool_),
         suspects=tuple(suspect_of(each, rows) for each in suspects),
+        lasting=np.array(lasting, dtype=np.float64),
     )
 
 
-def series_name(line: Line) -> SeriesName:
+def series_name(line: SeriesLine) -> SeriesName:
     """Return the name of the series of a line."""
     return SeriesName(line.sensor, line.quantity, line.unit, line.group)
 
 
-def calm_report(line: Line) -> SeriesReport:
+def calm_report(line: SeriesLine) -> SeriesReport:
     """Return the report of a series that its block did not report."""
     return SeriesReport(
         line,
@@ -210,4 +222,6 @@ def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
         found.sensors,
         found.agree,
         tuple(rows[name] for name in found.series if name in rows),
+        found.nature,
+        tuple(sorted(rows[name] for name in found.cleared if name in rows)),
     )

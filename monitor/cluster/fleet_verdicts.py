@@ -29,7 +29,7 @@ from monitor.cluster.fleet_snapshot import (
 from monitor.cluster.results import (
     STATISTICS,
     BlockReport,
-    Line,
+    SeriesLine,
     SeriesReport,
     Summary,
 )
@@ -46,8 +46,8 @@ from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.snapshot.state_sentences import Circumstances, sentence
-from monitor.core.snapshot.states import explains
+from monitor.core.snapshot.state_sentences import Circumstances, state_sentence
+from monitor.core.snapshot.states import explains, mirrors
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, alert_meanings
 
 SHOWN_MAX: Final = 10_000  # series with alerts that the metrics show
@@ -63,7 +63,7 @@ class FleetVerdict(NamedTuple):
     series: dict[Name, SeriesVerdict]
     suspicion: dict[Name, str]
 
-    def of(self, line: Line) -> SeriesVerdict:
+    def of(self, line: SeriesLine) -> SeriesVerdict:
         """Return the verdict on one series of the batch."""
         name = (line.sensor, line.quantity)
         known = self.series.get(name)
@@ -173,7 +173,7 @@ class Fleet:
     def shown(self) -> Snapshot | None:
         """Return the series that alert and the worst of the others, None if there is no series."""
         alerting = [row for row, verdict in enumerate(self._verdicts) if verdict.alerts]
-        alerting.sort(key=lambda row: -self._reports[row].line.evidence)
+        alerting.sort(key=lambda row: -self._reports[row].discounted)
         del alerting[SHOWN_MAX:]
         chosen = [(self._reports[row].line, self._verdicts[row]) for row in alerting]
         named = {(line.sensor, line.quantity) for line, _ in chosen}
@@ -192,7 +192,10 @@ class Fleet:
             chosen.append((line, self._verdict(calm_report(line), about, (), explained=False)))
         if not chosen:
             return None
-        return self._snapshot([line for line, _ in chosen], [verdict for _, verdict in chosen])
+        lasting = [self._reports[row].discounted for row in alerting]
+        lasting += [0.0] * (len(chosen) - len(lasting))
+        lines, verdicts = [line for line, _ in chosen], [verdict for _, verdict in chosen]
+        return self._snapshot(lines, verdicts, lasting)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -241,7 +244,8 @@ class Fleet:
             verdict._replace(page=page)
             for verdict, page in zip(self._verdicts, listed.tolist(), strict=True)
         ]
-        return self._snapshot([each.line for each in self._reports], self._verdicts)
+        lasting = [each.discounted for each in self._reports]
+        return self._snapshot([each.line for each in self._reports], self._verdicts, lasting)
 
     def _verdict(
         self, report: SeriesReport, suspicion: str, beyond: Sequence[str], *, explained: bool
@@ -262,14 +266,15 @@ class Fleet:
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
         return SeriesVerdict(
             [name for name in (*alert_meanings(), *self._limits) if name in alerts],
-            sentence(line.state, fault_report, line.window_pairs, numbers, about),
+            state_sentence(line.state, fault_report, line.window_pairs, numbers, about),
             page=False,
         )
 
     def _explained(self) -> set[int]:
-        """Return which firing offsets a suspect reference explains."""
+        """Return which firing series a suspect reference explains."""
         found = set()
         for each in self._suspects:
+            cleared = set(each.cleared)
             for name in each.series:
                 row = self._rows.get(name)
                 report = None if row is None else self._reports[row]
@@ -281,7 +286,8 @@ class Fleet:
                 ):
                     continue
                 own = report.fault_report
-                if FAULTS[own.alert].mirrors and explains(each.estimate, own.estimate):
+                same = mirrors(each.nature.kind, own.alert)
+                if name in cleared or (same and explains(each.estimate, own.estimate)):
                     found.add(row)
         return found
 
@@ -294,7 +300,7 @@ class Fleet:
             for line in lines
         ]
         eligible = np.array(faulty, dtype=np.bool_) & np.array(counted, dtype=np.bool_)
-        return call_out.listed(
+        return call_out.call_list(
             np.array([each.discounted for each in self._reports]),
             eligible,
             eligible,
@@ -306,7 +312,12 @@ class Fleet:
         row = self._rows.get(name)
         return row is not None and not set(FAULTS).isdisjoint(self._verdicts[row].alerts)
 
-    def _snapshot(self, lines: Sequence[Line], verdicts: Sequence[SeriesVerdict]) -> Snapshot:
+    def _snapshot(
+        self,
+        lines: Sequence[SeriesLine],
+        verdicts: Sequence[SeriesVerdict],
+        lasting: Sequence[float],
+    ) -> Snapshot:
         time = max((summary.time for summary in self._blocks.values()), default=0.0)
         alerts = (*alert_meanings(), *self._limits)
-        return snapshot_of(time, lines, verdicts, alerts, self._suspects)
+        return snapshot_of(time, lines, verdicts, alerts, self._suspects, lasting)

@@ -31,7 +31,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from monitor.cluster import results
 from monitor.cluster.block import Block, Recipe
 from monitor.cluster.fleet_verdicts import FleetVerdict
-from monitor.cluster.log_records import unpack
+from monitor.cluster.log_records import unpack_messages
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.spark_source import LogSource
@@ -64,7 +64,7 @@ _TABLE: Final = pa.schema(
     ]
 )
 _OF_A_LINE: Final = tuple(
-    name for name in results.Line.__struct_fields__ if name not in ("statistics", "alerts")
+    name for name in results.SeriesLine.__struct_fields__ if name not in ("statistics", "alerts")
 )
 # Tables beside that of the series, in folders of their own.
 BESIDE: Final = {
@@ -138,7 +138,10 @@ class BlockProcessor(StatefulProcessor):
         (number,) = key
         block = self._block(number)
         messages = [
-            message for part in rows for body in part["messages"] for message in unpack(body)
+            message
+            for part in rows
+            for body in part["messages"]
+            for message in unpack_messages(body)
         ]
         found = block.apply(messages)
         mark, body = uuid.uuid4().bytes, block.dump()
@@ -148,7 +151,7 @@ class BlockProcessor(StatefulProcessor):
         while len(_KEPT) > self._kept_max:
             _KEPT.popitem(last=False)
         _rest()
-        report = results.dump(results.report(found, self._worst, len(body)))
+        report = results.dump(results.block_report(found, self._worst, len(body)))
         heard = results.dump(results.changed(found))
         yield pd.DataFrame({"block": [number], "body": [report], "heard": [heard]})
 

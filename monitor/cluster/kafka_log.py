@@ -48,7 +48,7 @@ class Appending(Protocol):
         """Put (partition, body) on the log; return once it is safe there, else LogError."""
 
 
-class Reading(Protocol):
+class ReadableLog(Protocol):
     """The reading side of a log."""
 
     def begins(self) -> dict[int, int]:
@@ -147,7 +147,7 @@ class Appender:
             self._failed.append(str(error))
 
 
-class Reader:
+class TopicReader:
     """Reads a topic from any offset; no group, no commits: offsets are the engine's."""
 
     def __init__(self, client: Mapping[str, str], topic: str, partitions: int) -> None:

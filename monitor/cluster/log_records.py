@@ -14,7 +14,7 @@ import msgspec
 VERSION: Final = 1
 
 
-class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message as it came from the broker at ``received``, whole seconds since 1970 UTC."""
 
     received: int
@@ -22,12 +22,12 @@ class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     payload: bytes
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class LogRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What one record of the log holds."""
 
     version: int
     blocks: list[int]
-    message: Message
+    message: LogMessage
 
 
 class RecordError(ValueError):
@@ -35,16 +35,16 @@ class RecordError(ValueError):
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Record).decode
-_decode_all: Final = msgspec.msgpack.Decoder(list[Message]).decode
+_decode: Final = msgspec.msgpack.Decoder(LogRecord).decode
+_decode_all: Final = msgspec.msgpack.Decoder(list[LogMessage]).decode
 
 
-def dump_record(blocks: Sequence[int], message: Message) -> bytes:
+def dump_record(blocks: Sequence[int], message: LogMessage) -> bytes:
     """Return the bytes of a record for some blocks of a partition, all of them if none is named."""
-    return _encode(Record(VERSION, list(blocks), message))
+    return _encode(LogRecord(VERSION, list(blocks), message))
 
 
-def load_record(body: bytes) -> Record:
+def load_record(body: bytes) -> LogRecord:
     """Return what a record says; raises RecordError."""
     try:
         record = _decode(body)
@@ -55,11 +55,11 @@ def load_record(body: bytes) -> Record:
     return record
 
 
-def pack(messages: Iterable[Message]) -> bytes:
+def pack_messages(messages: Iterable[LogMessage]) -> bytes:
     """Return the messages of one block as one value."""
     return _encode(list(messages))
 
 
-def unpack(body: bytes) -> list[Message]:
-    """Return the messages that :func:`pack` made one value of."""
+def unpack_messages(body: bytes) -> list[LogMessage]:
+    """Return the messages that :func:`pack_messages` made one value of."""
     return _decode_all(body)

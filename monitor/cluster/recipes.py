@@ -55,11 +55,11 @@ def recipe_of(settings: Settings) -> Recipe:
 def block_plan(settings: Settings) -> CoreSettings:
     """Return the plan of one block of sensors."""
     plan, blocks = plan_of(settings), settings.cluster.blocks
-    series = share(plan.limits.maximum, blocks, _SERIES_MIN)
+    series = block_share(plan.limits.maximum, blocks, _SERIES_MIN)
     return plan._replace(
         limits=plan.limits._replace(maximum=series, new_per_minute=series),
         thresholds=tuple(_within(each) for each in plan.thresholds),
-        max_pending=share(plan.max_pending, blocks, _PENDING_MIN),
+        max_pending=block_share(plan.max_pending, blocks, _PENDING_MIN),
     )
 
 
@@ -70,9 +70,9 @@ def _within(threshold: Threshold) -> Threshold:
 
 def worst_of_a_block(settings: Settings) -> int:
     """Return how many calm series a block shows the driver, which shows the worst of all."""
-    return share(settings.cluster.job.worst, settings.cluster.blocks, _WORST_MIN)
+    return block_share(settings.cluster.job.worst, settings.cluster.blocks, _WORST_MIN)
 
 
-def share(whole: int, blocks: int, least: int) -> int:
+def block_share(whole: int, blocks: int, least: int) -> int:
     """Return how much of a limit one block may use."""
     return min(whole, max(least, math.ceil(_ROOM * whole / blocks)))

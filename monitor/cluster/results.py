@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.reference_stations import Gathered, SeriesFacts, Station
+from monitor.core.fleet.reference_stations import MeetingPairs, SeriesFacts, Station
 from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
@@ -50,14 +50,14 @@ class Results(NamedTuple):
     rejected: Float
     changed_at: dict[int, float]
     taken_back: frozenset[int]
-    references: list[tuple[Station, Gathered | None]]
+    references: list[tuple[Station, MeetingPairs | None]]
     dead_letters: list[DeadLetter]
     totals: dict[str, int]
     too_late: int
     pairs: int
 
 
-class Line(msgspec.Struct, array_like=True):
+class SeriesLine(msgspec.Struct, array_like=True):
     """One series; ``statistics`` in the order of :data:`STATISTICS`."""
 
     sensor: str
@@ -83,7 +83,7 @@ class SeriesReport(msgspec.Struct, array_like=True):
     them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
     """
 
-    line: Line
+    line: SeriesLine
     fault_report: FaultReport | None
     firing: bool
     discounted: float
@@ -94,7 +94,7 @@ class SeriesReport(msgspec.Struct, array_like=True):
     medians: list[float]
 
 
-class Part(msgspec.Struct, array_like=True):
+class StationEvidence(msgspec.Struct, array_like=True):
     """One block's evidence on a reference; ``pairs`` are of dtype MEETING.
 
     Their ``series`` is the place in ``series``, the (sensor, quantity) of all that have it;
@@ -124,21 +124,21 @@ class Summary(msgspec.Struct, array_like=True):
     state_bytes: int
     counted: int
     references: list[tuple[str, str, bool]]
-    worst: list[Line]
+    worst: list[SeriesLine]
 
 
 class ChangedSeries(msgspec.Struct, array_like=True):
     """The series of a block with messages or changes in a batch: rows of the table."""
 
     time: float
-    lines: list[Line]
+    lines: list[SeriesLine]
 
 
 class BlockReport(msgspec.Struct, array_like=True):
     """A block's report to the driver on one batch; ``parts`` are of the references met in it."""
 
     series: list[SeriesReport]
-    parts: list[Part]
+    parts: list[StationEvidence]
     dead_letters: list[DeadLetter]
     summary: Summary
 
@@ -148,7 +148,7 @@ _load: Final = msgspec.msgpack.Decoder(BlockReport).decode
 _load_changed: Final = msgspec.msgpack.Decoder(ChangedSeries).decode
 
 
-def load(body: bytes) -> BlockReport:
+def load_report(body: bytes) -> BlockReport:
     """Return a report from its bytes."""
     return _load(body)
 
@@ -161,10 +161,10 @@ def load_changed(body: bytes) -> ChangedSeries:
 def changed(results: Results) -> ChangedSeries:
     """Return the series with messages or changes in a batch."""
     snapshot = results.snapshot
-    return ChangedSeries(snapshot.time, lines(snapshot, results.rows.tolist()))
+    return ChangedSeries(snapshot.time, series_lines(snapshot, results.rows.tolist()))
 
 
-def report(results: Results, worst: int, state_bytes: int) -> BlockReport:
+def block_report(results: Results, worst: int, state_bytes: int) -> BlockReport:
     """Return the report to the driver; its summary holds the ``worst`` of the calm series."""
     snapshot = results.snapshot
     states = np.array(snapshot.states, dtype=object)
@@ -181,7 +181,7 @@ def report(results: Results, worst: int, state_bytes: int) -> BlockReport:
         state_bytes=state_bytes,
         counted=int((~silent & (snapshot.window_pairs > 0)).sum()),
         references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],
-        worst=lines(snapshot, order[calm[order]][:worst].tolist()),
+        worst=series_lines(snapshot, order[calm[order]][:worst].tolist()),
     )
     return BlockReport(
         _reports(results),
@@ -191,13 +191,13 @@ def report(results: Results, worst: int, state_bytes: int) -> BlockReport:
     )
 
 
-def lines(snapshot: Snapshot, rows: Sequence[int]) -> list[Line]:
+def series_lines(snapshot: Snapshot, rows: Sequence[int]) -> list[SeriesLine]:
     """Return some series of a snapshot."""
     none = np.full(len(snapshot.names), np.nan)
     table = np.array([snapshot.statistics.get(name, none) for name in STATISTICS])
     columns = table.T[rows].tolist() if rows else []
     return [
-        Line(
+        SeriesLine(
             sensor=snapshot.names[row].sensor,
             quantity=snapshot.names[row].quantity,
             unit=snapshot.names[row].unit,
@@ -235,15 +235,15 @@ def _reports(results: Results) -> list[SeriesReport]:
             taken_back=row in results.taken_back,
             medians=[float(values[row]) for values in medians],
         )
-        for row, line in zip(results.noted, lines(snapshot, results.noted), strict=True)
+        for row, line in zip(results.noted, series_lines(snapshot, results.noted), strict=True)
     ]
 
 
-def _part(snapshot: Snapshot, station: Station, known: Gathered) -> Part:
+def _part(snapshot: Snapshot, station: Station, known: MeetingPairs) -> StationEvidence:
     pairs = known.pairs.copy()
     pairs["series"] = np.searchsorted(station.rows, pairs["series"])
     names = (snapshot.names[row] for row in station.rows.tolist())
-    return Part(
+    return StationEvidence(
         station.quantity,
         station.reference,
         station.by_id,

@@ -50,7 +50,7 @@ class Done:
     notified: int = 0
 
 
-class Sink:
+class ClusterSink:
     """Publishes batches; ``fleet`` was restored from the note :data:`NOTE`."""
 
     def __init__(

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
-from monitor.cluster.kafka_log import Reader, properties
-from monitor.cluster.log_records import Message, load_record, pack
+from monitor.cluster.kafka_log import TopicReader, properties
+from monitor.cluster.log_records import LogMessage, load_record, pack_messages
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
 
@@ -93,13 +93,13 @@ class LogReader(DataSourceStreamReader):
         settings = _settings(self._text)
         blocks, partitions = settings.cluster.blocks, settings.cluster.log.partitions
         own = range(partition.partition, blocks, partitions)
-        messages: dict[int, list[Message]] = {}
+        messages: dict[int, list[LogMessage]] = {}
         with _Open(self._text) as reader:
             for body in reader.read(partition.partition, partition.first, partition.stop):
                 record = load_record(body)
                 for block in record.blocks or own:
                     messages.setdefault(block, []).append(record.message)
-        packed = [pack(those) for those in messages.values()]
+        packed = [pack_messages(those) for those in messages.values()]
         columns = [pa.array(list(messages), pa.int32()), pa.array(packed, pa.binary())]
         yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
@@ -110,9 +110,9 @@ class _Open:
     def __init__(self, text: str) -> None:
         settings = _settings(text)
         log = settings.cluster.log
-        self._reader = Reader(properties(settings), log.topic, log.partitions)
+        self._reader = TopicReader(properties(settings), log.topic, log.partitions)
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> TopicReader:
         return self._reader
 
     def __exit__(self, *_: object) -> None:

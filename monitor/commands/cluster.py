@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, Self
 from monitor.cluster import results
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
 from monitor.cluster.kafka_log import Appender, MissingLibraryError, properties
-from monitor.cluster.sink import NOTE, Sink
+from monitor.cluster.sink import NOTE, ClusterSink
 from monitor.config import (
     Settings,
     load,
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_of(settings)
     noted = journal.note(NOTE)
     fleet = Fleet(settings.cluster.job.worst, plan.fleet, plan.thresholds, noted)
-    sink = Sink(journal, fleet, opened, settings_hash(settings))
+    sink = ClusterSink(journal, fleet, opened, settings_hash(settings))
     port = settings.cluster.job.metrics_port
     host = settings.cluster.metrics_host
     served = None if port is None else Served(port, sink.families, sink.page, host)
@@ -132,7 +132,7 @@ def _stopping() -> Callable[[], bool]:
 
 
 def _on_batch(
-    settings: Settings, handover: Handover, sink: Sink, job: ModuleType
+    settings: Settings, handover: Handover, sink: ClusterSink, job: ModuleType
 ) -> Callable[[int, Any], None]:
     """Return the callback for each batch: alerts and figures first, then the tables."""
     folder, letters_most = settings.cluster.job.results, settings.journal.dead_letters
@@ -142,7 +142,7 @@ def _on_batch(
         frame = frame.persist()
         try:
             rows = frame.select("block", "body").collect()
-            reports = [(row["block"], results.load(bytes(row["body"]))) for row in rows]
+            reports = [(row["block"], results.load_report(bytes(row["body"]))) for row in rows]
             verdict = handover.submit(batch, reports)
             job.write_table(frame, folder, batch, verdict)
             letters = [

@@ -12,7 +12,7 @@ from typing import Any
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.compared import CompareError, Comparing, compared
+from monitor.report.comparisons import CompareError, Comparing, comparison_of
 from monitor.report.recorded import read
 
 _SAVED = {
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         level=level,
         miss=options.miss,
     )
-    found = compared(read(Path(options.file), SeriesRules(level=level)), asked)
+    found = comparison_of(read(Path(options.file), SeriesRules(level=level)), asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))
     return 0
 

@@ -26,7 +26,7 @@ from monitor.daemon.runtime import configure
 from monitor.http.published import Page
 from monitor.http.service import Service, ServiceError
 from monitor.mqtt.source import MqttSource
-from monitor.simulate.carts import CARTS, Fault
+from monitor.simulate.carts import CARTS, CartFault
 from monitor.simulate.demo_broker import EmbeddedBroker
 
 INTERVAL_SECONDS = 0.2
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 class Stage:
     """What the person at the terminal sees."""
 
-    def __init__(self, service: Service, faults: dict[str, Fault]) -> None:
+    def __init__(self, service: Service, faults: dict[str, CartFault]) -> None:
         self.service = service
         self.requests = service.requests
         self._faults = faults

@@ -11,7 +11,7 @@ import orjson
 from monitor.client.client import DaemonClient, client_arguments, client_of
 from monitor.config import Settings, load
 from monitor.daemon.assembly import assemble, examined
-from monitor.explain.doctor import report, text
+from monitor.explain.doctor import doctor_report, text
 from monitor.journal import JournalBusyError
 
 
@@ -39,7 +39,7 @@ def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
     except JournalBusyError as error:
         raise client.unreachable(settings.journal.path) from error
     try:
-        found = report(examined(parts), None)
+        found = doctor_report(examined(parts), None)
         return {**found.document(), "text": text(found)}
     finally:
         parts.journal.close()

@@ -22,7 +22,7 @@ from monitor.config import load
 from monitor.errors import USAGE, MonitorError
 from monitor.explain import Explanation, Message, explain
 from monitor.explain.explanation import plain
-from monitor.explain.text import lines
+from monitor.explain.text import explanation_lines
 
 _REJECTED = 1
 _PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(_document(explanation))
     else:
-        for line in lines(explanation, everything=options.all):
+        for line in explanation_lines(explanation, everything=options.all):
             print(line)
     return _REJECTED if explanation.outcome == "rejected" else 0
 

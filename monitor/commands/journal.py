@@ -62,7 +62,7 @@ def stamp() -> str:
 
 def _check(path: Path, options: argparse.Namespace) -> list[str]:
     del options
-    rows, is_running = copying.check(path)
+    rows, is_running = copying.check_copy(path)
     how = " (a copy, taken while the daemon runs)" if is_running else ""
     return [f"{path}: sound{how}: {_counted(rows)}"]
 

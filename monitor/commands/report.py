@@ -20,7 +20,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
-from monitor.report.html_report import Source, report
+from monitor.report.html_report import ReportSource, report
 from monitor.report.recorded import Recorded, read
 
 
@@ -64,19 +64,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_file(options: argparse.Namespace) -> tuple[Recorded, Source]:
+def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     path = Path(options.file)
     level = 0.9 if options.alpha is None else 1.0 - options.alpha
     recorded = read(path, SeriesRules(level=level))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
-    source = Source(
+    source = ReportSource(
         path.name, level, options.density or "normal", profile=options.profile or "balanced"
     )
     return recorded, source
 
 
-def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
+def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
     settings = load(options.config)
     recorded = current_pairs(settings, client_of(settings, options))
@@ -91,7 +91,7 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, Source]:
     density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
-    return recorded, Source(Path(options.config).name, level, density, printed, profile)
+    return recorded, ReportSource(Path(options.config).name, level, density, printed, profile)
 
 
 def assumed_notes(settings: Settings) -> Iterator[str]:
@@ -105,7 +105,7 @@ def assumed_notes(settings: Settings) -> Iterator[str]:
                 )
 
 
-def _write(out: Path, recorded: Recorded, source: Source) -> None:
+def _write(out: Path, recorded: Recorded, source: ReportSource) -> None:
     page = report(recorded, source, instant(time.time(), "seconds"))
     try:
         out.write_text(page, encoding="utf-8")

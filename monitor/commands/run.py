@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from monitor.config.sections import Http
-from monitor.daemon.loop import ReloadingDaemon, prepare
+from monitor.daemon.loop import ReloadingDaemon, read_settings
 from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
 from monitor.http.access import access_of
 from monitor.http.service import Service
-from monitor.journal.repairing import recover
+from monitor.journal.repairing import recover_journal
 from monitor.mqtt.connection import is_loopback
 
 _log = logging.getLogger("monitor")
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
     retain_freed(32 << 20, 4 << 20)  # a large read and its columns
-    first = prepare(options.config)
+    first = read_settings(options.config)
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:
         _recover(Path(first.settings.journal.path))
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(path: Path) -> None:
-    done = recover(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+    done = recover_journal(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
     for line in done.sentences() if done is not None else ():
         _log.warning("%s: %s", path, line)
 

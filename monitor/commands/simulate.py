@@ -22,7 +22,7 @@ from monitor.simulate.carts import (
     CARTS,
     CONTROLS,
     UNIT,
-    Fleet,
+    CartFleet,
 )
 from monitor.simulate.playback import native_message
 from monitor.simulate.trades import TRADES
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         raise SimulateError("--interval and --seconds must be above 0")
     start = time.time() if options.broker else _start(options.start)
     carts = (*CARTS, *CONTROLS) if options.controls else CARTS
-    fleet = Fleet(np.random.default_rng(options.seed), start, options.interval, carts)
+    fleet = CartFleet(np.random.default_rng(options.seed), start, options.interval, carts)
     if options.truth:
         for fault in fleet.faults.values():
             sys.stderr.write(f"{fault.sentence}\n")
@@ -113,7 +113,7 @@ def _start(text: str) -> float:
         raise SimulateError(f"--start: {error}") from error
 
 
-def _write(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
+def _write(options: argparse.Namespace, fleet: CartFleet, start: float) -> None:
     span = 300.0 if options.seconds is None else options.seconds
     steps = _steps(fleet, start, span)
     _written(options, lambda out: write_stream(out, steps, fleet.units, options.format))
@@ -137,14 +137,14 @@ def _opened(name: str) -> nullcontext[TextIO] | TextIO:
     return Path(name).open("w", encoding="utf-8", newline="")
 
 
-def _steps(fleet: Fleet, start: float, span: float) -> Iterator[Observation]:
+def _steps(fleet: CartFleet, start: float, span: float) -> Iterator[Observation]:
     passed = 0.0
     while passed < span:
         passed = min(span, passed + _STEP_SECONDS)
         yield from fleet.step(start + passed)
 
 
-def _publish(options: argparse.Namespace, fleet: Fleet, start: float) -> None:
+def _publish(options: argparse.Namespace, fleet: CartFleet, start: float) -> None:
     until = start + (np.inf if options.seconds is None else options.seconds)
     with _publisher(options) as publisher:
         while (now := time.time()) < until:

@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from monitor.config.loading import sentence
+from monitor.config.loading import mistake_sentence
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
 from monitor.config.sources import Area, Place
@@ -125,7 +125,7 @@ def _reason(error: ValueError, columns: list[str]) -> str:
     """Return why a line cannot be used."""
     if isinstance(error, ValidationError):
         found = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {sentence(found)}"
+        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {mistake_sentence(found)}"
     if "convert" in str(error):
         return "latitude and longitude must be numbers, in degrees"
     return f"does not have the {len(columns)} cells that the first line names"

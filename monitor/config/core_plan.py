@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from monitor.config.concerns import concerns_of
 from monitor.config.kinds import Section
-from monitor.config.parts import Group, Parts
+from monitor.config.parts import Group, Overridable
 from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Source
@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Section)
 def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
     """Return the rules of a series: of the first group that fits, then of overrides in order."""
     group = next((each for each in settings.groups if _belongs(each, sensor, quantity)), None)
-    layers: list[Parts] = [] if group is None else [group]
+    layers: list[Overridable] = [] if group is None else [group]
     layers += [
         each
         for each in settings.overrides
@@ -64,7 +64,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
     )
 
 
-def _merged(section: S, layers: Iterable[Parts]) -> S:
+def _merged(section: S, layers: Iterable[Overridable]) -> S:
     """Return a section with what its parts in ``layers`` set, later ones over earlier ones."""
     parts = (getattr(layer, type(section).__name__.lower()) for layer in layers)
     given = {

@@ -45,7 +45,7 @@ _NOT_HERE: Final = (
 HINTS: Final = dict.fromkeys(("password", "passwd", "pass", "secret"), _NOT_HERE)
 
 
-def sentence(error: ErrorDetails) -> str:
+def mistake_sentence(error: ErrorDetails) -> str:
     """Return an error of pydantic in plain words."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(error["loc"])
@@ -275,7 +275,7 @@ def _mistakes(findings: list[_Finding], file: str) -> Iterable[Mistake]:
     """Put the first findings into words; that costs time, and every line may be wrong."""
     findings.sort(key=lambda each: each.place)
     for place, path, what in findings[:SHOWN_MAX]:
-        text = what if isinstance(what, str) else sentence(what)
+        text = what if isinstance(what, str) else mistake_sentence(what)
         yield Mistake(file, place.line, place.column, path_text(path), text)
     more = len(findings) - SHOWN_MAX
     if more > 0:

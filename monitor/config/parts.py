@@ -98,7 +98,7 @@ class SeriesPart(Part):
     """Staleness, for some series."""
 
 
-class Parts(Part):
+class Overridable(Part):
     """What groups and overrides may set."""
 
     pairing: PairingPart | None = setting(None, "Which reference belongs to which reading.")
@@ -108,7 +108,7 @@ class Parts(Part):
     series: SeriesPart | None = setting(None, "When a series is stale.")
 
 
-class Group(Parts):
+class Group(Overridable):
     """Sensors that belong together; a series is in the first group that matches it."""
 
     name: Name = Field(description="Name of the group, shown beside each of its series.")
@@ -116,7 +116,7 @@ class Group(Parts):
     quantities: Globs = setting(("*",), "Patterns of its quantities.")
 
 
-class Override(Parts):
+class Override(Overridable):
     """Other settings for some series; of several that match, later ones win."""
 
     sensor: Glob = setting("*", "Pattern of the sensors.")
@@ -124,5 +124,5 @@ class Override(Parts):
 
     def contradictions(self) -> Iterator[Contradiction]:
         """An override overrides something."""
-        if not self.model_fields_set & set(Parts.model_fields):
-            yield Contradiction((), f"changes nothing; add {', '.join(Parts.model_fields)}")
+        if not self.model_fields_set & set(Overridable.model_fields):
+            yield Contradiction((), f"changes nothing; add {', '.join(Overridable.model_fields)}")

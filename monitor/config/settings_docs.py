@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from monitor.config.kinds import Section
 from monitor.config.loading import model_at
-from monitor.config.parts import Part, Parts
+from monitor.config.parts import Overridable, Part
 from monitor.config.settings import Settings
 
 SCHEMA_FILE: Final = Path("configs/schema.json")
@@ -167,7 +167,9 @@ def commented(text: str) -> str:
 
 def _is_part(model: type[Section], key: str) -> bool:
     """Whether a key belongs to a part of a group or an override."""
-    return issubclass(model, Part) and (key in Parts.model_fields or not issubclass(model, Parts))
+    return issubclass(model, Part) and (
+        key in Overridable.model_fields or not issubclass(model, Overridable)
+    )
 
 
 if __name__ == "__main__":

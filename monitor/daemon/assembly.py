@@ -16,7 +16,7 @@ from monitor.config.credentials import Credentials, resolve_secret, resolve_sink
 from monitor.config.settings import Settings
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
-from monitor.daemon.intake import BIRTHS, UNITS, Intake, recover
+from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
@@ -25,7 +25,7 @@ from monitor.journal.store import Batch
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
-from monitor.simulate.playback import Topics
+from monitor.simulate.playback import KindTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 _LEFT_MAX: Final = 100
@@ -58,8 +58,7 @@ def assemble(settings: Settings, now: float) -> Parts:
     # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
     recover(network, journal, now if newest == -math.inf else min(now, newest))
     births = Births()
-    if noted := journal.note(BIRTHS):
-        births.load(noted)
+    births.load_notes(journal.note)
     clock = ClockGuard(newest)
     intake = Intake(router_of(settings, births, units), network, journal, births, clock)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
@@ -93,11 +92,11 @@ def note_subscriptions(parts: Parts) -> list[str]:
     return left
 
 
-def native_topics(settings: Settings) -> Topics:
+def native_topics(settings: Settings) -> KindTopics:
     """Return the topics of the first native source of each kind; empty where there is none."""
     native = [source for source in settings.sources if source.decoder == "native"]
-    return Topics(
-        **dict.fromkeys(Topics._fields, "")
+    return KindTopics(
+        **dict.fromkeys(KindTopics._fields, "")
         | {source.kind: source.topic for source in reversed(native)}
     )
 

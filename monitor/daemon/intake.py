@@ -32,9 +32,9 @@ from monitor.journal.store import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Inbox
 
 _DEAD_LETTER_BYTES: Final = 1024
+_TOPIC_CHARACTERS: Final = 1000  # of a dead letter
 _DEAD_LETTERS_A_MESSAGE: Final = 8
-BIRTHS: Final = "sparkplug_births"  # names of the journal's notes
-UNITS: Final = "units"
+UNITS: Final = "units"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
@@ -194,7 +194,7 @@ class Intake:
         notes = self._checkpoints.notes(received)
         if self._births.changed != self._births_noted:
             self._births_noted = self._births.changed
-            notes = {**notes, BIRTHS: self._births.dump()}
+            notes = {**notes, **self._births.notes()}
         if self._units.changed != self._units_noted:
             self._units_noted = self._units.changed
             notes = {**notes, UNITS: self._units.dump()}
@@ -320,4 +320,6 @@ def _columns(
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
     kept = bytes(payload[:_DEAD_LETTER_BYTES])
-    return DeadLetter(received, topic, refused.reason, refused.detail, refused.where, kept)
+    return DeadLetter(
+        received, topic[:_TOPIC_CHARACTERS], refused.reason, refused.detail, refused.where, kept
+    )

@@ -23,13 +23,13 @@ from monitor.config.credentials import resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
-from monitor.daemon.publisher import Connection, Publisher
+from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
 from monitor.errors import MonitorError
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
-from monitor.mqtt.source import Message, MqttSource
+from monitor.mqtt.source import InboxMessage, MqttSource
 
 # -- one daemon -----------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ _FULL_RETRY_SECONDS: Final = 1.0
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
-class Source(Connection, Protocol):
+class MessageSource(SourceStatus, Protocol):
     """Where messages come from; ``acknowledge`` declares them durable.
 
     ``confirmed`` is the last number given to ``confirm`` whose acknowledgements have arrived.
@@ -52,10 +52,10 @@ class Source(Connection, Protocol):
     def confirmed(self) -> int:
         """The last number that is confirmed."""
 
-    def receive(self, timeout: float) -> Sequence[Message]:
+    def receive(self, timeout: float) -> Sequence[InboxMessage]:
         """Return what came within ``timeout`` seconds."""
 
-    def acknowledge(self, messages: Sequence[Message]) -> int:
+    def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
         """Acknowledge ``messages``, which are durable."""
 
     def confirm(self, number: int) -> None:
@@ -74,7 +74,7 @@ class Daemon:
     def __init__(
         self,
         parts: Parts,
-        source: Source,
+        source: MessageSource,
         publisher: Publisher,
         *,
         supervisor: Supervisor | None = None,
@@ -131,6 +131,7 @@ class Daemon:
             self._is_reloading = self._publisher.reload_successful = self._reload()
         now = self._monotonic()
         if now >= self._publish_due and not self._publisher.is_busy:
+            self._parts.journal.check_place()
             self._publisher.begin(self._now(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
         self._publisher.work(_PUBLISH_SECONDS)
@@ -209,7 +210,7 @@ class Prepared(NamedTuple):
     sinks: list[Outlet]
 
 
-def prepare(path: str) -> Prepared:
+def read_settings(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
     settings = load(path)
     credentials = resolve_secret(settings, path)
@@ -256,7 +257,7 @@ class ReloadingDaemon:
     def reload(self) -> bool:
         """Read the settings again; return whether to continue with them."""
         try:
-            found = prepare(self._path)
+            found = read_settings(self._path)
             self._check(found.settings)
         except MonitorError as error:
             for line in str(error).splitlines():

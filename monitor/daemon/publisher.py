@@ -23,7 +23,7 @@ from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, examined
-from monitor.explain.doctor import report, text
+from monitor.explain.doctor import doctor_report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
@@ -34,7 +34,7 @@ DOCTOR_SECONDS: Final = 2.0
 JUDGED_MOST: Final = 128
 
 
-class Connection(Protocol):
+class SourceStatus(Protocol):
     """What is published about the source."""
 
     connected: bool
@@ -69,7 +69,7 @@ class Publisher:
         self._on_demand: Final = OnDemandEvaluator(parts.network, show.requests)
         self.reload_successful = True
         self._page: Page | None = None
-        self._connection: Connection | None = None
+        self._connection: SourceStatus | None = None
         self._work: Steps[None] | None = None
         self._worked_seconds = 0.0
         self._publish_seconds = 0.0
@@ -84,7 +84,7 @@ class Publisher:
         """Whether a publication is under way."""
         return self._work is not None
 
-    def begin(self, now: float, connection: Connection, trouble: str = "") -> None:
+    def begin(self, now: float, connection: SourceStatus, trouble: str = "") -> None:
         """Begin a publication; ``trouble`` says what keeps the daemon from committing.
 
         :meth:`work` continues it. The page carries ``now`` as its time.
@@ -106,7 +106,7 @@ class Publisher:
                 self._worked_seconds += worked
                 return
 
-    def publish(self, now: float, connection: Connection, trouble: str = "") -> None:
+    def publish(self, now: float, connection: SourceStatus, trouble: str = "") -> None:
         """Publish the state at ``now`` at once, after completing a publication under way."""
         self.work()
         self.begin(now, connection, trouble)
@@ -127,7 +127,7 @@ class Publisher:
         """Give the sinks a moment to deliver; the rest is delivered after the next start."""
         self._dispatch.close()
 
-    def _steps(self, now: float, connection: Connection, trouble: str) -> Steps[None]:
+    def _steps(self, now: float, connection: SourceStatus, trouble: str) -> Steps[None]:
         parts = self._parts
         most = None if self._page is None else JUDGED_MOST
         snapshot = yield from parts.network.steps(now, most)
@@ -178,12 +178,12 @@ class Publisher:
         if not self._show.requests.doctor():
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
-            found = report(examined(self._parts), self._connection)
+            found = doctor_report(examined(self._parts), self._connection)
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
 
-    def _measure(self, connection: Connection, trouble: str) -> Figures:
+    def _measure(self, connection: SourceStatus, trouble: str) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
         pairing = parts.network.pairing
         return Figures(

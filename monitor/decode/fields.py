@@ -54,7 +54,7 @@ def named(spec: MapSpec, kind: Kind, known: Collection[str]) -> Compose:
     return composer(spec.sensor, known, ("sensor",))
 
 
-def instant(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
+def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
     """Return what finds the time of a record, of a reference else its end; s since 1970 UTC."""
     if spec.time == ARRIVAL:
         return lambda _root, _record, received: received

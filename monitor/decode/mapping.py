@@ -7,7 +7,7 @@ record, a bad frame (no such array) the message; every refusal names a path.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -37,7 +37,7 @@ from monitor.decode.fields import (
     agreement,
     collocated,
     ends,
-    instant,
+    instant_reader,
     key,
     name_path,
     named,
@@ -73,6 +73,7 @@ class Mapped:
         self, spec: MapSpec, kind: Kind, topic_names: Collection[str] = (), unit: str = ""
     ) -> None:
         self.spec: Final = spec
+        self.texts: Final = frozenset(_texts_in(spec))
         self.unit: Final = unit
         self._kind: Final = kind
         fetchers = Fetchers(spec.defaults, number_texts=spec.number_texts)
@@ -87,7 +88,7 @@ class Mapped:
         }
         self._sensor: Final = named(spec, kind, known)
         self._collocated: Final = collocated(spec, kind, fetchers, known)
-        self._time: Final = instant(spec, fetchers, kind)
+        self._time: Final = instant_reader(spec, fetchers, kind)
         self._ends: Final = ends(spec, fetchers)
         self._key: Final = key(spec, fetchers)
         self._texts: Final = texts(spec, fetchers)
@@ -293,6 +294,19 @@ class Mapped:
         """Return 4 times the revision plus the rank of the status."""
         stated = 0 if self._revision is None else self._revision(root, record)
         return 4 * stated + _RANKS[self._status(root, record)]
+
+
+def _texts_in(part: object) -> Iterator[str]:
+    """Yield all texts of a specification, among which are all paths."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            yield from _texts_in(key)
+            yield from _texts_in(value)
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _texts_in(each)
 
 
 def _with_claim(reading: Reading, claim: Claim) -> Distribution:

@@ -194,7 +194,7 @@ def _rows(fetch: Fetch, name: str) -> Frame:
 # -- conditions -----------------------------------------------------------------------------------
 
 
-class Filter(NamedTuple):
+class ValueFilter(NamedTuple):
     """A path and the values that count; a truth value is not the number 1."""
 
     path: str
@@ -213,9 +213,9 @@ class Filter(NamedTuple):
 class Filters(NamedTuple):
     """The three sets of conditions of a mapping."""
 
-    select: list[Filter]
-    where: list[Filter]
-    void_where: list[Filter]
+    select: list[ValueFilter]
+    where: list[ValueFilter]
+    void_where: list[ValueFilter]
 
     def selects(self, root: object, record: object) -> bool:
         """Return whether the record is one to look at."""
@@ -239,9 +239,9 @@ class Filters(NamedTuple):
 def filters(spec: MapSpec, fetchers: Fetchers) -> Filters:
     """Return the compiled conditions; raises MapError."""
 
-    def compiled(name: str, wanted: Mapping[str, tuple[Scalar, ...]]) -> list[Filter]:
+    def compiled(name: str, wanted: Mapping[str, tuple[Scalar, ...]]) -> list[ValueFilter]:
         return [
-            Filter(path, fetchers.fetch(path, (name, path)), tuple(values))
+            ValueFilter(path, fetchers.fetch(path, (name, path)), tuple(values))
             for path, values in wanted.items()
         ]
 

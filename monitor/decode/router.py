@@ -14,9 +14,9 @@ from monitor.core.pairing.observations import (
     Observed,
 )
 from monitor.decode.accelerators import (
-    Batch,
     Gathered,
-    Stream,
+    MessageBatch,
+    TopicSeries,
     batch_native,
     batch_records,
 )
@@ -41,7 +41,7 @@ from monitor.decode.route import (
 )
 from monitor.decode.units import Key, Units
 from monitor.mqtt.inbox import Payloads, payloads_of
-from monitor.mqtt.topic_templates import Template, Topics, topics_of
+from monitor.mqtt.topic_templates import Template, Topics, topics_of, valid_name
 
 DECODERS: Final[Mapping[str, Decoder]] = {
     "native": native.decode,
@@ -53,6 +53,7 @@ DECODERS: Final[Mapping[str, Decoder]] = {
     "sparkplug": sparkplug.decode,
 }
 _CACHED_TOPICS_MAX: Final = 65_536
+_CACHED_CHARACTERS_MAX: Final = 8_388_608  # of all topics: each may have 65 535
 # How the messages of a topic are read: by its decoder, or first by an accelerator.
 DECODED, _NATIVE, _NATIVE_REFERENCES, _RECORDS, _RECORD_REFERENCES = range(5)
 _UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
@@ -71,7 +72,7 @@ class _Known(NamedTuple):
 
     route: Route
     fields: dict[str, str]
-    stream: Stream
+    stream: TopicSeries
     way: int
     which: int
     arrays: Arrays | None
@@ -94,6 +95,7 @@ class Router:
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
         self._filters: Final = {each.text: each.filter for each, _ in self._routes}
         self._arrays: Final = {id(route): _arrays(route) for route in routes}
+        sparkplug.keep_used_metrics(routes)
         self.any_needs_packet: Final = any(route.needs_packet() for route in routes)
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
@@ -102,6 +104,7 @@ class Router:
         # Known topics whose series has no unit yet, by the key of that unit.
         self._without_unit: dict[Key, list[int]] = {}
         self._numbers: dict[str, int] = {}
+        self._characters = 0
         self._known: list[_Known] = []
         # Of each known topic how its messages are read and whom they are about; last of others.
         self._ways: Int = _UNKNOWN
@@ -194,7 +197,8 @@ class Router:
         for template, route in self._routes:
             fields = template.match(topic)
             if fields is not None:
-                return fields.get("sensor", "") if route.kind == "reading" else ""
+                sensor = fields.get("sensor", "") if route.kind == "reading" else ""
+                return sensor if valid_name(sensor) else ""
         return ""
 
     # -- a decoder reads one message --------------------------------------------------------
@@ -253,7 +257,7 @@ class Router:
                     left += places[~is_short].tolist()
                     places, some = places[is_short], payloads.part(places[is_short])
                 known = [self._known[number] for number in numbers[places].tolist()]
-                batch = Batch(
+                batch = MessageBatch(
                     [each.stream for each in known],
                     ways[places, 1],
                     some,
@@ -262,17 +266,19 @@ class Router:
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
                 )
                 if way in (_NATIVE, _NATIVE_REFERENCES):
-                    left += batch_native.read(batch, found)
+                    left += batch_native.read_native(batch, found)
                 else:
                     readers = [cast("Arrays", each.arrays) for each in known]
-                    left += batch_records.read(batch, found, readers)
+                    left += batch_records.read_records(batch, found, readers)
         return sorted(left)
 
     # -- topics -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
         """Forget topics and names if there are too many; never amid a batch: it refers to them."""
-        if max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX:
+        is_full = max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX
+        if is_full or self._characters >= _CACHED_CHARACTERS_MAX:
+            self._characters = 0
             self._numbers, self._known, self._ways = {}, [], _UNKNOWN
             self._names, self._places, self._without_unit = [], {}, {}
             self._lookup.forget()
@@ -303,6 +309,7 @@ class Router:
             except Rejected:
                 return NONE
             number = self._numbers[topic] = len(self._known)
+            self._characters += len(topic)
             known = self._with_unit(route, fields)
             self._known.append(known)
             if self._units is not None and not known.stream.unit:
@@ -314,12 +321,12 @@ class Router:
         """Return what is known of a topic, with the unit that its series is kept in by now."""
         name = fields.get("sensor" if route.kind == "reading" else "subject", "")
         key = (name, fields["quantity"])
-        stream = Stream(key, self._unit_of(route, *key))
+        stream = TopicSeries(key, self._unit_of(route, *key))
         way = self._way(route, stream)
         which = self._which(stream.name) if way else 0
         return _Known(route, fields, stream, way, which, self._arrays[id(route)])
 
-    def _way(self, route: Route, stream: Stream) -> int:
+    def _way(self, route: Route, stream: TopicSeries) -> int:
         """Return how the messages of a topic are read."""
         is_reference = route.kind == "reference"
         if self._maintenance is not None or not (is_reference or route.kind == "reading"):

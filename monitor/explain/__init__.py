@@ -21,7 +21,7 @@ from monitor.core.model import (
 )
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
-from monitor.explain.dry_run import Fate, Message, Session, Took, tried
+from monitor.explain.dry_run import DryRun, Fate, Message, Took, tried
 from monitor.explain.excerpt import around
 from monitor.explain.explanation import (
     Earlier,
@@ -32,10 +32,10 @@ from monitor.explain.explanation import (
     Refused,
     Source,
     Tried,
-    name_of,
+    label_of,
     utc,
 )
-from monitor.explain.reading import Record
+from monitor.explain.reading import MappedRecord
 from monitor.mqtt.topic_templates import Template
 
 __all__ = ["SHOWN_MAX", "Explanation", "Message", "explain"]
@@ -53,7 +53,7 @@ def explain(
     settings: Settings, message: Message, now: float, earlier: Sequence[Message] = ()
 ) -> Explanation:
     """Return what becomes of ``message`` at ``now`` (s since 1970 UTC), ``earlier`` having come."""
-    session = Session(settings, now)
+    session = DryRun(settings, now)
     before = [_earlier(each, session.take(each)) for each in earlier]
     took = session.take(message)
     verdicts = tried(settings.sources, message.topic)
@@ -103,7 +103,7 @@ def _outcome(took: Took) -> tuple[Outcome, str]:
 def _counted(took: Took, verdict: str) -> str:
     """Return how many of what kind were found, such as ``2 readings``."""
     kinds = Counter(
-        name_of(each)[0]
+        label_of(each)[0]
         for each, fate in zip(took.found, took.fates, strict=True)
         if fate is not None and fate.verdict == verdict and not isinstance(each, Rejected)
     )
@@ -130,7 +130,7 @@ def _earlier(message: Message, took: Took) -> Earlier:
 class _Look(NamedTuple):
     """A message's records beside what was made of them."""
 
-    session: Session
+    session: DryRun
     took: Took
     now: float
     source: Source | None = None
@@ -147,7 +147,7 @@ class _Look(NamedTuple):
         if isinstance(observation, Rejected) or fate is None:
             raise ValueError("what was refused was not observed")
         record, place = took.places[at]
-        kind, name, quantity = name_of(observation)
+        kind, name, quantity = label_of(observation)
         reading = self._record(record)
         plain = Observed(
             record=record,
@@ -195,20 +195,20 @@ class _Look(NamedTuple):
         first = next((each for each in readings if each is not None), None)
         return [] if first is None else first.not_read()
 
-    def _record(self, at: int) -> Record | None:
+    def _record(self, at: int) -> MappedRecord | None:
         seen = self.took.seen[at] if at >= 0 else None
         if self.mapped is None or seen is None or seen.record is None:
             return None
-        return Record(self.mapped, seen, self.session.units)
+        return MappedRecord(self.mapped, seen, self.session.units)
 
-    def _instant(self, observation: Observation, record: Record | None) -> Instant:
+    def _instant(self, observation: Observation, record: MappedRecord | None) -> Instant:
         time = time_of(observation)
         zone = "" if record is None else record.zone()
         return Instant(utc(time), zone, self.now - time)
 
 
 def _measured(
-    observed: Observed, observation: Observation, record: Record | None, place: int
+    observed: Observed, observation: Observation, record: MappedRecord | None, place: int
 ) -> Observed:
     """Return ``observed`` with what is known of its quantity."""
     if record is None or not isinstance(observation, Reading | Reference):
@@ -224,14 +224,14 @@ def _measured(
     )
 
 
-def _why(observation: Observation, fate: Fate, session: Session) -> str:
+def _why(observation: Observation, fate: Fate, session: DryRun) -> str:
     if fate.verdict == "duplicate":
         return "it came before"
     return "" if fate.pairs else session.unpaired(observation)
 
 
 def _look(
-    settings: Settings, message: Message, session: Session, took: Took, verdicts: Iterable[Tried]
+    settings: Settings, message: Message, session: DryRun, took: Took, verdicts: Iterable[Tried]
 ) -> _Look:
     """Return the source of a message and its records beside what became of it."""
     fitting = next((at for at, each in enumerate(verdicts) if each.fits), None)

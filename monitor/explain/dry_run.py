@@ -135,7 +135,7 @@ class Took(NamedTuple):
     births: int
 
 
-class Session:
+class DryRun:
     """State: what came so far. ``now`` is s since 1970 UTC."""
 
     def __init__(self, settings: Settings, now: float) -> None:

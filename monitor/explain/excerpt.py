@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from monitor.decode.checks import Rejected
 from monitor.decode.paths import MISSING, steps
 from monitor.decode.records import Seen
-from monitor.explain.explanation import Origin, Read, Shown, as_json, clipped, plain
+from monitor.explain.explanation import Origin, Read, Shown, as_json, plain, shortened
 
 _SIDE_CHARACTERS: Final = 400
 _BYTES_SHOWN: Final = 64
@@ -41,7 +41,7 @@ class Spelled(NamedTuple):
 
     def read(self, what: str, kept: str = "", note: str = "") -> Read:
         """Return it as an explanation shows it."""
-        text = clipped(as_json(self.found)) if self.there else ""
+        text = shortened(as_json(self.found)) if self.there else ""
         return Read(what, self.path, text, self.origin, kept, note)
 
 

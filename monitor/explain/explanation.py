@@ -206,7 +206,7 @@ def plain(text: str) -> str:
     )
 
 
-def clipped(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
+def shortened(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
     """Return ``text`` in at most ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -233,15 +233,15 @@ def _other(found: object) -> object:
         return found.isoformat()
     if isinstance(found, bytes):
         return found.hex()
-    return clipped(_safe_repr(found))
+    return shortened(_safe_repr(found))
 
 
-def number(x: float) -> str:
+def seven_digits(x: float) -> str:
     """Return a number with seven significant digits at most."""
     return significant(x, 7)
 
 
-def amount(x: float, unit: str) -> str:
+def amount_text(x: float, unit: str) -> str:
     """Return a number with its unit."""
     return formatting.amount(x, unit, 7)
 
@@ -258,7 +258,7 @@ def from_now(seconds_before: float) -> str:
     return f"{duration(seconds_before)} {'before' if seconds_before > 0 else 'after'} now"
 
 
-def name_of(observation: Observation) -> tuple[str, str, str]:
+def label_of(observation: Observation) -> tuple[str, str, str]:
     """Return the kind of an observation, whom it is about, and its quantity."""
     if isinstance(observation, Reading):
         return "reading", observation.sensor, observation.quantity

@@ -16,7 +16,7 @@ from monitor.core.pairing.engine import Concern
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey
-from monitor.explain.explanation import Changed, Pair, Series, number, plain, utc
+from monitor.explain.explanation import Changed, Pair, Series, plain, seven_digits, utc
 
 _SUSPECT_RATIO: Final = 1.0 / 3.0
 
@@ -39,7 +39,7 @@ def series_of(
 
 
 def _concern_in_words(concern: Concern) -> str:
-    away = f" ({number(concern.distance_km)} km away)" if concern.distance_km else ""
+    away = f" ({seven_digits(concern.distance_km)} km away)" if concern.distance_km else ""
     if math.isinf(concern.end):
         return f"{concern.subject}{away}"
     return f"{concern.subject}{away} from {utc(concern.start)} to {utc(concern.end)}"

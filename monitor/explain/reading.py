@@ -27,7 +27,15 @@ from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
 from monitor.decode.time import parsed
 from monitor.decode.units import Conversion, Units, conversion
 from monitor.explain.excerpt import Spelled, leaves
-from monitor.explain.explanation import Read, Uncertainty, amount, as_json, clipped, number, utc
+from monitor.explain.explanation import (
+    Read,
+    Uncertainty,
+    amount_text,
+    as_json,
+    seven_digits,
+    shortened,
+    utc,
+)
 
 _FORMS: Final = ("u", "U", "percent", "samples", "lower", "plus_minus", "quantiles")
 _PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")
@@ -44,7 +52,7 @@ _TEXTS: Final = (
 _UNIT_OF_NUMBER: Final = {"s": "seconds", "ms": "ms", "us": "us", "ns": "ns"}
 
 
-class Record:
+class MappedRecord:
     """One record, read again by the paths of its mapping."""
 
     def __init__(self, mapped: Mapped, seen: Seen, units: Units) -> None:
@@ -206,11 +214,11 @@ class Record:
 
     def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
         unit, kept_unit, convert = self.units(each, reading)
-        kept = amount(reading.value, kept_unit)
+        kept = amount_text(reading.value, kept_unit)
         if convert == Conversion():
             return self.at(each.value).read("value", kept if kept_unit else "")
         offset = f" {convert.offset:+.7g}" if convert.offset else ""
-        note = f"{unit} to {kept_unit}: x {number(convert.scale)}{offset}"
+        note = f"{unit} to {kept_unit}: x {seven_digits(convert.scale)}{offset}"
         return self.at(each.value).read("value", kept, note)
 
     def units(self, each: SeriesSpec, of: Reading | Reference) -> tuple[str, str, Conversion]:
@@ -272,9 +280,9 @@ class Record:
 
     def _factor(self, each: SeriesSpec) -> str:
         if each.k != "":
-            return f"k = {clipped(as_json(self.at(each.k).found))}"
+            return f"k = {shortened(as_json(self.at(each.k).found))}"
         if each.p != "":
-            return f"p = {clipped(as_json(self.at(each.p).found))}, through the normal"
+            return f"p = {shortened(as_json(self.at(each.p).found))}, through the normal"
         return "k = 2, for neither k nor p is stated"
 
     # -- what is left -----------------------------------------------------------------------

@@ -20,11 +20,11 @@ from monitor.explain.explanation import (
     Refused,
     Shown,
     Tried,
-    amount,
-    clipped,
+    amount_text,
     from_now,
-    number,
     plain,
+    seven_digits,
+    shortened,
 )
 
 _LABEL: Final = 13
@@ -35,7 +35,7 @@ _NOT_READ_SHOWN: Final = 12
 _NEVER: Final = "(nothing)"
 
 
-def lines(explanation: Explanation, *, everything: bool = False) -> Iterator[str]:
+def explanation_lines(explanation: Explanation, *, everything: bool = False) -> Iterator[str]:
     """Yield the lines of an explanation; ``everything`` leaves no observation out."""
     most = explanation.observed_count if everything else _OBSERVED_SHOWN
     yield from _head(explanation)
@@ -176,10 +176,12 @@ def _uncertainty(observed: Observed) -> Iterator[str]:
         return
     kept = []
     if not math.isnan(stated.u):
-        kept.append(f"u = {amount(stated.u, observed.unit)}")
+        kept.append(f"u = {amount_text(stated.u, observed.unit)}")
     if not math.isnan(stated.lower):
-        interval = f"[{number(stated.lower)}, {number(stated.upper)}] {observed.unit}".strip()
-        p = "" if math.isnan(stated.p) else f", p = {number(stated.p)}"
+        interval = (
+            f"[{seven_digits(stated.lower)}, {seven_digits(stated.upper)}] {observed.unit}".strip()
+        )
+        p = "" if math.isnan(stated.p) else f", p = {seven_digits(stated.p)}"
         kept.append(interval + p)
     marked = "; marked as assumed" if stated.assumed else ""
     yield from _labelled("uncertainty", f"{stated.form} -> {' and '.join(kept)}{marked}")
@@ -193,7 +195,7 @@ def _pair(pair: Pair) -> Iterator[str]:
     yield from _labelled("pair", where)
     yield from _labelled(
         "",
-        f"value {amount(pair.value, unit)}, reference {amount(pair.reference, unit)}, "
+        f"value {amount_text(pair.value, unit)}, reference {amount_text(pair.reference, unit)}, "
         f"error {pair.error:+.4g}",
     )
     yield from _labelled(
@@ -223,9 +225,9 @@ def _refused(refused: Refused, *, several: bool) -> Iterator[str]:
 def _shown(shown: Shown) -> Iterator[str]:
     """Yield the payload on one line, and under it what it is about."""
     room = _COLUMNS - _LABEL
-    at = clipped(shown.at, room // 2)
+    at = shortened(shown.at, room // 2)
     side = (room - len(at)) // 2
-    after = clipped(shown.after, max(side, room - len(at) - len(shown.before)))
+    after = shortened(shown.after, max(side, room - len(at) - len(shown.before)))
     before = shown.before
     left = room - len(at) - len(after)
     if len(before) > left:

@@ -137,7 +137,7 @@ def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
         return "pairs"
     raise FileError(
         f"{path}:1: is neither a file of pairs (columns value, reference, and sigma or lower, "
-        f"upper) nor a stream (columns time, sensor, kind, value, ...); it has {listed(names)}"
+        f"upper) nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}"
     )
 
 
@@ -164,13 +164,13 @@ def first_json_line(path: Path) -> str:
     return ""
 
 
-def listed(names: Sequence[str]) -> str:
+def listing(names: Sequence[str]) -> str:
     """Return names for a sentence, cut where there are many."""
     shown = ", ".join(name[:40] for name in names[:12]) or "no columns"
     return shown if len(names) <= 12 else f"{shown}, ..."
 
 
-def name_of(path: Path) -> str:
+def file_label(path: Path) -> str:
     """Return the file's name as a sensor's name: what a series is called that has none."""
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     return _NOT_IN_NAMES.sub("_", stem)[:128] or "sensor"

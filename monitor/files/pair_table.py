@@ -24,9 +24,9 @@ from monitor.files.input_file import (
     Row,
     all_numbers,
     all_seconds,
+    file_label,
     header,
-    listed,
-    name_of,
+    listing,
     number,
     seconds,
 )
@@ -90,13 +90,15 @@ def read_pairs(path: str | Path) -> PairTable:
 def _check_columns(path: Path, names: list[str], *, stated: bool) -> None:
     missing = [name for name in ("value", "reference") if name not in names]
     if missing:
-        raise FileError(f"{path}:1:{missing[0]}: this column is missing; there are {listed(names)}")
+        raise FileError(
+            f"{path}:1:{missing[0]}: this column is missing; there are {listing(names)}"
+        )
     if ("lower" in names) != ("upper" in names):
         raise FileError(f"{path}:1: lower and upper must be there together")
     if "sigma" not in names and "lower" not in names and not stated:
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column sigma, or lower and upper "
-            f"(and alpha); there are {listed(names)}"
+            f"(and alpha); there are {listing(names)}"
         )
 
 
@@ -144,7 +146,7 @@ class _Gathered:
         unused = [
             name for name in self._names if name not in (*_TEXTS, *_NUMBERS, *self._claims.columns)
         ]
-        note = f"{self._path}: columns not used: {listed(unused)}"
+        note = f"{self._path}: columns not used: {listing(unused)}"
         return PairTable(
             names=tuple(self._known),
             units=tuple(self._units.get(at, "") for at in range(len(self._known))),
@@ -228,7 +230,7 @@ class _Gathered:
 
     def _index(self, cells: dict[str, tuple[str, ...]], lines: list[int]) -> Int:
         count = len(lines)
-        sensors = cells.get("sensor") or (name_of(self._path),) * count
+        sensors = cells.get("sensor") or (file_label(self._path),) * count
         quantities = cells.get("quantity") or ("value",) * count
         known = self._known
         new = len(known)

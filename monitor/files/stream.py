@@ -26,10 +26,10 @@ from monitor.decode.checks import (
 from monitor.files.input_file import (
     FileError,
     Mistakes,
+    file_label,
     header,
     is_json_lines,
-    listed,
-    name_of,
+    listing,
     number,
     opened,
     rows,
@@ -138,17 +138,17 @@ class Stream(Iterator[Reading | Reference]):
         for needed in ("time", "kind", "value"):
             if needed not in names:
                 raise FileError(
-                    f"{self.path}:1:{needed}: this column is missing; there are {listed(names)}"
+                    f"{self.path}:1:{needed}: this column is missing; there are {listing(names)}"
                 )
         unused = [name for name in names if name not in (*_TEXTS, *_NUMBERS)]
         if unused:
-            self.notes.append(f"{self.path}: columns not used: {listed(unused)}")
+            self.notes.append(f"{self.path}: columns not used: {listing(unused)}")
         texts = [(at, name) for at, name in enumerate(names) if name in _TEXTS]
         numbers = [(at, name) for at, name in enumerate(names) if name in _NUMBERS]
         return _Source(table, partial(_of_cells, width=len(names), texts=texts, numbers=numbers))
 
     def _observation(self, stated: _Stated) -> Reading | Reference:
-        name = (stated.sensor or name_of(self.path), stated.quantity or "value")
+        name = (stated.sensor or file_label(self.path), stated.quantity or "value")
         if name not in self._names:
             self._check_name(name)
         if stated.unit and self.units.setdefault(name, stated.unit) != stated.unit:

@@ -1,8 +1,8 @@
 """Frames of pandas, Polars or Arrow scored in Python: the same core as the daemon's.
 
 ``monitor.score`` evaluates the pairs of a frame as ``monitor score`` does those of a file, bit for
-bit; ``monitor.compare`` puts two sensors side by side as ``monitor compare`` does; ``monitor.Watch``
-takes pairs as they come and raises what the daemon would raise.
+bit; ``monitor.compare`` puts two sensors side by side as ``monitor compare`` does;
+``monitor.Watch`` takes pairs as they come and raises what the daemon would raise.
 
 A frame becomes the table of pairs that a file becomes (`monitor.files.PairTable`), and everything
 after that is common. Frames are read through narwhals, so that no library of frames is imported

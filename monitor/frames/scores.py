@@ -16,7 +16,7 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.frames.pair_frames import FrameError, PairColumns, pairs_of
-from monitor.report.compared import Comparing, compared
+from monitor.report.comparisons import Comparing, comparison_of
 from monitor.report.recorded import of_pairs
 from monitor.report.scored import Scored
 
@@ -139,7 +139,7 @@ def compare(
     _refuse_share("miss", miss)
     recorded = of_pairs(pairs_of(frame, PairColumns(**columns)), SeriesRules(level=level))
     asked = Comparing(sensors, at=at, density=density, profile=profile, level=level, miss=miss)
-    return compared(recorded, asked)
+    return comparison_of(recorded, asked)
 
 
 def _refuse_share(name: str, number: float) -> None:

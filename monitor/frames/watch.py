@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.formatting import finite
-from monitor.core.model import PAIR, Records
+from monitor.core.model import PAIR, Float, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
@@ -107,6 +107,7 @@ class Watch:
         row = network.registry.get(sensor, quantity)
         pairs["series"] = network.registry.add(sensor, quantity) if row is None else row
         self._pairs += pairs.size
+        network.liveness.record(pairs["series"], pairs["time"], float(pairs["time"].max()))
         self._memory.apply(pairs)
         self._now = network.evaluate(float(pairs["time"].max()))
         return [
@@ -145,28 +146,9 @@ class Watch:
 
     def _checked(self, stated: Mapping[str, Numbers | None]) -> Records:
         """Return the pairs, numbered on; raises FrameError."""
-        columns = {
-            name: np.atleast_1d(np.asarray(each, dtype=np.float64))
-            for name, each in stated.items()
-            if each is not None
-        }
-        try:
-            rows = np.broadcast_arrays(*columns.values())
-        except ValueError as error:
-            raise FrameError(f"numbers of different lengths: {error}") from error
-        known = dict(zip(columns, rows, strict=True))
-        if ("lower" in known) != ("upper" in known):
-            raise FrameError("lower and upper are the two ends of an interval: pass both of them")
-        if "u" not in known and "lower" not in known:
-            raise FrameError("no uncertainty is stated: pass u, or lower and upper")
-        for name, column in known.items():
-            wrong = ~(np.abs(column) <= VALUE_MAX)
-            if name == "u":
-                wrong |= column < U_MIN
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                raise FrameError(f"{name}[{at}] is {column[at]:g}: it must be a number that can be")
-        pairs = np.zeros(rows[0].size, dtype=PAIR)
+        known = _of_one_length(stated)
+        _refuse_impossible(known)
+        pairs = np.zeros(known["value"].size, dtype=PAIR)
         pairs["id"] = self._pairs + np.arange(pairs.size)
         pairs["time"] = pairs["id"]
         for name in ("u", "lower", "upper", "p", "crps"):
@@ -174,3 +156,31 @@ class Watch:
         for name, column in known.items():
             pairs[name] = column
         return pairs
+
+
+def _of_one_length(stated: Mapping[str, Numbers | None]) -> dict[str, Float]:
+    columns = {
+        name: np.atleast_1d(np.asarray(each, dtype=np.float64))
+        for name, each in stated.items()
+        if each is not None
+    }
+    try:
+        rows = np.broadcast_arrays(*columns.values())
+    except ValueError as error:
+        raise FrameError(f"numbers of different lengths: {error}") from error
+    return dict(zip(columns, rows, strict=True))
+
+
+def _refuse_impossible(known: Mapping[str, Float]) -> None:
+    if ("lower" in known) != ("upper" in known):
+        raise FrameError("lower and upper are the two ends of an interval: pass both of them")
+    if "u" not in known and "lower" not in known:
+        raise FrameError("no uncertainty is stated: pass u, or lower and upper")
+    for name, column in known.items():
+        least = U_MIN if name == "u" else -VALUE_MAX
+        wrong = ~((column >= least) & (column <= VALUE_MAX))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise FrameError(f"{name}[{at}] is {column[at]:g}: leave out what is missing")
+    if "lower" in known and (known["upper"] - known["lower"] < U_MIN).any():
+        raise FrameError("lower must lie below upper")

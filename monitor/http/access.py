@@ -86,7 +86,7 @@ def access_of(web_config: str | None, host: str, *, is_local: bool, allow_remote
     An address that other machines reach needs TLS and a password (or the readers' certificates),
     or ``allow_remote``.
     """
-    access = OPEN if web_config is None else read(Path(web_config))
+    access = OPEN if web_config is None else read_web_config(Path(web_config))
     if not (is_local or allow_remote or access.is_closed):
         raise AccessError(
             f"{web_config}: http.host {host} lets other machines read the pages, but there is not "
@@ -96,7 +96,7 @@ def access_of(web_config: str | None, host: str, *, is_local: bool, allow_remote
     return access
 
 
-def read(file: Path) -> Access:
+def read_web_config(file: Path) -> Access:
     """Read a web configuration file; names in it start from its folder. Raises AccessError."""
     found = _parsed(file)
     tls = None if found.tls_server_config is None else _context(found.tls_server_config, file)

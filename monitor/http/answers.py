@@ -101,7 +101,7 @@ async def detail(shared: Published, key: SeriesKey) -> Detail:
     return await _evaluated(shared, lambda page: page.details.get(key))
 
 
-async def occasion(shared: Published, key: str) -> Occasion:
+async def occasion_answer(shared: Published, key: str) -> Occasion:
     """Return what shares a key; raises HTTPException if it is not made in time."""
     shown_page(shared)
     shared.requests.request_occasion(key)
@@ -153,12 +153,12 @@ async def _evaluated(shared: Published, look: Callable[[Page], T | None]) -> T:
     return found
 
 
-def document(request: Request, content: Mapping[str, Any]) -> Response:
+def json_answer(request: Request, content: Mapping[str, Any]) -> Response:
     """Return a JSON answer."""
-    return packed(request, orjson.dumps(content), JSON)
+    return gzipped(request, orjson.dumps(content), JSON)
 
 
-def packed(
+def gzipped(
     request: Request, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return ``body``, packed with gzip for those who accept it and where it is worth it."""
@@ -174,4 +174,4 @@ def unless_known(request: Request, text: str, mark: str) -> Response:
     tag = f'"{hashlib.blake2b(mark.encode(), digest_size=12).hexdigest()}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
-    return packed(request, text.encode(), HTML, {"ETag": tag})
+    return gzipped(request, text.encode(), HTML, {"ETag": tag})

@@ -146,6 +146,7 @@ SECURITY: Final = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
+_METHOD_NOT_ALLOWED: Final = 405
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
@@ -163,8 +164,8 @@ def application(shared: Published, connections_max: int) -> FastAPI:
     app.include_router(metrics_routes(shared))
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
-    app.include_router(pages.routes(shared, renderer, rankings))
-    app.include_router(server_sent_events.routes(shared, renderer, connections_max // 2))
+    app.include_router(pages.page_routes(shared, renderer, rankings))
+    app.include_router(server_sent_events.stream_routes(shared, renderer, connections_max // 2))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)
     return app
@@ -212,6 +213,8 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
     @app.exception_handler(HTTPException)
     async def refusal(request: Request, error: HTTPException) -> Response:
         headers = None if error.headers is None else dict(error.headers)
+        if error.status_code == _METHOD_NOT_ALLOWED:
+            headers = {"Allow": "GET, HEAD"}  # of each route the framework names GET alone
         return refused(request, error.status_code, error.detail, headers)
 
     @app.exception_handler(RequestValidationError)

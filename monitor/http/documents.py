@@ -15,7 +15,7 @@ from typing import Final, cast
 import numpy as np
 
 from monitor.alerts.transition import Transition
-from monitor.alerts.transition import document as transition
+from monitor.alerts.transition import transition_document as transition
 from monitor.core.columns import Columns
 from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
@@ -53,7 +53,7 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         uncertainty="assumed" if _is_assumed(now, row) else "stated",
         last_reading=finite(now.last_reading[row]),
         last_pair=finite(now.last_pair[row]),
-        verdict=verdict(now, row),
+        verdict=verdict_of_row(now, row),
         statistics={name: finite(values[row]) for name, values in now.statistics.items()},
     )
 
@@ -64,7 +64,7 @@ def _is_assumed(now: Snapshot, row: int) -> bool:
     return marks is not None and bool(marks[row] == 1.0)
 
 
-def verdict(now: Snapshot, row: int) -> models.Verdict:
+def verdict_of_row(now: Snapshot, row: int) -> models.Verdict:
     """Return the verdict on one series; a calm one is right, or it is not known yet."""
     return cast("models.Verdict", document(now.verdict(row), now.names[row].unit))
 
@@ -114,12 +114,17 @@ def pairs_csv(detail: Detail) -> str:
         told = (name.sensor, name.quantity, name.unit)
         numbers = [each["value"], each["u"], each["lower"], each["upper"]]
         alpha = round(1.0 - each["p"], 12)
-        rest = (each["reference"], each["u_ref"], plain(each["key"]), each["reference_time"])
+        rest = (
+            each["reference"],
+            each["u_ref"],
+            safe_cell(each["key"]),
+            each["reference_time"],
+        )
         table.writerow([instant(each["time"], "microseconds"), *told, *numbers, alpha, *rest])
     return out.getvalue()
 
 
-def plain(text: str) -> str:
+def safe_cell(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
@@ -165,7 +170,7 @@ def conventional(detail: Detail) -> models.Conventions:
     if detail.pairs is None:
         return document
     c = detail.pairs
-    numbers, (warning, action) = conventions.en(c), conventions.bands(c)
+    numbers, (warning, action) = conventions.en(c), conventions.performance_bands(c)
     broken = {rule: conventions.violations(c, rule) for rule in conventions.WESTGARD}
     document["pairs"] = int(c.z.size)
     document["en"] = {

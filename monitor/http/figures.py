@@ -47,8 +47,10 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
         ("z in order.", _CHART): plots.levey_jennings(c),
         (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
-        ("Characteristics curve.", _UCC): ucc_plots.ucc(ucc_plots.characteristics(c, scale), unit),
-        ("ZMS along u.", _BINNED): plots.binned_zms(c, unit),
+        ("Characteristics curve.", _UCC): ucc_plots.ucc_plot(
+            ucc_plots.characteristics(c, scale), unit
+        ),
+        ("ZMS along u.", _BINNED): plots.zms_plot(c, unit),
         ("Where references fell.", _PIT): plots.pit(c),
     }
     return [
@@ -87,7 +89,7 @@ def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
     return Figure("Right on average, asked in two ways.", _ZETAS, Markup(drawn))  # noqa: S704
 
 
-def compared(told: Mapping[str, Any]) -> dict[str, Any]:
+def comparison_figures(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return lines, sentences and the drawing of a comparison's document.
 
     Raw curves are drawn over each other only where values and references are shared.

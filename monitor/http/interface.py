@@ -23,7 +23,7 @@ from monitor.http.answers import (
     SortText,
     StateText,
     WordsText,
-    document,
+    json_answer,
     shown_page,
 )
 from monitor.http.published import Published
@@ -87,7 +87,7 @@ def _add_series(router: APIRouter, shared: Published) -> None:
             states=chosen.states,
             series=[documents.entry(now, row) for row in chosen.rows.tolist()],
         )
-        return document(request, content)
+        return json_answer(request, content)
 
     @router.get("/series/{sensor}/{quantity}", responses=described(models.SeriesEntry))
     async def one(request: Request, sensor: Name, quantity: Name) -> Response:
@@ -96,7 +96,7 @@ def _add_series(router: APIRouter, shared: Published) -> None:
         row = page.rows.get(SeriesKey(sensor, quantity))
         if row is None:
             raise answers.unknown_series()
-        return document(request, documents.entry(page.snapshot, row))
+        return json_answer(request, documents.entry(page.snapshot, row))
 
 
 def _add_detail(router: APIRouter, shared: Published) -> None:
@@ -118,7 +118,7 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
             name = f'attachment; filename="{sensor}_{quantity}.csv"'.replace(":", "_")
             text = documents.pairs_csv(found)
             headers = {"Content-Disposition": name}
-            return answers.packed(request, text.encode(), "text/csv; charset=utf-8", headers)
+            return answers.gzipped(request, text.encode(), "text/csv; charset=utf-8", headers)
         content = models.Pairs(
             sensor=sensor,
             quantity=quantity,
@@ -127,7 +127,7 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
             total=found.total,
             pairs=documents.pairs(found, limit),
         )
-        return document(request, content)
+        return json_answer(request, content)
 
     @router.get("/series/{sensor}/{quantity}/ucc", responses=described(models.Ucc))
     async def ucc(
@@ -138,18 +138,18 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
     ) -> Response:
         """The uncertainty characteristics curve of a series."""
         found = await answers.detail(shared, SeriesKey(sensor, quantity))
-        return document(request, documents.ucc(found, axes))
+        return json_answer(request, documents.ucc(found, axes))
 
     @router.get("/series/{sensor}/{quantity}/conventions", responses=described(models.Conventions))
     async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
         """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
         found = await answers.detail(shared, SeriesKey(sensor, quantity))
-        return document(request, documents.conventional(found))
+        return json_answer(request, documents.conventional(found))
 
     @router.get("/events/{key:path}", responses=described(models.Occasion))
     async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         """The pairs of all series whose references share a key or an identity."""
-        return document(request, documents.occasion(await answers.occasion(shared, key)))
+        return json_answer(request, documents.occasion(await answers.occasion_answer(shared, key)))
 
 
 def _add_fleet(router: APIRouter, shared: Published) -> None:
@@ -167,7 +167,7 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
         content = models.Alerts(alerts=[each for each in firing if sensor in ("", each["sensor"])])
         if history:
             content["history"] = documents.history(page.history, history, sensor)
-        return document(request, content)
+        return json_answer(request, content)
 
 
 def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
@@ -185,7 +185,7 @@ def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -
         names = shown_page(shared).snapshot.names
         contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
         found = await answers.contenders(shared, contest)
-        return document(request, await rankings.table(found, profile))
+        return json_answer(request, await rankings.table(found, profile))
 
 
 def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
@@ -210,7 +210,7 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
         """Two sensors on their common events, or one sensor before and after."""
         quantity = quantity or usual_quantity(shown_page(shared).snapshot.names)
         found = await answers.opponents(shared, quantity, a, b)
-        return document(request, await rankings.comparison(found, profile, miss, at))
+        return json_answer(request, await rankings.comparison(found, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:
@@ -229,12 +229,12 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
             for letter in (() if page is None else page.dead_letters)
             if documents.concerns(letter, sensor) and reason in ("", letter.reason)
         ]
-        return document(request, models.DeadLetters(deadletters=letters))
+        return json_answer(request, models.DeadLetters(deadletters=letters))
 
     @router.get("/doctor", responses=described(models.Doctor))
     async def doctor(request: Request) -> Response:
         """Why there are no pairs: what came, what was refused, what waits."""
-        return document(request, await answers.doctor(shared))
+        return json_answer(request, await answers.doctor(shared))
 
     @router.get("/settings", responses=described(models.SettingsInForce))
     async def settings(request: Request) -> Response:
@@ -243,4 +243,4 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
         content = models.SettingsInForce(
             version=__version__, hash=page.settings_hash, settings=dict(page.settings)
         )
-        return document(request, content)
+        return json_answer(request, content)

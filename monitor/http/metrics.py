@@ -22,7 +22,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
 from monitor.core.verdict import REFERENCE_STALE
-from monitor.http.text_format import Family, escape, header, labelled, render
+from monitor.http.text_format import Family, escape, family_header, labelled, render
 
 
 class Metric(NamedTuple):
@@ -150,7 +150,7 @@ class Exposition:
         """Yield the same in order, each time after a bounded piece of work; some have no text."""
         self._learn(snapshot.names)
         for name, words, columns in _families(snapshot):
-            first = [header(name, words)]
+            first = [family_header(name, words)]
             for column in columns:
                 rows = column.shown & np.isfinite(column.values)
                 if rows.any():
@@ -165,7 +165,7 @@ class Exposition:
             infos = self._infos
             if snapshot.gone:
                 infos = [info for row, info in enumerate(infos) if row not in snapshot.gone]
-            yield [header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
+            yield [family_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
 
     def _learn(self, names: tuple[SeriesName, ...]) -> None:
         """Make the labels of series that are new, or of all if they are others than before."""

@@ -30,10 +30,10 @@ from monitor.http.answers import (
     unless_known,
 )
 from monitor.http.figures import (
-    compared,
+    comparison_figures,
     figures,
 )
-from monitor.http.lines import counted, href, lines
+from monitor.http.lines import evidence_figure, href, lines
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, Renderer
@@ -68,7 +68,7 @@ _LARGEST_FIRST: Final = frozenset(
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
-def routes(shared: Published, renderer: Renderer, rankings: RankingCache) -> APIRouter:
+def page_routes(shared: Published, renderer: Renderer, rankings: RankingCache) -> APIRouter:
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
     _add_fleet(router, shared, renderer)
@@ -87,7 +87,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
         if page is None:
             nothing = {"selection": _NOTHING, "total": 0, "not_ready": "still starting"}
             text = renderer.text("fleet.html", nothing | {"here": "/", "live": "page"})
-            return answers.packed(request, text.encode(), answers.HTML)
+            return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
         values: dict[str, Any] = {
@@ -132,7 +132,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": rendering.statistics(now, row),
             "letters": rendering.dead_letters(shared, sensor),
-            "history": rendering.history(page, sensor, quantity),
+            "history": rendering.alert_history(page, sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
@@ -140,7 +140,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
 
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
-        found = await answers.occasion(shared, key)
+        found = await answers.occasion_answer(shared, key)
         occasion = documents.occasion(found)
         listed = [{**each, "href": rendering.series_href(each)} for each in occasion["pairs"]]
         told = {**occasion, "pairs": listed}
@@ -150,7 +150,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "drawings": rendering.drawings(found),
             "time": found.time,
         }
-        return answers.packed(request, renderer.text("event.html", values).encode(), answers.HTML)
+        return answers.gzipped(request, renderer.text("event.html", values).encode(), answers.HTML)
 
 
 def _add_ranking(
@@ -180,7 +180,7 @@ def _add_ranking(
             "time": found.time,
         }
         text = renderer.text("ranking.html", values)
-        return answers.packed(request, text.encode(), answers.HTML)
+        return answers.gzipped(request, text.encode(), answers.HTML)
 
 
 def _add_comparison(
@@ -210,10 +210,10 @@ def _add_comparison(
             "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}
             | dict(zip("ab", sensors, strict=False)),
             "time": found.time,
-            **compared(told),
+            **comparison_figures(told),
         }
         text = renderer.text("compare.html", values)
-        return answers.packed(request, text.encode(), answers.HTML)
+        return answers.gzipped(request, text.encode(), answers.HTML)
 
 
 def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> None:
@@ -225,14 +225,14 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
             {
                 **each,
                 "href": rendering.series_href(each),
-                "evidence": counted(each["evidence"] or 0.0),
+                "evidence": evidence_figure(each["evidence"] or 0.0),
             }
             for each in documents.alerts(now)
         ]
         values = {
             "here": "/alerts",
             "alerts": listed,
-            "history": rendering.history(page),
+            "history": rendering.alert_history(page),
             "time": now.time,
             "live": "page",
         }
@@ -249,7 +249,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
             "time": None if page is None else page.snapshot.time,
         }
         text = renderer.text("doctor.html", values)
-        return answers.packed(request, text.encode(), answers.HTML)
+        return answers.gzipped(request, text.encode(), answers.HTML)
 
     @router.get("/about")
     async def about(request: Request) -> Response:
@@ -263,7 +263,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         settings = json.dumps(page.settings, indent=2, ensure_ascii=False)
         values = {"here": "/about", "facts": facts, "settings": settings}
         text = renderer.text("about.html", values)
-        return answers.packed(request, text.encode(), answers.HTML)
+        return answers.gzipped(request, text.encode(), answers.HTML)
 
 
 def _add_static(router: APIRouter, renderer: Renderer) -> None:
@@ -272,9 +272,9 @@ def _add_static(router: APIRouter, renderer: Renderer) -> None:
     @router.get("/static/monitor.css")
     async def style(request: Request) -> Response:
         body = renderer.static["monitor.css"]
-        return answers.packed(request, body, STATIC["monitor.css"], forever)
+        return answers.gzipped(request, body, STATIC["monitor.css"], forever)
 
     @router.get("/static/monitor.js")
     async def script(request: Request) -> Response:
         body = renderer.static["monitor.js"]
-        return answers.packed(request, body, STATIC["monitor.js"], forever)
+        return answers.gzipped(request, body, STATIC["monitor.js"], forever)

@@ -48,7 +48,7 @@ def empty(what: str) -> str:
 def errors(c: Columns, unit: str, marks: Marks) -> str:
     """Return errors over time; bars are the intervals they were stated to lie in."""
     low, high = c.value - c.upper, c.value - c.lower
-    y = _robust(np.concatenate([c.error, low, high]), with_unit("error", unit))
+    y = _robust(np.concatenate([c.error, low, high]), axis_label("error", unit))
     chart = Chart("error of each pair over time", _time_axis(c), y, 260.0)
     chart.bars(c.time, low, high, "band")
     chart.level(0.0, "zero")
@@ -65,8 +65,8 @@ def errors(c: Columns, unit: str, marks: Marks) -> str:
 def levey_jennings(c: Columns) -> str:
     """Return z of the pairs in event order between lines at one, two and three."""
     number = np.arange(1.0, c.z.size + 1.0)
-    x = svg.numbers(1.0, max(float(c.z.size), 2.0), "pair, in order of event time", margin=0.0)
-    chart = Chart("z of each pair in event order", x, svg.numbers(-_Z_SHOWN, _Z_SHOWN, "z"))
+    x = svg.number_axis(1.0, max(float(c.z.size), 2.0), "pair, in order of event time", margin=0.0)
+    chart = Chart("z of each pair in event order", x, svg.number_axis(-_Z_SHOWN, _Z_SHOWN, "z"))
     for sigma in (1.0, 2.0, 3.0):
         kind = {1.0: "one", 2.0: "two", 3.0: "three"}[sigma]
         chart.level(sigma, kind)
@@ -86,7 +86,7 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
         return empty(f"Needs {ROLLING} pairs; there are {c.value.size}.")
     seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
-    y = _robust(np.concatenate([seen, told, [0.0]]), with_unit("mean score", unit))
+    y = _robust(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
     chart = Chart(f"mean of the last {ROLLING} scores over time", _time_axis(c), y)
     chart.line(time, told, "expected")
     chart.line(time, seen, "seen")
@@ -100,7 +100,7 @@ def coverage_by_level(c: Columns) -> str:
     """
     reach = scipy.special.ndtri(0.5 + 0.5 * LEVELS)
     seen = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
-    axis = svg.numbers(0.0, 1.0, margin=0.0)
+    axis = svg.number_axis(0.0, 1.0, margin=0.0)
     chart = Chart(
         "share of references inside the stated interval, by level",
         axis._replace(label="stated level"),
@@ -115,7 +115,7 @@ def coverage_by_level(c: Columns) -> str:
     return chart.render()
 
 
-def binned_zms(c: Columns, unit: str) -> str:
+def zms_plot(c: Columns, unit: str) -> str:
     """Return ZMS with its interval in bins of u of equal count."""
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
     if bins < 2:
@@ -129,7 +129,7 @@ def binned_zms(c: Columns, unit: str) -> str:
     number = np.arange(1.0, bins + 1.0)
     means = parts.mean(parts.u)
     ticks = [(float(at), f"{mean:.3g}") for at, mean in zip(number, means, strict=True)]
-    x = svg.Axis(0.5, bins + 0.5, ticks, with_unit("mean stated u of the bin", unit))
+    x = svg.Axis(0.5, bins + 0.5, ticks, axis_label("mean stated u of the bin", unit))
     least, most = min(0.5, *shown, 0.5), max(2.0, *shown, 2.0)
     chart = Chart("ZMS in bins of the stated u", x, svg.powers(least, most, "ZMS"))
     chart.level(0.0, "zero")
@@ -147,8 +147,8 @@ def pit(c: Columns) -> str:
     edges = np.linspace(0.0, 1.0, bins + 1)
     shares = np.histogram(scipy.special.ndtr(-c.z), edges)[0] / n
     low, high = (float(scipy.special.bdtrik(tail, n, 1.0 / bins)) / n for tail in _TAILS)
-    x = svg.numbers(0.0, 1.0, "place of the reference in the stated distribution", margin=0.0)
-    y = svg.numbers(0.0, max(float(shares.max()), high), "share of pairs")
+    x = svg.number_axis(0.0, 1.0, "place of the reference in the stated distribution", margin=0.0)
+    y = svg.number_axis(0.0, max(float(shares.max()), high), "share of pairs")
     chart = Chart("where references fell in the stated distribution", x, y._replace(low=0.0))
     chart.area(np.array([0.0, 1.0]), np.full(2, max(low, 0.0)), np.full(2, high), "chance")
     chart.columns(edges, shares, "seen")
@@ -156,11 +156,11 @@ def pit(c: Columns) -> str:
     return chart.render()
 
 
-def occasion(c: Columns, names: Sequence[str], unit: str) -> str:
+def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
     """Return the intervals that several sensors stated of one thing, and its reference."""
     count = c.value.size
     place = np.arange(count, 0.0, -1.0)
-    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), with_unit("value", unit))
+    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), axis_label("value", unit))
     y = svg.Axis(0.6, count + 0.8, [])
     chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 30.0 * count)
     for at in range(count):
@@ -228,7 +228,7 @@ def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
     spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
     low, high = seen - 2.0 * spread, seen + 2.0 * spread
-    y = _robust(np.concatenate([low, high, told]), with_unit("mean score", unit))
+    y = _robust(np.concatenate([low, high, told]), axis_label("mean score", unit))
     chart = Chart(f"mean score of {count} blocks in time", _time_axis(c), y)
     chart.bars(middle, low, high, "whisker")
     chart.line(middle, told, "expected")
@@ -254,7 +254,7 @@ def sparkline(z: Float) -> str:
 # -- inside --------------------------------------------------------------------------------------
 
 
-def with_unit(what: str, unit: str) -> str:
+def axis_label(what: str, unit: str) -> str:
     """Return the label of an axis."""
     return f"{what} / {unit}" if unit else what
 
@@ -267,10 +267,10 @@ def _robust(values: Float, label: str) -> svg.Axis:
     """Return an axis that a few far values do not stretch: those are pinned to its edge."""
     values = values[np.isfinite(values)]
     if not values.size:
-        return svg.numbers(0.0, 1.0, label)
+        return svg.number_axis(0.0, 1.0, label)
     low, high = np.quantile(values, [0.05, 0.95]).tolist()
     room = _FAR * (high - low)
-    return svg.numbers(
+    return svg.number_axis(
         max(float(values.min()), low - room), min(float(values.max()), high + room), label
     )
 

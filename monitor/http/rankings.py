@@ -17,9 +17,9 @@ from typing_extensions import TypedDict
 from monitor.core.analysis.comparison import of_parts, of_two
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, correlation
 from monitor.core.analysis.ranking import PROFILES, Profile, Ranked, Ranking, ranking, score_of
-from monitor.core.analysis.ranking import sentence as told
+from monitor.core.analysis.ranking import ranking_sentence as told
 from monitor.core.analysis.side_by_side import SEED, Sides
-from monitor.core.analysis.side_by_side import document as compared
+from monitor.core.analysis.side_by_side import comparison_document as compared
 from monitor.core.formatting import finite
 from monitor.core.model import Float
 from monitor.core.registry import SeriesName

@@ -28,7 +28,7 @@ from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
-from monitor.http.lines import brief, href, lines, placed, share
+from monitor.http.lines import brief, href, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
 from monitor.http.published import Page, Published
 from monitor.http.selection import ROWS, Selection, SeriesQuery, select
@@ -47,7 +47,7 @@ class Change(NamedTuple):
     href: str
 
 
-class Side(NamedTuple):
+class AlertTally(NamedTuple):
     """The alerts that began, or those that ended: how many, and the last of them."""
 
     number: int
@@ -57,8 +57,8 @@ class Side(NamedTuple):
 class Changes(NamedTuple):
     """What alerts did in a day; ``more``: the history that is published does not reach so far."""
 
-    began: Side
-    ended: Side
+    began: AlertTally
+    ended: AlertTally
     more: bool
 
 
@@ -71,9 +71,9 @@ def changes(page: Page) -> Changes:
     return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)
 
 
-def _side(found: Sequence[Transition], page: Page) -> Side:
+def _side(found: Sequence[Transition], page: Page) -> AlertTally:
     alerts = list({(each.sensor, each.quantity, each.alert): each for each in found}.values())
-    return Side(len(alerts), tuple(_change(each, page) for each in alerts[:NAMED]))
+    return AlertTally(len(alerts), tuple(_change(each, page) for each in alerts[:NAMED]))
 
 
 def _change(of: Transition, page: Page) -> Change:
@@ -109,7 +109,7 @@ def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
     return [{**documents.dead_letter(letter)} for letter in found[:PAIRS_SHOWN]]
 
 
-def history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
+def alert_history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
     """Return the last changes of alerts, each with the address of its series if it is of one."""
     return [
         {
@@ -137,7 +137,7 @@ def drawings(found: Occasion) -> list[tuple[str, Markup]]:
         if found.pairs is not None:
             names = [found.names[at].sensor for at in rows]
             part = found.pairs.take(np.array(rows))
-            drawn = plots.occasion(part, names, found.names[rows[0]].unit)
+            drawn = plots.occasion_plot(part, names, found.names[rows[0]].unit)
             drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
     return drawings
 
@@ -216,7 +216,7 @@ class Renderer:
             for name, body in self.static.items()
         }
         self._templates.globals.update(
-            percent=share,
+            percent=percent_or_dash,
             words=WORDS,
             version=__version__,
             marks=marks,

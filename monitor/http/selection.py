@@ -17,6 +17,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 
 STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
 ROWS: Final = 200
+_LASTING_MOST: Final = 1e6
 _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
 
 
@@ -84,13 +85,13 @@ def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:
 
 
 def _ordered(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
-    """Return ``rows`` in the order asked for; ties by state, evidence and name."""
+    """Return ``rows`` in the order asked for; ties by state, what lasts, evidence and name."""
     by_name = sorted(
         rows.tolist(), key=lambda row: (now.names[row].sensor, now.names[row].quantity)
     )
     rows = np.array(by_name, dtype=np.int64)
     evidence = np.nan_to_num(now.evidence[rows], nan=0.0, posinf=np.finfo(np.float64).max)
-    rows = rows[np.lexsort((-evidence, _severity(now)[rows]))]
+    rows = rows[np.lexsort((-evidence, -_magnitude(now)[rows], _severity(now)[rows]))]
     if query.order in WORDS:
         return _by_word(now, rows, query)
     key = ORDERS[query.order](now)[rows]
@@ -103,6 +104,17 @@ def _by_word(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
     words = [getattr(name, query.order) for name in now.names]
     ordered = sorted(rows.tolist(), key=lambda row: words[row], reverse=query.descending)
     return np.array(ordered, dtype=np.int64)
+
+
+def _magnitude(now: Snapshot) -> Float:
+    """Return the power of ten of the evidence that lasts, 0 to 6.
+
+    While an alert fires its evidence stands still; what lasts tells a fault from a false alarm. By
+    powers of ten the lines of a page do not change places at every pair.
+    """
+    if now.lasting is None:
+        return np.zeros(len(now.names))
+    return np.floor(np.log10(np.clip(np.nan_to_num(now.lasting), 1.0, _LASTING_MOST)))
 
 
 def _severity(now: Snapshot) -> Float:

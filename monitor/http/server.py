@@ -10,7 +10,8 @@ wants gives way, so that many silent ones keep nobody out. uvicorn has no limit 
 protocol is extended here.
 
 A wrong name costs the same time as a wrong password; one password is tried at a time, away from the
-loop that answers; what was tried is remembered as a digest, never as itself.
+loop that answers. What was right is remembered, as a digest, and asked for first: whoever guesses
+keeps nobody out who has been in, and nobody of another address.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
 # -- passwords ------------------------------------------------------------------------------------
 
 _REMEMBERED_MAX: Final = 256
-_WAITING_MAX: Final = 16
+_WAITING_MAX: Final = 16  # of one address; of all no more than there are connections
 _HEADER_BYTES_MAX: Final = 1024
 _PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
 
@@ -189,9 +190,9 @@ class Authenticated:
         self._users: Final = users
         self._nobody: Final = bcrypt.hashpw(secrets.token_bytes(16), _salt(users))
         self._key: Final = secrets.token_bytes(32)
-        self._known: dict[bytes, bool] = {}
+        self._right: dict[bytes, None] = {}
         self._lock = asyncio.Lock()
-        self._waiting = 0
+        self._waiting: dict[str, int] = {}  # by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -199,21 +200,26 @@ class Authenticated:
             await self._app(scope, receive, send)
             return
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        if self._waiting >= _WAITING_MAX:
+        digest = hmac.new(self._key, given, hashlib.sha256).digest()
+        if digest in self._right:  # before all limits: who guesses must not keep a reader out
+            await self._app(scope, receive, send)
+            return
+        name, password = _parsed(given)
+        address = (scope.get("client") or ("", 0))[0]
+        if not name:
+            await _refuse(send, 401, b"a name and a password are needed\n")
+        elif self._waiting.get(address, 0) >= _WAITING_MAX:
             await _refuse(send, 429, b"too many passwords are being tried\n")
-        elif await self._may_enter(given):
+        elif await self._is_right(name, password, address):
+            if len(self._right) >= _REMEMBERED_MAX:
+                self._right.pop(next(iter(self._right)))
+            self._right[digest] = None
             await self._app(scope, receive, send)
         else:
             await _refuse(send, 401, b"a name and a password are needed\n")
 
-    async def _may_enter(self, given: bytes) -> bool:
-        name, password = _parsed(given)
-        if not name:
-            return False
-        digest = hmac.new(self._key, given, hashlib.sha256).digest()
-        if digest in self._known:
-            return self._known[digest]
-        self._waiting += 1
+    async def _is_right(self, name: str, password: bytes, address: str) -> bool:
+        self._waiting[address] = self._waiting.get(address, 0) + 1
         try:
             async with self._lock:
                 known = self._users.get(name)
@@ -221,11 +227,10 @@ class Authenticated:
                     bcrypt.checkpw, password, self._nobody if known is None else known
                 )
         finally:
-            self._waiting -= 1
-        if len(self._known) >= _REMEMBERED_MAX:
-            self._known.pop(next(iter(self._known)))
-        self._known[digest] = is_right and known is not None
-        return self._known[digest]
+            self._waiting[address] -= 1
+            if not self._waiting[address]:
+                del self._waiting[address]
+        return is_right and known is not None
 
 
 def _salt(users: Mapping[str, bytes]) -> bytes:

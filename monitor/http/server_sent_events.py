@@ -29,17 +29,17 @@ _HELLO: Final = b": hello\n\n"
 _TOO_MANY: Final = "too many pages are live; this one is right but stands still"
 
 
-def routes(shared: Published, renderer: Renderer, streams_max: int) -> APIRouter:
+def stream_routes(shared: Published, renderer: Renderer, streams_max: int) -> APIRouter:
     """Return the streams."""
     router = APIRouter(prefix="/live", include_in_schema=False)
     streams = Streams(streams_max)
 
     @router.get("/fleet")
-    async def fleet(query: PageQuery, seen: SeenMark = "") -> Stream:
+    async def fleet(query: PageQuery, seen: SeenMark = "") -> EventStream:
         return streams.open(_fleet(shared, renderer, query, seen))
 
     @router.get("/page")
-    async def page() -> Stream:
+    async def page() -> EventStream:
         return streams.open(_published(shared))
 
     return router
@@ -52,9 +52,9 @@ class Streams:
         self._most: Final = most
         self._open = 0
 
-    def open(self, events: AsyncIterator[bytes]) -> Stream:
+    def open(self, events: AsyncIterator[bytes]) -> EventStream:
         """Return an answer that sends ``events`` as they come."""
-        return Stream(self, events)
+        return EventStream(self, events)
 
     def enter(self) -> bool:
         """Count one more stream; return False if it is one too many."""
@@ -68,7 +68,7 @@ class Streams:
         self._open -= 1
 
 
-class Stream(StreamingResponse):
+class EventStream(StreamingResponse):
     """An answer that goes on; a refusal if there are too many of them."""
 
     def __init__(self, streams: Streams, events: AsyncIterator[bytes]) -> None:

@@ -47,7 +47,7 @@ class Axis(NamedTuple):
             return np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
 
 
-def numbers(low: float, high: float, label: str = "", *, margin: float = 0.05) -> Axis:
+def number_axis(low: float, high: float, label: str = "", *, margin: float = 0.05) -> Axis:
     """Return an axis of numbers that holds ``low`` to ``high`` with some room at both ends."""
     low, high = _apart(low, high)
     room = margin * (high - low)

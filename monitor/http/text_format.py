@@ -65,7 +65,7 @@ def labelled(labels: Mapping[str, str]) -> str:
     return ",".join(f'{name}="{escape(value)}"' for name, value in labels.items())
 
 
-def header(name: str, words: str, kind: Kind = "gauge") -> bytes:
+def family_header(name: str, words: str, kind: Kind = "gauge") -> bytes:
     """Return the lines that begin a family."""
     return f"# HELP {name} {words}\n# TYPE {name} {kind}\n".encode()
 
@@ -74,7 +74,7 @@ def render(families: Iterable[Family]) -> bytes:
     """Return families as text."""
     page: list[bytes] = []
     for each in families:
-        page.append(header(each.name, each.help, each.kind))
+        page.append(family_header(each.name, each.help, each.kind))
         for values, number in each.samples.items():
             labels = labelled(dict(zip(each.labels, values, strict=True)))
             braces = f"{{{labels}}}" if labels else ""

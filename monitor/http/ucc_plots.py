@@ -11,7 +11,7 @@ from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores.curves import Curve, curve
 from monitor.http import svg
-from monitor.http.plots import empty, with_unit
+from monitor.http.plots import axis_label, empty
 from monitor.http.svg import Chart
 
 
@@ -48,20 +48,20 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
         )
 
 
-def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
+def ucc_plot(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
     """Return the uncertainty characteristics curve beside that of a constant band."""
     if found is None:
         return empty("No value lies within its own interval: there is no band to stretch.")
     across, up = axes.split("-")
     lines = [(getattr(each, across), getattr(each, up)) for each in found[:2]]
     dots = [(getattr(each, across), getattr(each, up)) for each in found[2:4]]
-    label = with_unit({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
+    label = axis_label({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
     y = (
-        svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+        svg.number_axis(0.0, 1.0, "miss rate", margin=0.0)
         if up == "miss"
-        else svg.numbers(0.0, float(lines[0][1].max()), with_unit("mean deficit", unit))
+        else svg.number_axis(0.0, float(lines[0][1].max()), axis_label("mean deficit", unit))
     )
-    x = svg.numbers(0.0, _reach(lines, dots), label, margin=0.0)
+    x = svg.number_axis(0.0, _reach(lines, dots), label, margin=0.0)
     chart = Chart("uncertainty characteristics curve", x, y, 260.0)
     draw = chart.steps if up == "miss" else chart.line
     draw(*lines[1], "expected")
@@ -75,10 +75,10 @@ def ucc(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") 
 def two_curves(first: Curve, second: Curve) -> str:
     """Return two characteristics curves in units of the references' spread over each other."""
     lines = [(each.bandwidth, each.miss) for each in (first, second)]
-    x = svg.numbers(
+    x = svg.number_axis(
         0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
     )
-    y = svg.numbers(0.0, 1.0, "miss rate", margin=0.0)
+    y = svg.number_axis(0.0, 1.0, "miss rate", margin=0.0)
     chart = Chart("two characteristics curves", x, y, 260.0)
     chart.steps(*lines[1], "other")
     chart.steps(*lines[0], "seen")

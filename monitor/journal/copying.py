@@ -45,7 +45,7 @@ def verify(path: Path) -> dict[str, int]:
         database.close()
 
 
-def check(path: Path) -> tuple[dict[str, int], bool]:
+def check_copy(path: Path) -> tuple[dict[str, int], bool]:
     """Verify a copy of a journal; return also whether a daemon has the journal open."""
     with _copy(path, path.parent) as (_, rows):
         return rows, is_busy(path)

@@ -14,7 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.journal.failures import UNREADABLE, JournalDamagedError, cannot_open, cannot_use
+from monitor.journal.failures import (
+    UNREADABLE,
+    JournalDamagedError,
+    JournalError,
+    cannot_open,
+    cannot_use,
+)
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import (
     TABLES,
@@ -38,12 +44,24 @@ class Database:
         self.connection = _open(path, may_upgrade=may_upgrade)
         try:
             self.checksums = self._read_checksums()
+            self._file: Final = _file_at(path)
             for table in (name for name, form in TABLES.items() if not form.blobs):
                 for _ in self.whole(table):
                     pass
         except BaseException:
             self.close()
             raise
+
+    def check_place(self) -> None:
+        """Raise JournalError unless the open file is the one that the path leads to.
+
+        One that was removed, renamed or replaced takes all that is written, and nobody finds it.
+        """
+        if self._file is None or _file_at(self.path) != self._file:
+            raise JournalError(
+                f"{self.path}: the journal was removed, renamed or replaced while it is open; "
+                "nothing is acknowledged that it alone has; put it back, then start again"
+            )
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -190,6 +208,15 @@ class Database:
     def close(self) -> None:
         """Close the file; what was committed stays."""
         self.connection.close()
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a path, None if there is none that can be seen."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def text_of(raw: bytes) -> str:

@@ -15,7 +15,7 @@ from monitor.core.pairing.observations import Durable
 from monitor.core.registry import KnownSeries
 from monitor.journal import writing
 from monitor.journal.database import Database
-from monitor.journal.schema import PLACE, signed
+from monitor.journal.schema import PLACE, signed_64
 from monitor.journal.store import Batch, DeadLetter, Notification
 
 
@@ -48,6 +48,11 @@ class Journal:
         """
         with self._database.transaction():
             self._writer.write(batch)
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Raise JournalError unless the open file is the one that the path leads to."""
+        self._database.check_place()
 
     # -- read -------------------------------------------------------------------------------
 
@@ -135,7 +140,7 @@ class Journal:
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made which can be revised."""
-        made = self._database.read("made", "reference = ?", (signed(reference_id),))
+        made = self._database.read("made", "reference = ?", (signed_64(reference_id),))
         found = [np.zeros(0, dtype=PAIR), *(self._batch(batch) for _, batch in list(made))]
         rows = np.concatenate(found)
         ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]

@@ -31,6 +31,7 @@ from monitor.journal.schema import SCHEMA_VERSION, create_tables
 _log: Final = logging.getLogger("monitor")
 
 _WAL_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
+_FOLDER_MODE: Final = 0o750  # others have no business with what messages say
 _FLOCK: Final = "hhqqi"  # Linux' struct flock: kind, from where, first byte, how many, whose
 _FIRST_LOCK: Final = 0x40000000  # the bytes that SQLite locks: sqlite.org/fileformat2.html, 1.3.1
 _LOCKS: Final = 512
@@ -53,7 +54,7 @@ UPGRADES: Final[dict[int, Upgrade]] = {}
 
 def find_or_create(path: Path) -> None:
     """See that there is a file; raises JournalDamagedError for remains of one, OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     if not path.exists():
         if wal_of(path).exists():
             raise JournalDamagedError(path, f"the file is gone, only {wal_of(path).name} is there")

@@ -290,7 +290,7 @@ def _is_sound(table: str, form: Table, row: Row, crc: int, blobs: Row) -> bool:
     )
 
 
-def recover(path: Path, stamp: str) -> Repair | None:
+def recover_journal(path: Path, stamp: str) -> Repair | None:
     """Repair a journal if it is damaged; return what that came to, None if it is sound.
 
     Raises JournalBusyError, JournalError, OSError.

@@ -187,7 +187,7 @@ def create_tables(db: sqlite3.Connection) -> None:
     db.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
 
-def signed(name: int) -> int:
+def signed_64(name: int) -> int:
     """Return a 64-bit name as SQLite keeps integers."""
     return name - (1 << 64) if name >> 63 else name
 

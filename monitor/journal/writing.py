@@ -15,7 +15,7 @@ from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
 from monitor.journal.database import Database
-from monitor.journal.schema import TABLES, Row, places_of, signed
+from monitor.journal.schema import TABLES, Row, places_of, signed_64
 from monitor.journal.store import Batch, DeadLetter
 
 # Small batches are merged once there are this many, so that a slow stream starts fast too.
@@ -125,7 +125,7 @@ class Writer:
         highest = max(reference.revision, revision_of(self._database, name))
         if identity:
             highest = max(highest, revision_of(self._database, name_alone(identity)))
-        row = (signed(name), identity, reference.subject, reference.quantity)
+        row = (signed_64(name), identity, reference.subject, reference.quantity)
         self._database.delete("revisions", "reference = ?", row[0])
         self._database.insert("revisions", [(*row, highest, _real(received))])
         if identity and names_nobody(reference):
@@ -151,7 +151,7 @@ def observations_row(
 
 def revision_of(database: Database, reference_id: int) -> int:
     """Return the highest revision that came of a reference, -1 if none is known."""
-    rows = database.read("revisions", "reference = ?", (signed(reference_id),))
+    rows = database.read("revisions", "reference = ?", (signed_64(reference_id),))
     return max((row[4] for row in rows), default=-1)
 
 

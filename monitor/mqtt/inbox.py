@@ -141,7 +141,7 @@ _QOS_1: Final = b"\x32\x33\x3a\x3b"
 NO_MID: Final = b"\0\0"
 
 
-class Message:
+class InboxMessage:
     """One message as it came; ``mid`` (two bytes) and ``generation`` say how to acknowledge it."""
 
     __slots__ = ("flags", "generation", "mid", "payload", "topic")
@@ -169,8 +169,8 @@ class Message:
         return bool(self.flags & 8)
 
 
-class Inbox(Sequence[Message]):
-    """Messages of one connection, in the order they came: a column a field of :class:`Message`.
+class Inbox(Sequence[InboxMessage]):
+    """Messages of one connection in order of arrival: a column per field of :class:`InboxMessage`.
 
     ``numbers`` are the places of their topics in ``names``; ``mids`` lie end to end, ``NO_MID`` for
     what came with QoS 0.
@@ -198,18 +198,18 @@ class Inbox(Sequence[Message]):
         return len(self.numbers)
 
     @overload
-    def __getitem__(self, place: int) -> Message: ...
+    def __getitem__(self, place: int) -> InboxMessage: ...
 
     @overload
     def __getitem__(self, place: slice) -> Inbox: ...
 
-    def __getitem__(self, place: int | slice) -> Message | Inbox:
+    def __getitem__(self, place: int | slice) -> InboxMessage | Inbox:
         if isinstance(place, int):
             at = range(len(self))[place]
             flags = self.flags[at]
             mid = bytes(self.mids[2 * at : 2 * at + 2]) if flags & _QOS else b""
             topic = self.names[self.numbers[at]]
-            return Message(topic, self.payloads[at], flags, mid, self.generation)
+            return InboxMessage(topic, self.payloads[at], flags, mid, self.generation)
         part = Inbox(self.generation, self.names)
         part.numbers, part.payloads = self.numbers[place], self.payloads[place]
         part.flags = self.flags[place]
@@ -238,14 +238,14 @@ class Inbox(Sequence[Message]):
         return len(asked), b"".join(asked)
 
 
-def owed(messages: Sequence[Message]) -> int:
+def owed(messages: Sequence[InboxMessage]) -> int:
     """Return how many messages, of whatever connection, are to be acknowledged."""
     if isinstance(messages, Inbox):
         return messages.owed()
     return sum(1 for each in messages if each.qos)
 
 
-def inbox_of(messages: Sequence[Message], generation: int) -> Inbox:
+def inbox_of(messages: Sequence[InboxMessage], generation: int) -> Inbox:
     """Return those of ``messages`` that came on a connection, as columns."""
     if isinstance(messages, Inbox):
         return messages if messages.generation == generation else Inbox(generation, ())

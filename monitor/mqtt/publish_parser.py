@@ -42,6 +42,8 @@ class TopicIndex:
 
     def __init__(self) -> None:
         self.names: Final[list[str]] = []
+        self.size = 0
+        """Bytes of all topics."""
         self._numbers: Final[dict[bytes, int]] = {}
         self._table = _Table(0, _WORD_BYTES)
         self._longest = _WORD_BYTES
@@ -55,6 +57,7 @@ class TopicIndex:
         number = len(self.names)
         self.names.append(topic)
         self._numbers[name] = number
+        self.size += len(name)
         self._longest = min(max(self._longest, len(name)), _BYTES_MAX)
         return number
 

@@ -19,6 +19,7 @@ from monitor.mqtt.publish_parser import ENOUGH_BYTES, TopicIndex, parse_publishe
 
 CONTROL_BYTES_MAX: Final = 65_536
 _TOPICS_MAX: Final = 65_536
+TOPIC_BYTES_MAX: Final = 8_388_608  # of all topics: each may have 65 535
 _HEADER_BYTES_MIN: Final = 2
 _VARINT_BYTES_MAX: Final = 4
 
@@ -66,7 +67,7 @@ class Receiver:
 
     def _begin_inbox(self) -> None:
         """Let messages from now on be for the next to take; topics are forgotten between."""
-        if len(self._topics.names) >= _TOPICS_MAX:
+        if len(self._topics.names) >= _TOPICS_MAX or self._topics.size >= TOPIC_BYTES_MAX:
             self._topics = TopicIndex()
         self.inbox = Inbox(self.generation, self._topics.names)
 

@@ -19,14 +19,14 @@ from monitor.mqtt.connection import (
     Tls,
     tls_context,
 )
-from monitor.mqtt.inbox import Inbox, Message, inbox_of, owed
+from monitor.mqtt.inbox import Inbox, InboxMessage, inbox_of, owed
 from monitor.mqtt.pacing import MESSAGE_BYTES, Coalescing
 from monitor.mqtt.session import Session
 from monitor.mqtt.topic_templates import Template
 from monitor.mqtt.wire import Wire
 
 __all__ = [
-    "Message",
+    "InboxMessage",
     "MqttSettings",
     "MqttSource",
     "SourceRefusedError",
@@ -68,7 +68,7 @@ class MqttSource(Session):
         self._flows = False
         self._read_at = -float("inf")
 
-    def receive(self, timeout: float) -> Sequence[Message]:
+    def receive(self, timeout: float) -> Sequence[InboxMessage]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
 
         Once something has come it is left to gather, a little beyond ``timeout``; with 0 nothing is
@@ -90,7 +90,7 @@ class MqttSource(Session):
             if self._monotonic() >= deadline:
                 return []
 
-    def acknowledge(self, messages: Sequence[Message]) -> int:
+    def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
         """Tell the broker that ``messages`` are durable; return how many it was told.
 
         Those of a former connection are left out: their packet identifiers mean other messages now.

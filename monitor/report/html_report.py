@@ -23,9 +23,9 @@ from monitor.core.analysis.ranking import (
     Profile,
     Ranking,
     ranking,
+    ranking_sentence,
     score_of,
 )
-from monitor.core.analysis.ranking import sentence as ranking_sentence
 from monitor.core.analysis.remarks import remarks
 from monitor.core.analysis.resampling import REPLICATES, bca_rce
 from monitor.core.columns import Columns
@@ -47,7 +47,7 @@ from monitor.http.figures import (
     score_figures,
     zeta_figure,
 )
-from monitor.report.incidents import alerts, judgements
+from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, events_of
 
 SEED: Final = 1
@@ -86,7 +86,7 @@ class Chapter(NamedTuple):
     drawn: int
 
 
-class Source(NamedTuple):
+class ReportSource(NamedTuple):
     """Where the pairs are from, and what was asked for; all of it is printed."""
 
     title: str
@@ -96,7 +96,7 @@ class Source(NamedTuple):
     profile: Profile = "balanced"
 
 
-def report(recorded: Recorded, source: Source, date: str) -> str:
+def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     """Return the page; ``date`` stands on one line of it and nowhere else."""
     windows = recorded.columns(source.level)
     statistics = compute(windows, STATISTICS)
@@ -104,7 +104,7 @@ def report(recorded: Recorded, source: Source, date: str) -> str:
         "ZMS": zms_interval(windows),
         "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
     }
-    raised, judged = alerts(recorded, windows), judgements(recorded, windows)
+    raised, judged = incidents_of(recorded, windows), judgements(recorded, windows)
     table = _ranked(recorded, windows, source)
     chapters = [
         _chapter(recorded, windows, row, statistics, intervals, (judged[row], raised), source)
@@ -143,7 +143,7 @@ def _chapter(
     statistics: Mapping[str, Float],
     intervals: Mapping[str, Interval],
     said: tuple[Verdict, list[dict[str, Any]]],
-    source: Source,
+    source: ReportSource,
 ) -> Chapter:
     name, (judged, raised) = recorded.names[row], said
     one = windows.take(np.array([row]))
@@ -206,7 +206,7 @@ def _interval(interval: Interval, row: int) -> str:
     return f"{ends}, zeta {_text(zeta)}: {verdict(zeta)} ({interval.method})"
 
 
-def _ranked(recorded: Recorded, windows: Columns, source: Source) -> Ranking | None:
+def _ranked(recorded: Recorded, windows: Columns, source: ReportSource) -> Ranking | None:
     """Return the ranking on common events, those that share a reference; None if there are none."""
     if len(recorded.names) < 2:
         return None
@@ -220,7 +220,7 @@ def _ranked(recorded: Recorded, windows: Columns, source: Source) -> Ranking | N
 
 
 def _fleet_figures(
-    recorded: Recorded, windows: Columns, table: Ranking | None, source: Source
+    recorded: Recorded, windows: Columns, table: Ranking | None, source: ReportSource
 ) -> list[Figure]:
     """Return scores against each other and the map of zeta, nothing for two series."""
     names = [name.sensor for name in recorded.names]

@@ -16,7 +16,7 @@ from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interv
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
-from monitor.report.incidents import alerts, judgements
+from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded
 
 VERSION: Final = 2
@@ -56,7 +56,7 @@ class Scored:
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:
         """What the daemon would have raised over the pairs, in the order of their beginning."""
-        return alerts(self.recorded, self.windows)
+        return incidents_of(self.recorded, self.windows)
 
     @property
     def series(self) -> list[dict[str, Any]]:

@@ -41,7 +41,7 @@ _TAGS: Final = 10**12
 _TAGS_A_SECOND: Final = 100
 
 
-class Fault(NamedTuple):
+class CartFault(NamedTuple):
     """What is wrong with a sensor: the truth that the monitor has to find.
 
     ``size`` is in ``unit`` (kg, a ratio, kg an animal); ``since`` is s UTC, NaN if it never
@@ -81,7 +81,7 @@ class Cart(NamedTuple):
     outlier_kg: float = 60.0
     animals_max: float = math.inf
 
-    def fault(self, start: float, interval_seconds: float) -> Fault:
+    def fault(self, start: float, interval_seconds: float) -> CartFault:
         """Return what is wrong with this cart in a fleet that starts at ``start`` (s UTC)."""
         sizes: dict[str, tuple[float, str, float]] = {
             "honest": (0.0, UNIT, NAN),
@@ -96,7 +96,7 @@ class Cart(NamedTuple):
             "control": (0.0, "", NAN),
         }
         size, unit, since = sizes[self.kind]
-        return Fault(self.kind, size, unit, since, f"{self.sensor} {self.sentence}", self.alert)
+        return CartFault(self.kind, size, unit, since, f"{self.sensor} {self.sentence}", self.alert)
 
 
 CARTS: Final = (
@@ -155,7 +155,7 @@ CONTROLS: Final = (
 )
 
 
-class Fleet:
+class CartFleet:
     """Carts at a saleyard: every ``interval_seconds`` an animal crosses each of them, once.
 
     Most animals also stand on a reference scale, a little later or before; ``generator`` is the

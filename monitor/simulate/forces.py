@@ -28,7 +28,7 @@ _SWING: Final = 0.05  # of the weight, up and down with each step
 _NOISE_KG: Final = 5.0
 
 
-class Estimate(NamedTuple):
+class StatedMass(NamedTuple):
     """A mass in kg with the interval that is said to hold it with probability ``p``."""
 
     value: float
@@ -52,11 +52,11 @@ def force_trace(mass: float, generator: np.random.Generator) -> Float:
     return STANDARD_GRAVITY * (load + noise)
 
 
-def method_e(forces: Float) -> Estimate | None:
+def method_e(forces: Float) -> StatedMass | None:
     """Return what method E makes of forces in N, None where none is above the threshold."""
     loads = forces / STANDARD_GRAVITY
     loads = loads[loads > THRESHOLD_KG]
     if not loads.size:
         return None
     mean, spread = float(loads.mean()), float(loads.std())
-    return Estimate(mean, mean - spread, mean + spread, P)
+    return StatedMass(mean, mean - spread, mean + spread, P)

@@ -35,7 +35,7 @@ class ReplayError(MonitorError):
     exit_code = BAD_INPUT
 
 
-class Topics(NamedTuple):
+class KindTopics(NamedTuple):
     """Topic templates of the kinds of messages."""
 
     reading: str = "monitor/{sensor}/{quantity}/reading"
@@ -44,12 +44,12 @@ class Topics(NamedTuple):
     collocation: str = "monitor/{sensor}/collocation"
 
 
-DEFAULT_TOPICS: Final = Topics()
+DEFAULT_TOPICS: Final = KindTopics()
 NO_UNITS: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
 
 
 def native_message(
-    observation: Observation, topics: Topics = DEFAULT_TOPICS, unit: str = ""
+    observation: Observation, topics: KindTopics = DEFAULT_TOPICS, unit: str = ""
 ) -> tuple[str, bytes]:
     """Return topic and payload (native JSON, docs/formats) of an observation.
 
@@ -80,7 +80,7 @@ class RawMessage(NamedTuple):
 
 def worded(
     observations: Iterable[Observation],
-    topics: Topics = DEFAULT_TOPICS,
+    topics: KindTopics = DEFAULT_TOPICS,
     units: Mapping[tuple[str, str], str] = NO_UNITS,
 ) -> Iterator[RawMessage]:
     """Yield observations as native messages at their event times.

@@ -9,8 +9,17 @@ from series import pairs
 
 from monitor.core.detector import e_values
 from monitor.core.detector.e_values import Whitening
+from monitor.core.detector.scales import Ceilings
 
 NO_PAST = Whitening(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def level(count):
+    """Return the ceilings of errors that are not known to depend on each other."""
+    return Ceilings(np.ones(count), np.ones(count))
+
+
+ALONE = level(3)
 
 # Honest shapes, standardised to mean 0 and standard deviation 1.
 SHAPES = {
@@ -46,7 +55,7 @@ def means(shape, bias, spread):
     t = (middle + half * nodes).ravel()
     chance = (half * weights).ravel() * standardised(shape)(t)
     past = Whitening(*(np.zeros(t.size) for _ in range(3)))
-    return e_values.z_bets(bias + spread * t, np.zeros(t.size), past) @ chance
+    return e_values.z_bets(bias + spread * t, np.zeros(t.size), past, level(t.size)) @ chance
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -88,16 +97,18 @@ def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share
     )
     chances = np.array([missed / 2, missed / 2, 1 - missed])
 
-    mean = e_values.coverage_bets(codes, codes, NO_PAST) @ chances
+    mean = e_values.coverage_bets(codes, codes, NO_PAST, ALONE) @ chances
 
     assert mean.max() <= 1.0 + 1e-12
 
 
 def test_misses_that_follow_each_other_count_for_less():
     codes = np.array([0.1, 1.1, -1.1])
-    plain = e_values.coverage_bets(codes, codes, NO_PAST)
+    plain = e_values.coverage_bets(codes, codes, NO_PAST, ALONE)
 
-    tempered = e_values.coverage_bets(codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))))
+    tempered = e_values.coverage_bets(
+        codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))), ALONE
+    )
 
     assert tempered == pytest.approx(plain ** (1 / 3))
 
@@ -137,7 +148,9 @@ def test_bets_on_intervals_are_fair_whatever_the_uncertainty_of_the_reference(p,
         np.array([lower - 1.0, upper + 1.0, 5.0]), *c.widened, np.full(3, 1.0 - p)
     )
 
-    mean = e_values.coverage_bets(codes, codes, NO_PAST) @ np.append(missed, 1.0 - missed.sum())
+    mean = e_values.coverage_bets(codes, codes, NO_PAST, ALONE) @ np.append(
+        missed, 1.0 - missed.sum()
+    )
 
     assert missed == pytest.approx(0.5 * (1.0 - p), rel=1e-4 if sides == (1.0, 1.0) else 0.13)
     assert mean.max() <= 1.0 + 1e-4
@@ -215,10 +228,12 @@ def test_mixed_paths_give_each_pair_its_own_bets():
     z, path = rng.normal(size=20), rng.integers(0, 2, 20)
     learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2)))
 
-    mixed = e_values.bets_of(path, z, z, learnt)
+    mixed = e_values.bets_of(path, z, z, learnt, level(20))
 
     for number, compute in enumerate(e_values.PATHS):
-        assert (mixed[:, path == number] == compute(z, z, learnt)[:, path == number]).all()
+        assert (
+            mixed[:, path == number] == compute(z, z, learnt, level(20))[:, path == number]
+        ).all()
 
 
 def test_weights_of_each_path_sum_to_one():

@@ -91,7 +91,7 @@ def every_swap(rows, others, of_means):
     return seen, count / 2**n
 
 
-@pytest.mark.parametrize("of_means", [curves.area_of, curves.area_saved, curves.mean_of])
+@pytest.mark.parametrize("of_means", [curves.area_of, curves.area_saved, curves.mean_of_scores])
 def test_permutation_p_value_tends_to_that_of_every_assignment(of_means):
     random = np.random.default_rng(3)
     rows, others = np.exp(random.normal(size=(2, 9, 3)))
@@ -188,7 +188,7 @@ def test_ties_count_as_ties_though_the_numbers_are_rounded(seed):
 
     rows = [(each / 10.0,) for each in tenths]
     _, got = curves.permutation_test(
-        *rows, replicates=4000, seed=1, of_means=curves.mean_of
+        *rows, replicates=4000, seed=1, of_means=curves.mean_of_scores
     )  # fmt: skip
 
     assert got == pytest.approx(want, abs=4.0 * np.sqrt(want * (1.0 - want) / 4000) + 1e-3)
@@ -224,7 +224,7 @@ def test_shuffled_labels_tend_to_those_of_every_choice():
     want = np.mean(np.abs(gaps) >= abs(seen) - 1e-12)
 
     difference, p = curves.shuffle_test(
-        (rows,), (others,), replicates=20_000, seed=1, of_means=curves.mean_of
+        (rows,), (others,), replicates=20_000, seed=1, of_means=curves.mean_of_scores
     )
 
     assert difference == pytest.approx(seen, rel=1e-12)

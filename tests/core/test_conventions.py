@@ -9,8 +9,8 @@ from monitor.core.columns import columns
 from monitor.core.scores import conventions
 from monitor.core.scores.conventions import (
     WESTGARD,
-    bands,
     en,
+    performance_bands,
     violations,
 )
 from monitor.core.scores.statistics import STATISTICS, threshold_statistics
@@ -41,7 +41,7 @@ def test_en_is_the_error_over_the_expanded_uncertainties():
 
 
 def test_the_bands_begin_at_two_and_three():
-    warning, action = bands(series([1.9, -2.1, 2.9, 3.1, -9.0]))
+    warning, action = performance_bands(series([1.9, -2.1, 2.9, 3.1, -9.0]))
 
     assert warning.tolist() == [False, True, True, False, False]
     assert action.tolist() == [False, False, False, True, True]

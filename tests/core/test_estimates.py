@@ -54,14 +54,14 @@ def test_effective_pairs_of_mean_and_variance_are_those_of_ar1(rho):
 def test_the_offset_and_its_interval_are_those_of_the_t_test():
     error = np.random.default_rng(3).normal(2, 5, 30)
 
-    found = estimates.offset(error, np.full(30, 5.0), 0.0)
+    found = estimates.mean_offset(error, np.full(30, 5.0), 0.0)
 
     wanted = stats.ttest_1samp(error, 0).confidence_interval(0.95)
     assert found == pytest.approx((error.mean(), wanted.low, wanted.high))
 
 
 def test_the_offset_weighs_each_pair_by_its_own_u():
-    found = estimates.offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
+    found = estimates.mean_offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
 
     assert found.value == pytest.approx((1.0 + 4.0 / 4) / 1.25)
 
@@ -72,7 +72,7 @@ def test_the_offset_interval_holds_the_offset_as_often_as_it_says(rho):
     for t in range(1, 50):
         z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho**2) * z[:, t]
 
-    found = [estimates.offset(row, np.ones(50), rho) for row in z]
+    found = [estimates.mean_offset(row, np.ones(50), rho) for row in z]
 
     assert 0.92 <= np.mean([low < 0 < high for _, low, high in found]) <= 0.98
 
@@ -94,7 +94,7 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
     reference = truth + 3 * rng.standard_normal(4000)
 
     u_ref = np.full(4000, 3.0)
-    found = estimates.gain(value - reference, reference, u_ref)
+    found = estimates.fitted_gain(value - reference, reference, u_ref)
 
     assert found.value == pytest.approx(gain, abs=0.02)
     assert found.lower < gain < found.upper
@@ -104,6 +104,6 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
 def test_too_few_pairs_have_no_interval(size):
     rows = np.ones(size)
 
-    assert math.isnan(estimates.offset(rows, rows, 0.0).upper)
+    assert math.isnan(estimates.mean_offset(rows, rows, 0.0).upper)
     assert math.isnan(estimates.spread_factor(rows, 0.0).upper)
-    assert math.isnan(estimates.gain(rows, rows, rows).upper)
+    assert math.isnan(estimates.fitted_gain(rows, rows, rows).upper)

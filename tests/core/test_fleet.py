@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.core.detector.detector import Detector
-from monitor.core.fleet.call_out import FleetRules, listed
+from monitor.core.fleet.call_out import FleetRules, call_list
 from monitor.core.fleet.reference_stations import ReferenceStations
 from monitor.core.fleet.suspect_references import Met, innovations, suspect
 from monitor.core.snapshot.states import explains
@@ -31,7 +31,7 @@ def test_the_list_is_that_of_e_bh_tried_size_by_size(seed):
     e = np.exp(chance.normal(3.0, 3.0, 30))
     every = np.ones(30, np.bool_)
 
-    found = listed(1000.0 * e, every, every, FleetRules())
+    found = call_list(1000.0 * e, every, every, FleetRules())
 
     assert set(np.flatnonzero(found).tolist()) == by_hand(e.tolist(), 30, 0.1)
 
@@ -40,16 +40,16 @@ def test_by_p_values_more_are_listed_and_what_does_not_fire_never_is():
     evidence = np.array([6e2, 3e4, 3e2, 1e9])
     fires = np.array([True, True, True, False])
 
-    assert listed(evidence, fires, EVERY, FleetRules()).tolist() == [False, False, False, False]
-    by_p = listed(evidence, fires, EVERY, FleetRules(fdr="bh"))
+    assert call_list(evidence, fires, EVERY, FleetRules()).tolist() == [False, False, False, False]
+    by_p = call_list(evidence, fires, EVERY, FleetRules(fdr="bh"))
     assert by_p.tolist() == [True, True, True, False]
 
 
 def test_a_sensor_that_sends_nothing_is_not_counted():
     evidence, fires = np.array([2.5e4, 0.0, 0.0, 0.0]), np.array([True, False, False, False])
 
-    assert not listed(evidence, fires, EVERY, FleetRules()).any()
-    assert listed(evidence, fires, np.array([True, False, True, False]), FleetRules())[0]
+    assert not call_list(evidence, fires, EVERY, FleetRules()).any()
+    assert call_list(evidence, fires, np.array([True, False, True, False]), FleetRules())[0]
 
 
 def test_discounted_evidence_of_honest_sensors_has_a_mean_of_at_most_the_horizon():

@@ -53,7 +53,7 @@ def test_saddlepoint_is_the_root_of_its_equation():
     for seed in range(20):
         c = drawn(seed, (60 if seed % 2 else 500,), heavy=seed % 4 < 2)
         off, second, a = intervals._central(c, calibration.z_square(c))
-        rows = saddlepoint.Rows(off / np.sqrt(second[0]), c.starts, c.counts)
+        rows = saddlepoint.PairRows(off / np.sqrt(second[0]), c.starts, c.counts)
         for tail, end in zip((0.025, 0.975), ends(saddlepoint_zms(c)), strict=True):
             w = a + stats.norm.ppf(tail)
             target = float((a + w / (1.0 - a * w))[0])

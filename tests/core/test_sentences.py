@@ -14,7 +14,7 @@ from monitor.core.detector.e_values import FAMILIES
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.formatting import amount
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.snapshot.state_sentences import sentence
+from monitor.core.snapshot.state_sentences import state_sentence
 from monitor.core.verdict.words import direction
 
 N, ONSET, ALARM = 350, 150, 170
@@ -70,7 +70,7 @@ def test_a_fault_is_named_with_its_size_its_interval_and_what_mends_it(
     assert says in found.sentence
     assert "since 1970-01-01" in found.sentence
     assert advice in found.advice
-    assert sentence("firing", found, N, {}) == found.sentence
+    assert state_sentence("firing", found, N, {}) == found.sentence
 
 
 def test_with_few_pairs_it_says_that_it_is_not_clear():
@@ -89,7 +89,7 @@ def test_what_may_be_nothing_has_no_size_and_no_advice(leading):
         assert (found.alert, found.clear) == (leading, False)
         assert "kg" not in found.sentence
         assert "since" not in found.sentence
-    told = sentence("pending", pending, N, {})
+    told = state_sentence("pending", pending, N, {})
     assert told == f"something may be wrong, not clear yet in which way ({N} pairs)"
     assert fired.sentence.startswith("is not as right as it says; not clear yet in which way")
     assert pending.advice == fired.advice == ""
@@ -98,7 +98,7 @@ def test_what_may_be_nothing_has_no_size_and_no_advice(leading):
 def test_what_is_pending_is_told_as_not_sure_yet():
     found = judged(since_onset(lambda error: error + 20.0), alarm=None)
 
-    told = sentence("pending", found, N, {})
+    told = state_sentence("pending", found, N, {})
     assert told.startswith("may be wrong, not sure yet: reads ")
     assert " kg heavy (" in told
 
@@ -123,11 +123,17 @@ def test_other_quantities_are_high_or_low():
 
 
 def test_the_reference_is_named_where_it_blurs_the_verdict():
-    told = sentence("ok", None, 50, {"calibration_u_ref_ratio": 0.5})
+    told = state_sentence("ok", None, 50, {"calibration_u_ref_ratio": 0.5})
 
     assert told == "as right as it says (seen through a reference 0.5 times as uncertain as itself)"
-    assert sentence("stale", None, 50, {"calibration_u_ref_ratio": 0.5}) == "no readings any more"
-    assert sentence("ok", None, 50, {"calibration_u_ref_ratio": math.nan}) == "as right as it says"
+    assert (
+        state_sentence("stale", None, 50, {"calibration_u_ref_ratio": 0.5})
+        == "no readings any more"
+    )
+    assert (
+        state_sentence("ok", None, 50, {"calibration_u_ref_ratio": math.nan})
+        == "as right as it says"
+    )
 
 
 @given(
@@ -140,9 +146,9 @@ def test_there_is_a_sentence_for_every_number(state, leading, error, u):
     with np.errstate(over="ignore", invalid="ignore"):
         found = judged(error, u, leading=leading, alarm=len(error) - 1)
 
-    assert sentence(state, found, 7, {})
+    assert state_sentence(state, found, 7, {})
     assert "nan" not in found.sentence
-    assert sentence(state, None, 7, {})
+    assert state_sentence(state, None, 7, {})
 
 
 def test_amounts_have_two_digits():

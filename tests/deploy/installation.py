@@ -21,7 +21,7 @@ from harness.prometheus import Prometheus
 
 from monitor.core.model import Reading
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.simulate.carts import CARTS, Fleet
+from monitor.simulate.carts import CARTS, CartFleet
 from monitor.simulate.playback import native_message
 
 PROJECT = Path(__file__).parents[2]
@@ -195,7 +195,7 @@ class Installation:
         alertmanager = f"{HOST}:{self.alertmanager.port}"
         self.prometheus = shipped_prometheus(folder / "prometheus", target, alertmanager)
         stack.callback(self.prometheus.stop)
-        self.fleet = Fleet(np.random.default_rng(1), time.time() - 300.0, 2.0)
+        self.fleet = CartFleet(np.random.default_rng(1), time.time() - 300.0, 2.0)
 
     def publish(self, seconds_ago: float) -> None:
         """Publish what the fleet sent until so long ago, each sensor under its own account."""

@@ -18,7 +18,7 @@ from monitor.daemon.publisher import Publisher
 from monitor.daemon.runtime import Supervisor
 from monitor.http.published import OnDemandRequests, Page
 from monitor.journal import Batch, JournalFullError
-from monitor.mqtt.source import Message
+from monitor.mqtt.source import InboxMessage
 
 
 class Manager:
@@ -161,10 +161,10 @@ class Crowd:
     def __init__(self) -> None:
         self.daemon: MonitorDaemon | None = None
 
-    def receive(self, timeout: float) -> list[Message]:
-        return [Message("monitor/a/x/reading", b"{}", 1, b"\0\1", 1)]
+    def receive(self, timeout: float) -> list[InboxMessage]:
+        return [InboxMessage("monitor/a/x/reading", b"{}", 1, b"\0\1", 1)]
 
-    def acknowledge(self, messages: list[Message]) -> int:
+    def acknowledge(self, messages: list[InboxMessage]) -> int:
         assert self.daemon is not None
         self.daemon.stop()
         return len(messages)

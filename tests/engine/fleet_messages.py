@@ -6,7 +6,7 @@ import json
 import random
 from datetime import UTC, datetime
 
-from monitor.cluster.log_records import Message
+from monitor.cluster.log_records import LogMessage
 
 START = 1_767_225_600
 APART = 30.0
@@ -16,20 +16,20 @@ def stamp(seconds: float) -> str:
     return datetime.fromtimestamp(START + seconds, UTC).isoformat()
 
 
-def reading(sensor: str, at: int, value: float, received: int) -> Message:
+def reading(sensor: str, at: int, value: float, received: int) -> LogMessage:
     body = {"time": stamp(at * APART), "value": value, "u": 1.0, "seq": at}
-    return Message(received, f"monitor/{sensor}/mass/reading", json.dumps(body).encode())
+    return LogMessage(received, f"monitor/{sensor}/mass/reading", json.dumps(body).encode())
 
 
-def reference(subject: str, at: int, value: float, received: int, **more) -> Message:
+def reference(subject: str, at: int, value: float, received: int, **more) -> LogMessage:
     body = {"time": stamp(at * APART + 1.0), "value": value, "u": 0.1, **more}
-    return Message(received, f"monitor/{subject}/mass/reference", json.dumps(body).encode())
+    return LogMessage(received, f"monitor/{subject}/mass/reference", json.dumps(body).encode())
 
 
-def stream(sensors: list[str], events: int, seed: int = 5) -> list[Message]:
+def stream(sensors: list[str], events: int, seed: int = 5) -> list[LogMessage]:
     """Return messages in order of arrival: one sensor is off, some references late and revised."""
     chance = random.Random(seed)
-    made: list[tuple[float, Message]] = []
+    made: list[tuple[float, LogMessage]] = []
     for at in range(events):
         for number, sensor in enumerate(sensors):
             came = START + int(at * APART) + 2
@@ -48,11 +48,15 @@ def stream(sensors: list[str], events: int, seed: int = 5) -> list[Message]:
                     revised = reference(sensor, at, truth, later, **name, status="void")
                 made.append((later, revised))
             if chance.random() < 0.02:
-                made.append((came + 5, Message(came + 5, f"monitor/{sensor}/mass/reading", b"{")))
+                made.append(
+                    (came + 5, LogMessage(came + 5, f"monitor/{sensor}/mass/reading", b"{"))
+                )
             if chance.random() < 0.01:
                 made.append((came + 40, reading(sensor, at, value, came + 40)))
     moved = {"time": stamp(events * APART * 0.6), "event": "moved", "note": ""}
     came = START + int(events * APART * 0.6) + 50
-    made.append((came, Message(came, f"monitor/{sensors[-1]}/event", json.dumps(moved).encode())))
+    made.append(
+        (came, LogMessage(came, f"monitor/{sensors[-1]}/event", json.dumps(moved).encode()))
+    )
     made.sort(key=lambda each: each[0])
     return [message for _, message in made]

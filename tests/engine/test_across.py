@@ -17,10 +17,10 @@ from monitor.alerts.ledger import View
 from monitor.cluster import results
 from monitor.cluster.block import Block
 from monitor.cluster.fleet_verdicts import Fleet
-from monitor.cluster.log_records import Message
+from monitor.cluster.log_records import LogMessage
 from monitor.cluster.placing import Placing, block_of
 from monitor.cluster.recipes import recipe_of
-from monitor.cluster.sink import NOTE, Sink
+from monitor.cluster.sink import NOTE, ClusterSink
 from monitor.config import parse
 from monitor.config.core_plan import plan_of
 from monitor.daemon.assembly import assemble
@@ -40,7 +40,7 @@ thresholds:
 """
 
 
-def met_by_many(rounds: int, seed: int = 3) -> list[Message]:
+def met_by_many(rounds: int, seed: int = 3) -> list[LogMessage]:
     """Return readings of one station by twelve sensors: it is off from a third on, one more so."""
     chance, made = random.Random(seed), []
     for at in range(rounds):
@@ -55,7 +55,7 @@ def met_by_many(rounds: int, seed: int = 3) -> list[Message]:
     return made
 
 
-def told_of_many(rounds: int) -> list[Message]:
+def told_of_many(rounds: int) -> list[LogMessage]:
     """Return the same, the measurement told of under each sensor's own subject, by its name."""
     made = []
     for message in met_by_many(rounds):
@@ -66,7 +66,7 @@ def told_of_many(rounds: int) -> list[Message]:
         for sensor in SENSORS:
             body["identity"] = f"{sensor}-{body['time']}"
             topic = message.topic.replace("station", sensor)
-            made.append(Message(message.received, topic, msgspec.json.encode(body)))
+            made.append(LogMessage(message.received, topic, msgspec.json.encode(body)))
     return made
 
 
@@ -87,7 +87,7 @@ class Cluster:
         self.journal = Journal(self._folder / "driver.sqlite")
         noted = self.journal.note(NOTE)
         self._outlet = Recorder()
-        self.sink = Sink(
+        self.sink = ClusterSink(
             self.journal, Fleet(10, plan.fleet, plan.thresholds, noted), [self._outlet]
         )
 
@@ -96,8 +96,8 @@ class Cluster:
         self.sink.close()
         self.journal.close()
 
-    def apply(self, messages: list[Message], *, twice: bool = False) -> dict:
-        waiting: dict[int, list[Message]] = {}
+    def apply(self, messages: list[LogMessage], *, twice: bool = False) -> dict:
+        waiting: dict[int, list[LogMessage]] = {}
         for message in messages:
             (blocks,) = self._placing.places(
                 [message.topic], [message.payload], float(message.received)
@@ -108,10 +108,10 @@ class Cluster:
         for number, those in waiting.items():
             block = Block(self._recipe, self._states.get(number), number)
             found = block.apply(those)
-            body = results.dump(results.report(found, 5, 0))
+            body = results.dump(results.block_report(found, 5, 0))
             heard.append(results.load_changed(results.dump(results.changed(found))))
             self._states[number] = block.dump()
-            said.append((number, results.load(body)))
+            said.append((number, results.load_report(body)))
         right = self.sink.publish(self.batch, said)
         if twice:
             assert self.sink.publish(self.batch, said) == right
@@ -128,7 +128,7 @@ class One:
         self._outlet = Recorder()
         self._dispatch = Dispatch(self.parts.journal.alerts, [self._outlet])
 
-    def apply(self, messages: list[Message]):
+    def apply(self, messages: list[LogMessage]):
         for came, those in groupby(messages, key=attrgetter("received")):
             self.parts.intake.commit(self.parts.intake.prepare(list(those), float(came)))
         network = self.parts.network

@@ -16,7 +16,7 @@ from fleet_messages import START, reading, reference, stream
 
 from monitor.cluster.block import Block
 from monitor.cluster.block_store import StateError
-from monitor.cluster.log_records import Message, pack, unpack
+from monitor.cluster.log_records import LogMessage, pack_messages, unpack_messages
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.config import parse
 from monitor.daemon.assembly import assemble
@@ -35,7 +35,7 @@ def settings_of(text: str = SETTINGS, folder: Path | None = None):
     return parse((text + journal).encode(), "test.yaml")
 
 
-def daemon_facts(messages: list[Message], folder: Path, text: str = SETTINGS) -> dict:
+def daemon_facts(messages: list[LogMessage], folder: Path, text: str = SETTINGS) -> dict:
     """Return what the daemon's own parts, with a journal on disk, say in the end."""
     parts = assemble(settings_of(text, folder), 0.0)
     for came, those in groupby(messages, key=attrgetter("received")):
@@ -65,7 +65,9 @@ def facts(snapshot, network) -> dict:
     }
 
 
-def run(block_of, messages: list[Message], size: int, *, reload: bool) -> tuple[dict, list, Block]:
+def run(
+    block_of, messages: list[LogMessage], size: int, *, reload: bool
+) -> tuple[dict, list, Block]:
     """Put messages through a block in batches; return what it says in the end, and said."""
     block, said = block_of(None), []
     for at in range(0, len(messages), size):
@@ -126,7 +128,7 @@ def test_repeated_and_shuffled_messages_give_the_same():
     chance = random.Random(3)
     mixed = kept + chance.sample(kept, len(kept) // 3)
     chance.shuffle(mixed)
-    mixed = [Message(came, each.topic, each.payload) for each in mixed]
+    mixed = [LogMessage(came, each.topic, each.payload) for each in mixed]
 
     assert run(block_of, mixed, 29, reload=True)[0] == expected
 
@@ -154,8 +156,8 @@ def test_what_is_older_than_all_that_is_kept_changes_nothing_and_is_counted():
     revised = json.loads(reference.payload) | {"rev": 9, "value": 1.0}
     results = block.apply(
         [
-            Message(came, first.topic, json.dumps(late).encode()),
-            Message(came, reference.topic, json.dumps(revised).encode()),
+            LogMessage(came, first.topic, json.dumps(late).encode()),
+            LogMessage(came, reference.topic, json.dumps(revised).encode()),
         ]
     )
     after = facts(block.network.evaluate(0.0), block.network)
@@ -258,7 +260,7 @@ def test_refused_messages_are_counted_kept_and_told_of_after_a_round_trip():
     came = MESSAGES[0].received
     block.apply([each for each in MESSAGES[:120] if b"value" in each.payload])
     block = block_of(block.dump())
-    bad = Message(came + 9000, "monitor/cart-1/mass/reading", b"{")
+    bad = LogMessage(came + 9000, "monitor/cart-1/mass/reading", b"{")
     results = block.apply([bad] * 30)
     again = block_of(block.dump()).apply([bad])
 
@@ -284,4 +286,4 @@ def test_a_block_shows_few_calm_series_and_all_blocks_together_what_was_asked_fo
 
 
 def test_messages_of_a_block_are_packed_and_unpacked():
-    assert unpack(pack(MESSAGES[:9])) == MESSAGES[:9]
+    assert unpack_messages(pack_messages(MESSAGES[:9])) == MESSAGES[:9]

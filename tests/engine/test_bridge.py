@@ -26,14 +26,14 @@ from monitor.cluster.kafka_log import (
     Appender,
     LogError,
     MissingLibraryError,
-    Reader,
+    TopicReader,
     properties,
 )
-from monitor.cluster.log_records import Record, RecordError, load_record
+from monitor.cluster.log_records import LogRecord, RecordError, load_record
 from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import load, parse
-from monitor.mqtt.inbox import Message as Arrived
+from monitor.mqtt.inbox import InboxMessage as Arrived
 from monitor.mqtt.publish import BrokerPublisher
 
 MONITOR = (sys.executable, "-m", "monitor")
@@ -128,7 +128,7 @@ def test_a_record_says_its_blocks_and_what_came():
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'monitor\[cluster\]'"):
-        Reader({}, "t", 1)
+        TopicReader({}, "t", 1)
 
 
 def test_properties_come_from_a_file_and_a_mistake_has_its_line(tmp_path):
@@ -200,10 +200,12 @@ def on_log(settings: Path) -> list[bytes]:
     return [record.message.payload for record in records(settings)]
 
 
-def records(settings: Path) -> list[Record]:
+def records(settings: Path) -> list[LogRecord]:
     """Return all records on the log."""
     loaded = load(settings)
-    reader = Reader(properties(loaded), loaded.cluster.log.topic, loaded.cluster.log.partitions)
+    reader = TopicReader(
+        properties(loaded), loaded.cluster.log.topic, loaded.cluster.log.partitions
+    )
     try:
         begins, ends = reader.begins(), reader.ends()
         return [
@@ -335,7 +337,7 @@ def test_a_topic_with_other_partitions_and_records_that_are_gone_are_errors(log)
         out.append([(0, b"a"), (0, b"b"), (1, b"c")])
     with pytest.raises(LogError, match="has 2 partitions"):
         Appender(parse(_log_text(log, "small", 4), "t"), properties(one))
-    reader = Reader(properties(one), "small", 2)
+    reader = TopicReader(properties(one), "small", 2)
     found = list(reader.read(0, 0, 2))
     ends = reader.ends()
     reader.close()

@@ -7,7 +7,7 @@ from fleet_messages import START, reading, reference, stream
 from test_block import daemon_facts, facts
 
 from monitor.cluster.block import Block
-from monitor.cluster.log_records import Message
+from monitor.cluster.log_records import LogMessage
 from monitor.cluster.placing import EVERY, OwnRouter, Placing, block_of
 from monitor.cluster.recipes import recipe_of
 from monitor.config import parse
@@ -33,7 +33,7 @@ def placing_of(text: str) -> Placing:
     return Placing(parse((BASE + text).encode(), "t"))
 
 
-def place(placing: Placing, message: Message) -> tuple[int, ...]:
+def place(placing: Placing, message: LogMessage) -> tuple[int, ...]:
     return placing.places([message.topic], [message.payload], float(message.received))[0]
 
 
@@ -84,8 +84,8 @@ sources:
 def test_what_cannot_be_read_goes_to_the_block_of_the_sensor_its_topic_names():
     placing = placing_of(PAIRING)
 
-    assert place(placing, Message(START, "monitor/a/mass/reading", b"{")) == own("a")
-    assert len(place(placing, Message(START, "elsewhere", b"{"))) == 1
+    assert place(placing, LogMessage(START, "monitor/a/mass/reading", b"{")) == own("a")
+    assert len(place(placing, LogMessage(START, "elsewhere", b"{"))) == 1
 
 
 def test_every_block_is_in_one_partition_and_all_are_reached_by_no_name():
@@ -95,14 +95,14 @@ def test_every_block_is_in_one_partition_and_all_are_reached_by_no_name():
     assert placing.partitioned(EVERY) == {0: [], 1: [], 2: [], 3: []}
 
 
-def through_blocks(text: str, messages: list[Message], size: int = 40) -> dict:
+def through_blocks(text: str, messages: list[LogMessage], size: int = 40) -> dict:
     """Return what all blocks say once messages went through them as a bridge places them."""
     settings = parse(text.encode(), "t")
     placing, recipe = Placing(settings), recipe_of(settings)
     blocks: dict[int, bytes] = {}
     last = float(messages[-1].received)
     for at in range(0, len(messages), size):
-        waiting: dict[int, list[Message]] = {}
+        waiting: dict[int, list[LogMessage]] = {}
         for message in messages[at : at + size]:
             for block in place(placing, message) or range(settings.cluster.blocks):
                 waiting.setdefault(block, []).append(message)

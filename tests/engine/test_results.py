@@ -17,7 +17,7 @@ from test_block import block_of
 from monitor.cluster import results
 from monitor.cluster.fleet_verdicts import Fleet
 from monitor.cluster.results import STATISTICS
-from monitor.cluster.sink import NOTE, Sink
+from monitor.cluster.sink import NOTE, ClusterSink
 from monitor.http.metrics import METRICS, OTHERS
 from monitor.http.process_metrics import Served
 from monitor.journal import Journal
@@ -31,7 +31,7 @@ def batches():
     block, found = block_of(None), []
     for at in range(0, len(MESSAGES), len(MESSAGES) // 3 + 1):
         came = block.apply(MESSAGES[at : at + len(MESSAGES) // 3 + 1])
-        found.append((came, results.load(results.dump(results.report(came, 1, 9)))))
+        found.append((came, results.load_report(results.dump(results.block_report(came, 1, 9)))))
     return found
 
 
@@ -58,7 +58,7 @@ class Recorder:
 
 
 def sink_of(journal, *outlets, worst=10):
-    return Sink(journal, Fleet(worst, noted=journal.note(NOTE)), outlets)
+    return ClusterSink(journal, Fleet(worst, noted=journal.note(NOTE)), outlets)
 
 
 def families(sink):

@@ -22,7 +22,6 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.config import load
 from monitor.core.pairing.observations import PackedReadings
-from monitor.decode import DECODERS
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.journal.journal import Journal
 
@@ -151,7 +150,7 @@ NAMES = ("json", "senml", "line", "plant")
 
 def readings(daemon: Daemon) -> Counter:
     """Return how often each value of each sensor is in the journal."""
-    journal = Journal(Path(load(str(daemon.settings), decoders=DECODERS).journal.path))
+    journal = Journal(Path(load(str(daemon.settings)).journal.path))
     found: Counter = Counter()
     names = [each.sensor for each in journal.series()]
     for _, observations in journal.observations():

@@ -20,7 +20,7 @@ from monitor.http.metrics import METRICS, STATES
 from monitor.http.published import Page
 from monitor.http.service import Service
 from monitor.journal import Batch, DeadLetter, InMemoryStore
-from monitor.simulate.carts import CARTS, Cart, Fleet
+from monitor.simulate.carts import CARTS, Cart, CartFleet
 
 START = 1_780_000_000.0
 RULES = SeriesRules(group="yard", unit="kg", window_pairs=300, pairing=Rules("all", 3600.0))
@@ -51,7 +51,7 @@ class Yard:
             self._store,
         )
         self._on_demand = OnDemandEvaluator(self.network, service.requests)
-        self._fleet = Fleet(np.random.default_rng(seed), START, 1.0, carts)
+        self._fleet = CartFleet(np.random.default_rng(seed), START, 1.0, carts)
         self._now = START
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None

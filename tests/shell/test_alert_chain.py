@@ -22,7 +22,7 @@ from harness.prometheus import Prometheus
 from harness.receiver import Receiver
 
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.simulate.carts import Cart, Fleet
+from monitor.simulate.carts import Cart, CartFleet
 from monitor.simulate.playback import native_message
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -100,7 +100,7 @@ def prometheus(tmp_path: Path, daemon: Daemon, alertmanager: Alertmanager) -> It
 def weigh(port: int, cart: Cart, start: float, animals: int, seed: int) -> float:
     """Let animals cross a cart and be sent to the broker; return when the last was through."""
     end = start + animals * INTERVAL
-    sent = Fleet(np.random.default_rng(seed), start, INTERVAL, (cart,)).step(end + 1.0)
+    sent = CartFleet(np.random.default_rng(seed), start, INTERVAL, (cart,)).step(end + 1.0)
     with BrokerPublisher("127.0.0.1", port) as out:
         for observation in sent:
             out.publish(*native_message(observation, unit="kg"))

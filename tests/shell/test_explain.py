@@ -24,7 +24,7 @@ from monitor.config import load, parse
 from monitor.decode import DECODERS, REASONS
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.explain import Message, explain
-from monitor.explain.text import lines
+from monitor.explain.text import explanation_lines
 
 PROJECT = Path(__file__).parents[2]
 CONFIGS = PROJECT / "configs"
@@ -616,7 +616,7 @@ def test_the_form_of_the_uncertainty_is_told(series, body, form):
     )
     said = explain(parse(text.encode(), "f"), Message("a/s", body.encode()), NOW_SECONDS)
 
-    assert form in re.sub(r"\s+", " ", "\n".join(lines(said)))
+    assert form in re.sub(r"\s+", " ", "\n".join(explanation_lines(said)))
 
 
 def test_a_reference_without_uncertainty_is_taken_as_exact():
@@ -736,7 +736,7 @@ def test_no_bytes_break_the_explanation(topic, chance):
     assert said.outcome in ("used", "rejected", "nothing")
     assert (said.outcome == "rejected") == (said.refused_count > 0 and not said.observed_count)
     assert all(each.reason in REASONS and each.detail for each in said.refused)
-    assert all(line.isprintable() for line in lines(said))
+    assert all(line.isprintable() for line in explanation_lines(said))
     msgspec.json.encode(said)
 
 

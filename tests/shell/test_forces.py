@@ -15,7 +15,7 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal import Batch, InMemoryStore
-from monitor.simulate.carts import CARTS, Fleet
+from monitor.simulate.carts import CARTS, CartFleet
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
 ANIMALS = 2000
@@ -104,7 +104,7 @@ def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
         window_pairs_max=500,
     )
     network = Network(plan, store)
-    fleet = Fleet(np.random.default_rng(seed), START, 0.2)
+    fleet = CartFleet(np.random.default_rng(seed), START, 0.2)
     for second in range(1, int(seconds) + 1):
         now = START + second
         seen = fleet.step(now)

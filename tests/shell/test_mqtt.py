@@ -26,7 +26,7 @@ from monitor.mqtt import session
 from monitor.mqtt.pacing import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.source import (
-    Message,
+    InboxMessage,
     MqttSettings,
     MqttSource,
     SourceRefusedError,
@@ -51,9 +51,9 @@ def connect(source: MqttSource, seconds: float = WAIT_SECONDS) -> MqttSource:
     return source
 
 
-def take(source: MqttSource, count: int, seconds: float = WAIT_SECONDS) -> list[Message]:
+def take(source: MqttSource, count: int, seconds: float = WAIT_SECONDS) -> list[InboxMessage]:
     deadline = time.monotonic() + seconds
-    found: list[Message] = list(getattr(source, "early", []))
+    found: list[InboxMessage] = list(getattr(source, "early", []))
     while len(found) < count and time.monotonic() < deadline:
         found += source.receive(0.05)
     return found

@@ -29,13 +29,13 @@ PLOTS = {
     "rolling": lambda c: plots.rolling_score(c, "crps", HOSTILE),
     "rolling_interval": lambda c: plots.rolling_score(c, "interval", HOSTILE),
     "coverage": plots.coverage_by_level,
-    "ucc": lambda c: ucc_plots.ucc(ucc_plots.characteristics(c, scale_of(c)), HOSTILE),
-    "ucc_other": lambda c: ucc_plots.ucc(
+    "ucc": lambda c: ucc_plots.ucc_plot(ucc_plots.characteristics(c, scale_of(c)), HOSTILE),
+    "ucc_other": lambda c: ucc_plots.ucc_plot(
         ucc_plots.characteristics(c, scale_of(c)), HOSTILE, "excess-deficit"
     ),
-    "binned_zms": lambda c: plots.binned_zms(c, HOSTILE),
+    "binned_zms": lambda c: plots.zms_plot(c, HOSTILE),
     "pit": plots.pit,
-    "occasion": lambda c: plots.occasion(c, [HOSTILE] * c.value.size, HOSTILE),
+    "occasion": lambda c: plots.occasion_plot(c, [HOSTILE] * c.value.size, HOSTILE),
     "blocks": lambda c: plots.by_blocks(c, "crps", HOSTILE),
     "zetas": lambda c: plots.zetas(c.z, c.error, [HOSTILE] * c.value.size),
     "sparkline": lambda c: plots.sparkline(c.z[-20:]),
@@ -191,7 +191,7 @@ def test_times_have_between_one_and_a_dozen_ticks_that_lie_inside(low, high):
 @pytest.mark.parametrize("low", [-1e15, -3.0, 0.0, 1e-9, 5e14])
 @pytest.mark.parametrize("span", [0.0, 1e-12, 0.3, 1e3, 1e15])
 def test_an_axis_of_numbers_has_ticks_that_differ_and_lie_inside(low, span):
-    axis = svg.numbers(low, low + span)
+    axis = svg.number_axis(low, low + span)
     labels = [label for _, label in axis.ticks]
 
     assert axis.low < axis.high

@@ -15,7 +15,7 @@ from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
 from monitor.http.published import OnDemandRequests, Page
-from monitor.mqtt.source import Message
+from monitor.mqtt.source import InboxMessage
 
 NOW = 1_780_000_000.0
 CONNECTED = {
@@ -44,17 +44,17 @@ def parts(tmp_path):
     made.journal.close()
 
 
-def said(second: int, sensors: int, payload: bytes = b"") -> list[Message]:
+def said(second: int, sensors: int, payload: bytes = b"") -> list[InboxMessage]:
     time = datetime.fromtimestamp(NOW - 1000.0 + second, UTC).isoformat()
     body = json.dumps({"time": time, "value": 5.0, "u": 1.0}).encode()
     return [
-        Message(f"monitor/s{at}/mass/{kind}", payload or body, 0, b"", 0)
+        InboxMessage(f"monitor/s{at}/mass/{kind}", payload or body, 0, b"", 0)
         for at in range(sensors)
         for kind in ("reading", "reference")
     ]
 
 
-def take(parts, messages: list[Message]) -> None:
+def take(parts, messages: list[InboxMessage]) -> None:
     parts.intake.commit(parts.intake.prepare(messages, NOW))
 
 
@@ -100,9 +100,9 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     asked: list[str] = []
     letters = parts.journal.dead_letters
     parts.journal.dead_letters = lambda limit: (asked.append("letters"), letters(limit))[1]
-    report = publishing.report
+    report = publishing.doctor_report
     monkeypatch.setattr(
-        publishing, "report", lambda *those: (asked.append("doctor"), report(*those))[1]
+        publishing, "doctor_report", lambda *those: (asked.append("doctor"), report(*those))[1]
     )
     monkeypatch.setattr(Exposition, "parts", lambda *_: asked.append("metrics"))
     screen, connection = Screen(), SimpleNamespace(**CONNECTED)
@@ -134,7 +134,7 @@ class Crowd:
         self.timeouts: list[float] = []
         self.daemon: Daemon | None = None
 
-    def receive(self, timeout: float) -> list[Message]:
+    def receive(self, timeout: float) -> list[InboxMessage]:
         assert self.daemon is not None
         self.timeouts.append(timeout)
         self.left -= 1
@@ -142,7 +142,7 @@ class Crowd:
             self.daemon.stop()
         return said(len(self.timeouts), 3 if len(self.timeouts) > 1 else 600)
 
-    def acknowledge(self, messages: list[Message]) -> int:
+    def acknowledge(self, messages: list[InboxMessage]) -> int:
         return len(messages)
 
     def confirm(self, number: int) -> None:

@@ -21,8 +21,8 @@ from monitor.decode import Route, Router
 from monitor.files import read_stream
 from monitor.simulate.playback import (
     DEFAULT_TOPICS,
+    KindTopics,
     ReplayError,
-    Topics,
     native_message,
     replay,
     worded,
@@ -117,7 +117,7 @@ def test_what_is_not_stated_is_left_out_of_the_payload():
 
 
 def test_topics_follow_the_templates():
-    topics = Topics("wow/{sensor}/reading", "wow/{sensor}/{quantity}/static")
+    topics = KindTopics("wow/{sensor}/reading", "wow/{sensor}/{quantity}/static")
 
     reading, _ = native_message(Reading("a", "mass", 0.0, 1.0, u=1.0), topics)
     reference, _ = native_message(Reference("a", "mass", 0.0, 1.0), topics)
@@ -128,7 +128,7 @@ def test_topics_follow_the_templates():
 @pytest.mark.parametrize("template", ["wow/{farm}/{sensor}", "wow/+/{sensor}", "all/readings"])
 def test_a_template_that_no_topic_can_be_made_of_is_refused(template):
     with pytest.raises(ReplayError, match="nothing can be published"):
-        native_message(Reading("a", "mass", 0.0, 1.0, u=1.0), Topics(reading=template))
+        native_message(Reading("a", "mass", 0.0, 1.0, u=1.0), KindTopics(reading=template))
 
 
 def test_a_revision_that_the_payload_cannot_say_is_refused():

@@ -13,7 +13,7 @@ from monitor.commands import simulate
 from monitor.core.model import Reading, Reference
 from monitor.errors import MonitorError
 from monitor.files import read_stream
-from monitor.simulate.carts import CARTS, CONTROLS, Fleet
+from monitor.simulate.carts import CARTS, CONTROLS, CartFleet
 
 START = 1_800_000_000.0
 ANIMALS = 4000
@@ -21,7 +21,7 @@ INTERVAL = 0.5
 
 
 def fleet_of(seed=1, **options):
-    return Fleet(np.random.default_rng(seed), START, INTERVAL, **options)
+    return CartFleet(np.random.default_rng(seed), START, INTERVAL, **options)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,7 @@ def test_the_command_writes_what_the_fleet_sends(tmp_path, layout):
 
     code = simulated("--out", str(path), "--format", layout, "--seconds", "130", "--seed", "5")
 
-    fleet = Fleet(np.random.default_rng(5), 1_772_344_800.0)
+    fleet = CartFleet(np.random.default_rng(5), 1_772_344_800.0)
     expected = fleet.step(1_772_344_800.0 + 130.0)
     stream = read_stream(path)
     assert code == 0

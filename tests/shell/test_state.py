@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +12,12 @@ from pathlib import Path
 import pytest
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
-from harness.programs import WAIT_SECONDS
+from harness.programs import WAIT_SECONDS, until
 
 from monitor.journal import Journal
+from monitor.mqtt.publish import BrokerPublisher
+
+READING = b'{"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 1.0}'
 
 
 @pytest.fixture
@@ -75,3 +80,64 @@ def test_a_journal_of_a_newer_version_is_refused_and_left(daemon, tmp_path):
     assert code == 65
     assert "written by a newer version of monitor" in words
     assert path.read_bytes() == bytes(content)
+
+
+def removed(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def renamed(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+
+
+def replaced(folder: Path) -> None:
+    file = folder / "journal.sqlite"
+    shutil.copy(file, folder / "copy")
+    (folder / "copy").rename(file)
+
+
+@pytest.mark.parametrize("happens", [removed, renamed, replaced])
+@pytest.mark.parametrize("messages", [0, 1])
+def test_a_journal_that_goes_while_it_is_open_acknowledges_nothing_and_ends_with_75(
+    happens, messages, tmp_path, mosquitto
+):
+    state = tmp_path / "state"
+    state.mkdir()
+    daemon = Daemon(state, mosquitto.port)
+    try:
+        daemon.start()
+        happens(state)
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            for _ in range(messages):
+                out.publish("monitor/a/x/reading", READING)
+        assert daemon.process.wait(WAIT_SECONDS) == 75
+    finally:
+        daemon.kill()
+
+
+def test_what_was_not_acknowledged_then_comes_to_the_next_daemon(tmp_path, mosquitto):
+    state, elsewhere = tmp_path / "state", tmp_path / "elsewhere"
+    state.mkdir()
+    daemon = Daemon(state, mosquitto.port, interval=3600.0)
+    try:
+        daemon.start()
+        state.rename(elsewhere)
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            out.publish("monitor/a/x/reading", READING)
+        assert daemon.process.wait(WAIT_SECONDS) == 75
+        state.mkdir()
+        daemon = Daemon(state, mosquitto.port)
+        daemon.start()
+        until("it came", lambda: daemon.value("monitor_messages_committed_total") == 1)
+    finally:
+        daemon.kill()
+
+
+def test_others_may_not_look_into_the_folder_that_is_made(tmp_path):
+    before = os.umask(0)
+    try:
+        Journal(tmp_path / "state" / "journal.sqlite").close()
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "state").stat().st_mode & 0o007 == 0

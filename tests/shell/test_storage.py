@@ -42,7 +42,7 @@ from monitor.journal.failures import (
     wal_of,
 )
 from monitor.journal.opening import UPGRADES, Upgrade
-from monitor.journal.repairing import recover, repair
+from monitor.journal.repairing import recover_journal, repair
 from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
 
 NAME = digest(*reference_identity(REFERENCE))
@@ -363,7 +363,7 @@ def test_a_journal_without_its_first_page_is_repaired(path):
 @pytest.mark.parametrize("content", [b"", b"\0" * 8192, b"time,value\n" * 900])
 def test_what_holds_nothing_becomes_an_empty_journal(content, path):
     path.write_bytes(content)
-    done = recover(path, "now")
+    done = recover_journal(path, "now")
 
     assert done.aside.read_bytes() == content
     assert done.lost is None
@@ -378,13 +378,13 @@ def test_any_damage_can_be_repaired(sound, path):
         for _ in range(4):
             content[chance.randrange(len(sound))] ^= 1 << chance.randrange(8)
         path.write_bytes(content[: chance.choice([len(sound), chance.randrange(len(sound))])])
-        recover(path, f"turn{turn}")
+        recover_journal(path, f"turn{turn}")
         assert everything(path)["pairs"] is not None
 
 
 def test_a_repair_leaves_a_damaged_log_beside_the_damaged_file(killed):
     spoil(wal_of(killed), commits_of(killed)[-4] + 200)
-    done = recover(killed, "now")
+    done = recover_journal(killed, "now")
     after = everything(killed)["pairs"]
 
     assert done.lost_transactions == 3
@@ -563,7 +563,7 @@ def test_an_earlier_form_is_neither_copied_nor_repaired_before_it_is_brought_up(
     assert main(["journal", "check", "--journal", str(earlier)]) == 65
     with pytest.raises(JournalFormError, match=r"has form 2.* restore a backup"):
         repair(earlier, "now")
-    assert recover(earlier, "now") is None
+    assert recover_journal(earlier, "now") is None
     assert earlier.read_bytes() == content
 
 
@@ -588,7 +588,7 @@ def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form,
         Journal(path)
 
     assert refused.value.exit_code == 65
-    assert recover(path, "now") is None
+    assert recover_journal(path, "now") is None
     assert main(["journal", "check", "--journal", str(path)]) == 65
     assert f"{path}: has form {form}, from before the first release" in capsys.readouterr().err
     assert path.read_bytes() == content

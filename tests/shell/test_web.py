@@ -182,7 +182,10 @@ def test_series_and_alerts_are_there_as_json_with_null_for_what_is_undefined(ser
 def test_nothing_can_be_changed(method, path, service):
     service.publish(page())
 
-    assert get(service, path, method)[0] == 405
+    status, _, headers = get(service, path, method)
+
+    assert status == 405
+    assert headers["Allow"] == "GET, HEAD"
 
 
 def test_head_is_answered(service):
@@ -409,8 +412,8 @@ def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
 def test_no_key_becomes_a_formula_in_a_spreadsheet(begin):
-    assert documents.plain(f"{begin}1+1") == f"'{begin}1+1"
-    assert documents.plain("982 000") == "982 000"
+    assert documents.safe_cell(f"{begin}1+1") == f"'{begin}1+1"
+    assert documents.safe_cell("982 000") == "982 000"
 
 
 def test_conventions_are_of_the_pairs_in_the_window(service, yard):

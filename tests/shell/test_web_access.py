@@ -20,7 +20,7 @@ from monitor.http.access import (
     Access,
     AccessError,
     access_of,
-    read,
+    read_web_config,
 )
 from monitor.http.server import Authenticated
 from monitor.http.service import Service
@@ -106,7 +106,7 @@ def with_users() -> Iterator[Service]:
 
 def test_a_file_as_prometheus_takes_it_is_read(authority, tmp_path):
     more = "  min_version: TLS13\n  client_auth_type: NoClientCert\n"
-    access = read(web_config(tmp_path, authority, more, USERS))
+    access = read_web_config(web_config(tmp_path, authority, more, USERS))
 
     assert access.tls.minimum_version is ssl.TLSVersion.TLSv1_3
     assert access.users == {"prometheus": HASH.encode(), "anna": HASH.encode()}
@@ -131,7 +131,7 @@ def test_a_wrong_file_is_refused_without_a_word_of_its_secrets(text, why, tmp_pa
     file = tmp_path / "web.yml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(AccessError) as refused:
-        read(file)
+        read_web_config(file)
 
     assert why in str(refused.value)
     assert str(file) in str(refused.value)
@@ -141,22 +141,22 @@ def test_a_wrong_file_is_refused_without_a_word_of_its_secrets(text, why, tmp_pa
 
 def test_a_file_that_is_not_there_or_no_certificate_is_refused(tmp_path):
     with pytest.raises(AccessError, match="cannot be read"):
-        read(tmp_path / "none.yml")
+        read_web_config(tmp_path / "none.yml")
     (tmp_path / "a.pem").write_text("not a certificate", encoding="utf-8")
     file = tmp_path / "web.yml"
     file.write_text("tls_server_config: {cert_file: a.pem, key_file: a.pem}", encoding="utf-8")
     with pytest.raises(AccessError, match="cannot be used"):
-        read(file)
+        read_web_config(file)
 
 
 def test_readers_certificates_need_their_authority(authority, tmp_path):
     more = "  client_auth_type: RequireAndVerifyClientCert\n"
     with pytest.raises(AccessError, match="needs client_ca_file"):
-        read(web_config(tmp_path, authority, more))
+        read_web_config(web_config(tmp_path, authority, more))
 
 
 def test_hashes_are_in_no_representation(authority, tmp_path):
-    access = read(web_config(tmp_path, authority, "", USERS))
+    access = read_web_config(web_config(tmp_path, authority, "", USERS))
     assert HASH not in repr(access) + str(vars(Service("127.0.0.1", 0, access=access)))
 
 
@@ -227,21 +227,77 @@ def test_the_right_password_opens_again_and_again(with_users):
         assert ask(with_users, "/healthz", given=basic("anna", "wrong")).status == 401
 
 
-def test_what_was_tried_is_remembered_within_bounds_and_not_as_itself():
-    async def nothing(*_: object) -> None:
-        pass
+class Asked:
+    """Asks an application behind passwords; ``tried`` counts the hashes that were computed."""
 
-    async def tried() -> dict[bytes, bool]:
-        asked = Authenticated(nothing, {"anna": HASH.encode()})
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.statuses: list[int] = []
+        self.tried = 0
+        check = bcrypt.checkpw
+
+        def checkpw(password: bytes, hash_: bytes) -> bool:
+            self.tried += 1
+            return check(password, hash_)
+
+        self.door = Authenticated(self._app, {"anna": HASH.encode()})
+        patch.setattr(bcrypt, "checkpw", checkpw)
+
+    async def ask(self, password: str, address: str = "192.0.2.1") -> int:
+        """Return the status of an answer."""
+        headers = [(b"authorization", basic("anna", password))]
+        scope = {"type": "http", "headers": headers, "client": (address, 1)}
+        found: list[int] = []
+
+        async def send(message: dict) -> None:
+            found.append(message["status"])
+
+        await self.door(scope, None, lambda message: send({"status": 0, **message}))
+        return found[0]
+
+    async def _app(self, _scope: object, _receive: object, send) -> None:
+        await send({"status": 200})
+
+
+def test_wrong_passwords_do_not_push_out_the_right_one_and_none_is_kept_as_itself(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def tried() -> int:
+        assert await asked.ask(WORD) == 200
         for number in range(300):
-            assert not await asked._may_enter(basic("anna", f"{number}"))
-        assert await asked._may_enter(basic("anna", WORD))
-        return asked._known
+            assert await asked.ask(f"{number}") == 401
+        before = asked.tried
+        assert await asked.ask(WORD) == 200
+        return asked.tried - before
 
-    known = asyncio.run(tried())
-    assert len(known) == 256
-    assert sum(known.values()) == 1
-    assert all(len(digest) == 32 and WORD.encode() not in digest for digest in known)
+    assert asyncio.run(tried()) == 0
+    assert WORD not in repr(vars(asked.door))
+
+
+def test_whoever_has_been_in_is_let_in_however_many_try_passwords(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def crowd() -> list[int]:
+        await asked.ask(WORD)
+        guesses = [asyncio.ensure_future(asked.ask(str(at))) for at in range(60)]
+        await asyncio.sleep(0)
+        found = [await asked.ask(WORD) for _ in range(20)]
+        await asyncio.gather(*guesses)
+        return found
+
+    assert asyncio.run(crowd()) == [200] * 20
+
+
+def test_who_tries_many_passwords_keeps_nobody_out_who_comes_from_elsewhere(monkeypatch):
+    asked = Asked(monkeypatch)
+
+    async def crowd() -> int:
+        guesses = [asyncio.ensure_future(asked.ask(str(at))) for at in range(40)]
+        await asyncio.sleep(0)
+        found = await asked.ask(WORD, "192.0.2.2")
+        await asyncio.gather(*guesses)
+        return found
+
+    assert asyncio.run(crowd()) == 200
 
 
 def test_many_who_try_passwords_wait_in_a_short_line():
@@ -275,7 +331,7 @@ def test_many_who_try_passwords_wait_in_a_short_line():
 
 @pytest.fixture
 def encrypted(authority, tmp_path) -> Iterator[Service]:
-    yield from served(read(web_config(tmp_path, authority, "", USERS)))
+    yield from served(read_web_config(web_config(tmp_path, authority, "", USERS)))
 
 
 def trusting(authority: Authority) -> ssl.SSLContext:
@@ -311,7 +367,7 @@ def test_only_readers_with_a_certificate_are_let_in(authority, tmp_path):
     more = (
         f"  client_ca_file: {authority.ca_file}\n  client_auth_type: RequireAndVerifyClientCert\n"
     )
-    for service in served(read(web_config(tmp_path, authority, more))):
+    for service in served(read_web_config(web_config(tmp_path, authority, more))):
         tls = trusting(authority)
         with pytest.raises((ssl.SSLError, http.client.HTTPException, ConnectionError)):
             ask(service, "/healthz", tls)

@@ -17,7 +17,7 @@ from harness.receiver import Answer, Receiver
 from transitions import CALM, transition
 
 from monitor.alerts.outlet import LaterError, Outlet, RefusedError
-from monitor.alerts.transition import document
+from monitor.alerts.transition import transition_document
 from monitor.alerts.webhook import Target, WebhookSink, retry_after
 
 NOW = 1_780_000_000.0
@@ -64,7 +64,7 @@ def test_what_is_posted_and_that_a_receiver_can_verify_it(receiver):
     assert post.path == "/hook?x=1"
     assert post.headers["content-type"] == "application/json"
     assert post.headers["authorization"] == "Bearer abc"
-    assert post.json == {"version": 1, "text": "s reads 3 kg heavy", **document(one)}
+    assert post.json == {"version": 1, "text": "s reads 3 kg heavy", **transition_document(one)}
     assert post.headers["webhook-id"] == one.id
     assert post.headers["webhook-timestamp"] == str(int(NOW))
     signed = f"{one.id}.{int(NOW)}.".encode() + post.body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.alerts.transition import Transition, name_of
+from monitor.alerts.transition import Transition, transition_id
 
 
 class Calm(NamedTuple):
@@ -20,8 +20,8 @@ CALM = Calm()
 def transition(seq: int, **more) -> Transition:
     """Return a transition: by default, an offset begins to fire."""
     plain = {
-        "id": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
-        "incident": name_of(seq, "s", "mass", "offset", "firing", 1_000.0),
+        "id": transition_id(seq, "s", "mass", "offset", "firing", 1_000.0),
+        "incident": transition_id(seq, "s", "mass", "offset", "firing", 1_000.0),
         "time": 1_780_000_000.0 + seq,
         "notified": 1_780_000_010.0 + seq,
         "sensor": "s",

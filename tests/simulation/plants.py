@@ -9,7 +9,7 @@ from monitor.core.state.network import Outcome
 from monitor.daemon.assembly import Parts
 from monitor.daemon.redeliveries import Held
 from monitor.decode import Decoded
-from monitor.mqtt.inbox import Message
+from monitor.mqtt.inbox import InboxMessage
 
 from .source import ModelSource
 from .world import Plant, Wrong, simulate
@@ -55,9 +55,9 @@ def stale_acknowledgement(parts: Parts, source: ModelSource) -> None:
     source.acknowledge = careless
 
 
-def _of_now(message: Message, generation: int) -> Message:
+def _of_now(message: InboxMessage, generation: int) -> InboxMessage:
     """Return a message as if it had come on another connection."""
-    return Message(message.topic, message.payload, message.flags, message.mid, generation)
+    return InboxMessage(message.topic, message.payload, message.flags, message.mid, generation)
 
 
 def leaked_permit(parts: Parts, source: ModelSource) -> None:

@@ -76,7 +76,7 @@ def applied(c: Columns, adjustment: Adjustment) -> Columns:
 
 
 def _offset(c: Columns) -> Adjustment:
-    return Adjustment(offset=estimates.offset(c.error, c.u_eff, 0.0).value)
+    return Adjustment(offset=estimates.mean_offset(c.error, c.u_eff, 0.0).value)
 
 
 def _gain(c: Columns) -> Adjustment:
@@ -85,7 +85,7 @@ def _gain(c: Columns) -> Adjustment:
 
 
 def _gain_estimate(c: Columns) -> Estimate:
-    return estimates.gain(c.error, c.reference, c.u_ref)
+    return estimates.fitted_gain(c.error, c.reference, c.u_ref)
 
 
 def _scale(c: Columns) -> Adjustment:
@@ -153,7 +153,7 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
     scale = b.scale[kept]
     return {
-        "offset": estimates.offset(c.error, c.u_eff, rho),
+        "offset": estimates.mean_offset(c.error, c.u_eff, rho),
         "gain": _gain_estimate(c),
         "scale": _root(effective_zms(c)),
         "both": estimates.spread_factor((c.error - offset) / c.u_eff, rho),

@@ -199,7 +199,7 @@ def compare_scores(
         (rows(other),),
         replicates=replicates,
         seed=seed,
-        of_means=curves.mean_of,
+        of_means=curves.mean_of_scores,
         block=block,
     )
 

@@ -38,7 +38,7 @@ def lag_one(rows: Float) -> float:
     return max(0.0, float((centred[1:] * centred[:-1]).sum()) / square) if square > 0.0 else 0.0
 
 
-def offset(error: Float, u: Float, rho: float) -> Estimate:
+def mean_offset(error: Float, u: Float, rho: float) -> Estimate:
     """Return the u-weighted mean of ``error`` with a t interval on n_eff pairs, in its unit."""
     if error.size == 0:
         return NOTHING
@@ -73,7 +73,7 @@ def spread_factor(z: Float, rho: float) -> Estimate:
     return Estimate(factor, factor * float(np.exp(-half)), factor * float(np.exp(half)))
 
 
-def gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
+def fitted_gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
 
     The reference's own error takes u_ref^2 off that covariance and adds it to the reference's

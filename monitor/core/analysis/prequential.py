@@ -108,7 +108,7 @@ def _joined(parts: list[Columns]) -> Columns:
 def _recovery(name: str, before: Columns, after: Columns, best: Columns) -> Recovery:
     rows, left, least = (SCORES[name].rows(each) for each in (before, after, best))
     saved = rows - left
-    estimate = estimates.offset(saved, np.ones(saved.size), lag_one(saved))
+    estimate = estimates.mean_offset(saved, np.ones(saved.size), lag_one(saved))
     possible = float(np.mean(rows - least))
     return Recovery(
         before=float(rows.mean()),

@@ -196,7 +196,7 @@ def ranking(
     )
 
 
-def sentence(table: Ranking, names: Sequence[str]) -> str:
+def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
     """Return in words who reads best by the primary score, and who may be as good.
 
     Nobody is certainly better than a series whose rank may be 1.
@@ -206,17 +206,19 @@ def sentence(table: Ranking, names: Sequence[str]) -> str:
     near = [row for row in rows if row not in leading and column.rank_lower[row] == 1.0]
     score = WORDS.get(table.primary, table.primary)
     of_events = "1 common event" if table.events == 1 else f"{table.events} common events"
-    best = listed([names[row] for row in leading])
+    best = listed_names([names[row] for row in leading])
     reads = "reads" if len(leading) == 1 else "read equally and"
     told = f"On {of_events} {best} {reads} best by the mean {score}"
     if table.events < MIN_EVENTS:
         return f"{told}; with fewer than {MIN_EVENTS} that may be chance."
     if not near:
         return f"{told}, and certainly so." if len(leading) < len(rows) else f"{told}."
-    return f"{told}; {listed([names[row] for row in [*leading, *near]])} cannot be told apart."
+    return (
+        f"{told}; {listed_names([names[row] for row in [*leading, *near]])} cannot be told apart."
+    )
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
+def listed_names(names: Sequence[str], most: int = 6) -> str:
     """Return names as people list them; of many only the first."""
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} others"]

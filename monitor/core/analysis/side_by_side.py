@@ -58,7 +58,7 @@ class Sides(NamedTuple):
         return list(dict.fromkeys(score_of(each, self.density) for each in wanted))
 
 
-def document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
+def comparison_document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
     """Return a comparison as plain values; without a common event it says so."""
     head: dict[str, Any] = {
         "first": sides.first,

@@ -9,6 +9,10 @@ Shiryaev-Roberts sum, M <- (M + 1) e (``e_process``); S - t is a supermartingale
 sensor, so the mean number of pairs to a false alarm at S >= A is at least A. That one number, the
 patience, is the only setting.
 
+Errors that depend on each other are whitened by what was learnt of their autocorrelation in the
+last few hundred pairs; what that leaves is measured in blocks of pairs (``scales``) and makes the
+bets smaller.
+
 A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
 autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
 test (``lifecycle``) bets that the fault is gone. ``replay`` feeds the detector in event order and
@@ -27,6 +31,7 @@ so offset and spread look alike, and an overstated u never shows), rolling tests
 in 600 pairs), change detectors (they miss what was wrong from the start), Gaussian likelihood
 ratios (false alarms every 387 instead of 50 000 pairs under t4 errors).
 
-What breaks first: errors more dependent than AR(0.9), and volatility that clusters but is not
-stated. An offset that sensor and reference share is invisible here; see the fleet.
+What breaks first: errors half of whose variance changes over hundreds of pairs, and volatility
+that clusters but is not stated. An offset that sensor and reference share is invisible here; see
+the fleet.
 """

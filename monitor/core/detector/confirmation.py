@@ -15,10 +15,12 @@ from monitor.core.detector import e_values, lifecycle
 from monitor.core.detector.e_process import CAP, EvidenceBlock, discounted_after, sum_of
 from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING
+from monitor.core.detector.scales import Ceilings
 from monitor.core.model import Bool, Float, Int
 
 TINY: Final = 1e-12
 CONFIRMED_AT_ONCE: Final = 64
+RECENT: Final = 48  # pairs of which autocorrelation is taken anew
 
 
 def confirm(block: EvidenceBlock, rank: int, columns: Int, histories: list[Float]) -> None:
@@ -65,14 +67,41 @@ def _factors(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool
     """Return the bets [17, depth, c] of histories; 0 before their first pair keeps M at 0."""
     previous = np.concatenate([np.zeros((1, columns.size)), z[:-1]])
     follows = np.concatenate([np.zeros((1, columns.size), bool), held[:-1]])
-    learnt = block.learnt(rank, columns)
+    learnt = _learnt(block, rank, columns, z, held)
+    ceilings = block.scales.at(rank, columns)
     factors = e_values.bets_of(
         np.tile(block.path[columns], z.shape[0]),
         z.ravel(),
         previous.ravel(),
         Whitening(*((part * follows).ravel() for part in learnt)),
+        Ceilings(*(np.tile(part, z.shape[0]) for part in ceilings)),
     )
     return np.where(held, factors.reshape(e_values.BETS, *z.shape), 0.0)
+
+
+def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool) -> Whitening:
+    """Return the autocorrelation known now; that of the last RECENT pairs counts if it is larger.
+
+    It is taken a standard error below its estimate: what is learnt over hundreds of pairs has not
+    noticed yet that errors began to depend on each other.
+    """
+    known = block.learnt(rank, columns)
+    recent, both = e_values.clipped(z[-RECENT:], -e_values.CLIP, e_values.CLIP), held[-RECENT:]
+    if recent.shape[0] < 3:
+        return known
+    counted = both[:-2]
+    one = np.where(counted, np.square(recent[2:] - recent[1:-1]), 0.0)
+    two = np.where(counted, np.square(recent[2:] - recent[:-2]), 0.0)
+    d1, d2 = np.cumsum(one, axis=0)[-1], np.cumsum(two, axis=0)[-1]
+    seen, spread = e_values.from_differences(d1, d2, counted.sum(axis=0))
+    upper = e_values.clipped(seen - spread, 0.0, e_values.RHO_MAX)
+    lower = e_values.clipped(seen - 2.0 * spread, 0.0, e_values.RHO_MAX)
+    more = upper > known.upper
+    return Whitening(
+        np.maximum(known.rho, upper),
+        np.maximum(known.upper, upper),
+        np.where(more, np.maximum(known.lower, lower), known.lower),
+    )
 
 
 def _onset(factors: Float, leading: Int) -> Int:

@@ -17,6 +17,7 @@ from monitor.core.detector import e_values
 from monitor.core.detector.confirmation import confirm
 from monitor.core.detector.e_process import EvidenceBlock, accumulate, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
+from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Float, Int, Records
 from monitor.core.windows.rings import zeros_on_demand
 
@@ -25,29 +26,6 @@ HORIZON: Final = 1000.0
 
 # (series, how many) -> the last z of a series before the batch that is being applied.
 Earlier = Callable[[int, int], Float]
-
-STATE: Final = np.dtype(
-    [
-        ("evidence", np.float64, e_values.BETS),  # weight * M of each bet
-        ("discounted", np.float64),  # D: compared across the fleet
-        ("d1", np.float64),  # sums of squared differences of clipped z at lag 1 and 2
-        ("d2", np.float64),
-        ("n", np.float64),  # how many differences
-        ("far", np.float64),  # the same at lag FAR
-        ("n_far", np.float64),
-        ("z1", np.float64),  # last z, and the one before
-        ("z2", np.float64),
-        ("seen", np.int64),  # pairs since the epoch began
-        ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
-        ("reverse", np.float64),  # evidence that the fault is gone
-        ("moments", np.float64, 3),  # of the fault
-        ("held", np.int16),  # last z a replay may use
-        ("refining", np.int8),  # pairs that still sharpen the fault's moments
-        ("state", np.int8),
-        ("family", np.int8),  # that led when the alert fired
-    ],
-    align=True,
-)
 
 
 class Replays(NamedTuple):
@@ -286,6 +264,14 @@ class Detector:
         records = self._state[series]
         since: Int = np.where(records["alarm"] > 0, records["seen"] - records["alarm"], -1)
         return since
+
+    def since_clear(self, series: Int) -> Int:
+        """Return how many of its last pairs each series has had since its last all-clear.
+
+        Since its epoch began where there was none; at most RING.
+        """
+        held: Int = self._state["held"][series].astype(np.int64)
+        return held
 
     def alarms(self, series: Int) -> Int:
         """Return which pair of its epoch raised each series' alert, from 1; 0: none fires."""

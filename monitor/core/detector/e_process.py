@@ -16,6 +16,7 @@ import numpy as np
 from monitor.core.detector import e_values, lifecycle
 from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
+from monitor.core.detector.scales import Scales
 from monitor.core.model import Bool, Float, Int, Records
 
 # -- blocks ---------------------------------------------------------------------------------------
@@ -45,6 +46,26 @@ def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
 # -- evidence -------------------------------------------------------------------------------------
 
 CAP: Final = 1e280
+# What is left a pair later of what is learnt of the autocorrelation, by path. Codes of intervals
+# hold so little of it that they need all.
+KEPT: Final = np.array([1.0 - 1.0 / 400.0, 1.0])
+
+
+def fading(start: Float, steps: Float, kept: Float) -> Float:
+    """Return sums [ranks + 1, m, k] of ``steps`` [ranks, m, k]; ``kept`` stays of each, a pair."""
+    sums = np.empty((steps.shape[0] + 1, *steps.shape[1:]))
+    sums[0] = start
+    if steps.shape[2] == 1:
+        part = float(kept[0])
+        for row, value in enumerate(start[:, 0].tolist()):
+            sums[1:, row, 0] = [value := value * part + step for step in steps[:, row, 0].tolist()]
+        return sums
+    for rank in range(steps.shape[0]):
+        np.multiply(sums[rank], kept, out=sums[rank + 1])
+        sums[rank + 1] += steps[rank]
+    return sums
+
+
 StateChange = tuple[int, int, int, int, int, float]  # rank, column, before, after, family, evidence
 
 
@@ -85,7 +106,7 @@ class EvidenceBlock:
         self.kept = kept
         self.changes: list[StateChange] = []
         self._learn(records, earlier)
-        self.bets = self._bets()
+        self.bets = self._bets(records)
         self._plain: list[list[float]] | None = None
 
     def _learn(self, records: Records, earlier: Float) -> None:
@@ -97,27 +118,25 @@ class EvidenceBlock:
             np.concatenate([earlier, self.z])[: self.ranks], -e_values.CLIP, e_values.CLIP
         )
         two, far = self.age >= 2, self.age >= e_values.FAR
-        steps = (
-            np.where(two, np.square(q[2:] - q[1:-1]), 0.0),
-            np.where(two, np.square(q[2:] - q[:-2]), 0.0),
-            two.astype(np.float64),
-            np.where(far, np.square(q[2:] - q_far), 0.0),
-            far.astype(np.float64),
-        )
-        self.sums = [
-            np.cumsum(np.concatenate([records[name][None], step]), axis=0)
-            for name, step in zip(e_values.LEARNT, steps, strict=True)
-        ]
+        steps = np.empty((self.ranks, len(e_values.LEARNT), self.size))
+        steps[:, 0] = np.where(two, np.square(q[2:] - q[1:-1]), 0.0)
+        steps[:, 1] = np.where(two, np.square(q[2:] - q[:-2]), 0.0)
+        steps[:, 2] = two
+        steps[:, 3] = np.where(far, np.square(q[2:] - q_far), 0.0)
+        steps[:, 4] = far
+        sums = fading(np.array([records[name] for name in e_values.LEARNT]), steps, KEPT[self.path])
+        self.sums = [sums[:, row] for row in range(len(e_values.LEARNT))]
 
-    def _bets(self) -> Float:
+    def _bets(self, records: Records) -> Float:
         learnt = e_values.whitening(*(part[:-1].ravel() for part in self.sums))
         follows = (self.age > 0).ravel()
-        computed = e_values.bets_of(
-            np.tile(self.path, self.ranks),
-            self.z.ravel(),
-            np.where(follows, self.past[1:-1].ravel(), 0.0),
-            Whitening(*(part * follows for part in learnt)),
-        )
+        learnt = Whitening(*(part * follows for part in learnt))
+        z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
+        x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
+        self.scales = Scales(records)
+        ceilings = self.scales.advance(x, self.age)
+        path = np.tile(self.path, self.ranks)
+        computed = e_values.bets_of(path, z, previous, learnt, ceilings)
         return computed.reshape(e_values.BETS, self.ranks, self.size)
 
     def rows(self) -> list[list[float]]:
@@ -185,6 +204,7 @@ class EvidenceBlock:
         records["evidence"] = self.evidence.T
         for name, part in zip(e_values.LEARNT, self.sums, strict=True):
             records[name] = part[-1]
+        self.scales.store(records)
         records["z2"], records["z1"] = self.past[-2], self.past[-1]
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, 512)

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.detector.scales import Ceilings
 from monitor.core.model import Bool, Float, Int
 
 BETS: Final = 17
@@ -24,6 +25,7 @@ BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fau
 SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
 RHO_MAX: Final = 0.95
 TINY: Final = 1e-300
+UPPER_PAIRS: Final = 30.0  # until the pessimistic end of rho gives way to its estimate
 FAR: Final = 12  # pairs: the lag at which differences show the whole spread
 FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
 FAR_SPREAD: Final = 1.5  # times 1/sqrt(n): allowance for their error, found by simulation
@@ -42,7 +44,7 @@ _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
 _K: Final = np.array([0.78, 0.57, 0.37])[:, None]
 _G: Final = np.array([1.0515, 1.1399, 1.2817])[:, None]
 _OVER_RATE: Final = (1.0 / (_K * _K) - 1.0) / 2.0
-_OVER_SCALE: Final = _K * _G
+_OVER_SCALE: Final = np.log(_K * _G)
 _OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
 _OUTLIER_NULL: Final = 0.01
 
@@ -76,11 +78,18 @@ class Whitening(NamedTuple):
     lower: Float  # how much variance that is trusted to remove
 
 
+def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float]:
+    """Return (rho, standard error) from ``n`` squared differences at lag 1 and 2, drawn to 0."""
+    counted = n + 20.0
+    return n * (d2 / np.maximum(d1, TINY) - 1.0) / counted, 1.0 / np.sqrt(counted)
+
+
 def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> Whitening:
     """Return the autocorrelation learnt from sums of squared differences at lag 1, 2 and FAR.
 
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
+    ``upper`` is above the estimate while that is new; later the ceilings see what is left.
     docs/detection.md, and beyond it:
     Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
     honest errors would look too wide, and an offset would be whitened away. The variance trusted to
@@ -88,8 +97,8 @@ def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> White
     nugget against its sill); where the estimate is clearly above that, the errors are not AR(1),
     and it is taken for all.
     """
-    shrunk = n * (d2 / np.maximum(d1, TINY) - 1.0) / (n + 20.0)
-    spread = 1.0 / np.sqrt(n + 20.0)
+    shrunk, spread = from_differences(d1, d2, n)
+    above = spread * np.minimum(UPPER_PAIRS / (n + 20.0), 1.0)
     known = n >= 1.0
     counted = np.maximum(n_far, 1.0)
     seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
@@ -99,33 +108,44 @@ def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> White
         np.where(known, clipped(rows, 0.0, RHO_MAX), 0.0)
         for rows in (
             np.where(contradicted, most, shrunk),
-            np.where(contradicted, most, shrunk + spread),
+            np.where(contradicted, most, shrunk + above),
             np.minimum(shrunk - spread, most),
         )
     )
     return Whitening(rho, upper, lower)
 
 
-def z_bets(z: Float, previous: Float, learnt: Whitening) -> Float:
+def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:
+    """Return z without what AR(1) brings, of variance 1, clipped; :mod:`.scales` measures it."""
+    rho = learnt.rho
+    return clipped((z - rho * previous) / np.sqrt(1.0 - rho * rho), -CLIP, CLIP)
+
+
+def z_bets(z: Float, previous: Float, learnt: Whitening, ceilings: Ceilings) -> Float:
     """Return the bets [17, pairs] of the z path; ``previous`` is the z before each.
 
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
     whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the
     overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md.
+    Ceilings above 1 only make bets smaller. The overstated rows are raised to a power, as those
+    of intervals are: errors that hardly move may be small for long and honest.
     """
-    rho, upper, lower = learnt
+    _, upper, lower = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
     x = clipped((z - upper * previous) / scale, -CLIP, CLIP)
-    x_plain = (z - rho * previous) / np.sqrt(1.0 - rho * rho)
+    kept = upper * upper
+    x_plain = (z - upper * previous) / np.sqrt(1.0 - kept)
+    power = (1.0 - kept) / (1.0 + kept)
     drift = BIAS_TOLERATED * (1.0 - upper) / scale
     bets = np.empty((BETS, z.size))
+    wide = SPREAD_TOLERATED * np.sqrt(ceilings.offset)
     for rows, side in ((HIGH, x), (LOW, -x)):
-        w = (side - drift) / SPREAD_TOLERATED
+        w = (side - drift) / wide
         bets[rows] = _C * (w * w - 1.0) + _B * w + 1.0
     tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED + BIAS_TOLERATED * BIAS_TOLERATED
-    bets[ROWS[1]] = _UNDERSTATED * (x * x / tolerated - 1.0) + 1.0
+    bets[ROWS[1]] = _UNDERSTATED * ((x * x / tolerated - 1.0) / ceilings.spread) + 1.0
     narrow = x_plain / 0.9
-    bets[ROWS[2]] = np.exp(-_OVER_RATE * (narrow * narrow)) / _OVER_SCALE
+    bets[ROWS[2]] = np.exp(-power * (_OVER_RATE * (narrow * narrow) + _OVER_SCALE))
     bets[ROWS[3]] = _bernoulli(np.abs(z) > CLIP, _OUTLIER_SHARE, _OUTLIER_NULL)
     return bets
 
@@ -152,7 +172,7 @@ def coverage_parts(code: Float) -> tuple[Bool, Bool, Float]:
     return high, low, np.where(high | low, np.abs(code) - 1.0, code)
 
 
-def coverage_bets(code: Float, _previous: Float, learnt: Whitening) -> Float:
+def coverage_bets(code: Float, _previous: Float, learnt: Whitening, _ceilings: Ceilings) -> Float:
     """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
@@ -181,7 +201,10 @@ def coverage_bets(code: Float, _previous: Float, learnt: Whitening) -> Float:
 
 Z: Final = 0
 COVERAGE: Final = 1
-PATHS: Final[tuple[Callable[[Float, Float, Whitening], Float], ...]] = (z_bets, coverage_bets)
+PATHS: Final[tuple[Callable[[Float, Float, Whitening, Ceilings], Float], ...]] = (
+    z_bets,
+    coverage_bets,
+)
 WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE])
 
 
@@ -193,15 +216,20 @@ def weights_of(path: Int) -> Float:
     return np.ascontiguousarray(WEIGHTS[path].T)
 
 
-def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening) -> Float:
+def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening, ceilings: Ceilings) -> Float:
     """Return the bets [17, pairs]; each pair says which ``path`` (of PATHS) it takes."""
     first = int(path[0])
     if (path == first).all():
-        return PATHS[first](z, previous, learnt)
+        return PATHS[first](z, previous, learnt, ceilings)
     bets = np.empty((BETS, z.size))
     for number, compute in enumerate(PATHS):
         on = path == number
-        bets[:, on] = compute(z[on], previous[on], Whitening(*(part[on] for part in learnt)))
+        bets[:, on] = compute(
+            z[on],
+            previous[on],
+            Whitening(*(part[on] for part in learnt)),
+            Ceilings(*(part[on] for part in ceilings)),
+        )
     return bets
 
 

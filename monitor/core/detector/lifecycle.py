@@ -30,6 +30,7 @@ _SPREAD_FLOOR: Final = 0.05
 _RELIEF_MAX: Final = RESOLVED_AT / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
+_OUTLIERS_MEAN: Final = 1.0  # of clipped z: beyond it outliers are an offset
 _FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as in the bets
 _FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
 
@@ -76,6 +77,9 @@ def _relief_z(family: Int, moments: Float, z: Float) -> Float:
     n, total, squares = np.maximum(moments[0], 1.0), moments[1], moments[2]
     mean = total / n
     spread = np.sqrt(np.maximum(squares / n - mean * mean, _SPREAD_FLOOR**2))
+    # An offset of many u begins as outliers; those of a sensor that is right but for them leave its
+    # mean where it is.
+    family = np.where((family == _OUTLIERS) & (np.abs(mean) >= _OUTLIERS_MEAN), 0, family)
     m = _MILDER * mean
     s = np.exp(_MILDER * np.log(spread))
     m = np.where(family == 0, np.copysign(np.maximum(np.abs(m), _OFFSET_FLOOR), m), m)

@@ -16,9 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.detector.detector import STATE, Detector
+from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
 from monitor.core.detector.lifecycle import STATES, StateTransition
+from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.windows.windows import History, Windows, grouped
 
@@ -75,13 +76,16 @@ class Replayer:
         self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
 
     def resume(self, row: int, path: int, state: bytes, root: Checkpoint | None = None) -> None:
-        """Load saved evidence: ``state`` as the detector dumped it.
+        """Load saved evidence: ``state`` as the detector dumped it; empty: it is gathered anew.
 
         ``root`` is the state before the first pair that the history still has.
         """
         self._known[row] = True
         self._detector.path[row] = path
-        self._detector.load(row, state)
+        if state:
+            self._detector.load(row, state)
+        else:
+            self.disturb(row, -np.inf)
         if root is not None:
             self._roots[row] = root
 

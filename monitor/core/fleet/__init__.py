@@ -12,7 +12,9 @@ A wrong reference makes honest sensors alert. Where several share one (``referen
 judge it (``suspect_references``): their pairs become one stream, with the reference's own stated
 error subtracted within a round, and the same detector reads it. Few sensors cannot accuse a
 reference: at least five must meet it, the tenth that leans most is left out, and the rest must
-still reach the verdict.
+still reach the verdict. What a round's sensors have in common (``common_errors``) tells of a
+reference that is noisy, stands still or has a gain, and clears the sensors that are right among
+each other.
 
 ``presence`` keeps the books: when each series was heard, which silent series leave memory, and the
 share of a sensor's messages that were refused.

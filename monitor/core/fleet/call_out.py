@@ -45,7 +45,7 @@ class FleetRules(NamedTuple):
     ] = "e-bh"
 
 
-def listed(
+def call_list(
     discounted: Float, eligible: Bool, counted: Bool, rules: FleetRules, others: int = 0
 ) -> Bool:
     """Return which series to call a person for.

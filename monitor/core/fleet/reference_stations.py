@@ -16,7 +16,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.fleet.suspect_references import MEETING, PAIRS, SENSORS_MIN, Suspect, met, suspect
+from monitor.core.fleet.suspect_references import (
+    MEETING,
+    PAIRS,
+    SENSORS_MIN,
+    Suspect,
+    Suspicion,
+    met,
+    suspicion,
+)
 from monitor.core.model import Bool, Int, Records
 from monitor.core.pairing.buffers import ReferenceBuffer, Scope
 from monitor.core.steps import Steps, finish, portions
@@ -56,7 +64,7 @@ class SeriesFacts(NamedTuple):
     patience: float
 
 
-class Gathered(NamedTuple):
+class MeetingPairs(NamedTuple):
     """The last pairs (``MEETING``) of the series of one reference, those that are its own.
 
     Pairs are in event order, series by series; ``first`` describes the first series by name.
@@ -211,7 +219,7 @@ def gathered(
     gather: Gather,
     complete: Complete,
     facts_of: Callable[[int], SeriesFacts],
-) -> Gathered | None:
+) -> MeetingPairs | None:
     """Return the last pairs with one reference, None if its series have none."""
     present, starts, rows = gather(station.rows, tail(station.rows.size))
     counts = np.diff(starts, append=rows.size)
@@ -228,24 +236,22 @@ def gathered(
     pairs["series"], pairs["back"], pairs["measured"] = series, back, rows["reference_id"]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(columns, name)
-    return Gathered(pairs, min(map(facts_of, present.tolist())))
+    return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined(
-    pairs: Records, patience: float, *, by_id: bool
-) -> tuple[Estimate, float, int, int] | None:
-    """Return (by how much it reads high, since when, sensors, how many agree), None if it is right.
+def examined_reference(pairs: Records, patience: float, *, by_id: bool) -> Suspicion | None:
+    """Return what is wrong with a reference, with by how much it reads high, None if it is right.
 
     ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
     comes at one instant is read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
-    found = suspect(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
+    found = suspicion(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
     if found is None:
         return None
-    (value, lower, upper), since, sensors, agree = found
-    return Estimate(-value, -upper, -lower), since, sensors, agree
+    value, lower, upper = found.estimate
+    return found._replace(estimate=Estimate(-value, -upper, -lower))
 
 
 def _examine(
@@ -263,11 +269,20 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined(pairs, known.first.patience, by_id=station.by_id)
+    found = examined_reference(pairs, known.first.patience, by_id=station.by_id)
     if found is None:
         return None
     rows = tuple(station.rows.tolist())
-    return Suspect(station.reference, station.quantity, known.first.unit, *found, rows)
+    cleared = tuple(sorted(present[np.argsort(ranks)][found.cleared].tolist()))
+    return Suspect(
+        station.reference,
+        station.quantity,
+        known.first.unit,
+        *found[:4],
+        rows,
+        found.nature,
+        cleared,
+    )
 
 
 def _rounds(pairs: Records) -> Int:

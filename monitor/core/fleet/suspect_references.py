@@ -9,6 +9,7 @@ the others must reach it alone, and most sensors must be off that way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,11 +18,21 @@ import scipy
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
+from monitor.core.fleet.common_errors import (
+    Kind,
+    Meetings,
+    Nature,
+    among_peers,
+    erratic,
+    nature,
+    rounds_of,
+)
 from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
+from monitor.core.verdict.numerals import estimated, three_digits
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
-from monitor.core.verdict.words import direction, numbers
+from monitor.core.verdict.words import direction, with_unit
 
 SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to be one
@@ -30,13 +41,16 @@ LEFT_OUT: Final = 0.1  # of the sensors, and one more
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
+_VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
+LONG: Final = 24  # rounds from which their autocorrelation can be told
 
 
 class Suspect(NamedTuple):
     """A reference that looks wrong; ``estimate`` is by how much it reads high, in ``unit``.
 
     Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
-    ``rows`` are all series that it is a reference of.
+    ``rows`` are all series that it is a reference of. ``nature`` says whether it is off, noisy,
+    stands still or has a gain; ``cleared`` are the rows that are right among the others.
     """
 
     reference: str
@@ -47,18 +61,35 @@ class Suspect(NamedTuple):
     sensors: int
     agree: int
     rows: tuple[int, ...]
+    nature: Nature = Nature("offset")
+    cleared: tuple[int, ...] = ()
 
     @property
     def sentence(self) -> str:
         """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        if self.nature.kind != "offset":
+            told = _ERRATIC[self.nature.kind](self.nature, self.unit)
+            since = date_time(self.since, TO_THE_MINUTE)
+            those = f"{self.agree} of {self.sensors} sensors that met it agree with each other"
+            return f"reference {self.reference} {told}, since {since}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
-        amount, between = numbers(size)
+        amount, between = estimated(size)
         way = direction(value, self.unit)
         told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
         those = f"{self.agree} of {self.sensors} sensors that met it"
         since = date_time(self.since, TO_THE_MINUTE)
         return f"{told}, since {since}: {those} disagree in the same direction"
+
+
+_ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
+    "noise": lambda of, unit: (
+        f"looks uncertain by {with_unit(three_digits(of.size), unit)}, not "
+        f"{with_unit(three_digits(of.stated), unit)} as it states"
+    ),
+    "stuck": lambda of, unit: f"looks stuck at {with_unit(three_digits(of.size), unit)}",
+    "gain": lambda of, _: f"looks to have a gain of {three_digits(of.size)}",
+}
 
 
 # A pair of a reference as it is judged: ``series`` is any number in the order of the series,
@@ -82,6 +113,12 @@ class Met(NamedTuple):
     error: Float
     u: Float  # of the sensor and the pairing
     u_shared: Float  # of the reference, the same within a round
+    value: Float | None = None  # of the reference, where it is known
+
+    def meetings(self) -> Meetings:
+        """Return the pairs for :mod:`.common_errors`; an unknown value never stands still."""
+        value = np.full(self.error.size, np.nan) if self.value is None else self.value
+        return Meetings(*self[:6], value)
 
     def where(self, kept: Int) -> Met:
         """Return some of the pairs."""
@@ -92,6 +129,7 @@ class Met(NamedTuple):
             self.error[kept],
             self.u[kept],
             self.u_shared[kept],
+            None if self.value is None else self.value[kept],
         )
 
 
@@ -108,7 +146,8 @@ def met(pairs: Records, rounds: Int) -> Met:
     order = np.lexsort((series[kept], time[kept], number, begun[number]))[-PAIRS:]
     kept, number = kept[order], number[order]
     own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
-    return Met(series[kept], rounds[kept], time[kept], pairs["error"][kept], own, shared[number])
+    error, value = pairs["error"][kept], pairs["reference"][kept]
+    return Met(series[kept], rounds[kept], time[kept], error, own, shared[number], value)
 
 
 def innovations(pairs: Met) -> Float:
@@ -156,10 +195,58 @@ def accuses(pairs: Met, patience: float) -> bool:
 
 
 def _fires(z: Float, patience: float) -> bool:
+    return _fired(z, patience) == FAMILIES[_OFFSET]
+
+
+def _fired(z: Float, patience: float) -> str:
+    """Return the family for which the detector fires at the last of ``z``, "" if it does not."""
     detector, one = Detector(np.full(1, patience)), np.zeros(1, np.int64)
     changes = detector.advance(one, one, z)
     fired = [change.family for change in changes if change.after == "firing"]
-    return bool(detector.states(one)[0] == FIRING) and fired[-1] == FAMILIES[_OFFSET]
+    return fired[-1] if detector.states(one)[0] == FIRING else ""
+
+
+class Suspicion(NamedTuple):
+    """What the pairs of one reference say of it: ``estimate`` is the sensors' common error.
+
+    Since when (s UTC), of how many sensors, how many agree, what is wrong with it, and the series
+    that are right among the others.
+    """
+
+    estimate: Estimate
+    since: float
+    sensors: int
+    agree: int
+    nature: Nature
+    cleared: Int
+
+
+def suspicion(pairs: Met, patience: float) -> Suspicion | None:
+    """Return what is wrong with a reference, None if nothing is or fewer than five met it.
+
+    It is off (:func:`suspect`), or its errors vary more than it and its sensors state.
+    """
+    if np.unique(pairs.series).size < SENSORS_MIN:
+        return None
+    meetings = pairs.meetings()
+    found = suspect(pairs, patience)
+    if found is not None:
+        rounds = rounds_of(meetings)
+        since, cleared = found[1], among_peers(meetings, rounds).cleared
+        return Suspicion(*found, nature(rounds, since), cleared)
+    varies = erratic(meetings, lambda z: _fired(z, patience) in _VARIES)
+    if varies is None:
+        return None
+    rounds, peers = varies
+    z = rounds.z
+    since = float(rounds.time[change_point(z, _rho(z) if z.size > LONG else 0.0)])
+    error = rounds.error[rounds.time >= since]
+    half = float(scipy.special.stdtrit(max(error.size - 1.0, 1.0), 0.5 + 0.5 * LEVEL))
+    half *= float(error.std(ddof=1)) / np.sqrt(error.size) if error.size > 1 else np.inf
+    middle = float(error.mean())
+    estimate = Estimate(middle, middle - half, middle + half)
+    kind = nature(rounds, since)
+    return Suspicion(estimate, since, peers.names.size, peers.cleared.size, kind, peers.cleared)
 
 
 def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | None:

@@ -28,7 +28,7 @@ def en(c: Columns) -> Float:
     return c.z / COVERAGE_FACTOR
 
 
-def bands(c: Columns) -> tuple[Bool, Bool]:
+def performance_bands(c: Columns) -> tuple[Bool, Bool]:
     """Return which pairs are in the warning band of ISO 13528 (2 < |zeta| <= 3), in the action."""
     size = np.abs(c.z)
     return (size > WARNING) & (size <= ACTION), size > ACTION
@@ -105,7 +105,7 @@ def zeta_last(c: Columns) -> Float:
 
 def zeta_action_ratio(c: Columns) -> Float:
     """Share of the pairs in the action band."""
-    return c.mean(bands(c)[1].astype(np.float64))
+    return c.mean(performance_bands(c)[1].astype(np.float64))
 
 
 def violated_last(rule: str) -> Rows:

@@ -188,7 +188,7 @@ def area_saved(means: Float) -> Float:
     return np.asarray(1.0 - means[..., 0] * means[..., 1] / means[..., 2])
 
 
-def mean_of(means: Float) -> Float:
+def mean_of_scores(means: Float) -> Float:
     """Return the mean itself: the test of two mean scores."""
     return means[..., 0]
 

@@ -26,7 +26,7 @@ from monitor.core.scores.calibration import (
     z_square,
     zms,
 )
-from monitor.core.scores.saddlepoint import Rows, saddlepoint_ends
+from monitor.core.scores.saddlepoint import PairRows, saddlepoint_ends
 
 LEVEL: Final = 0.95
 # Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
@@ -179,7 +179,7 @@ def saddlepoint_zms(c: Columns) -> Interval:
     scaled = c.times(off, np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, size)))
     square = scaled * scaled
     fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
-    rows = Rows(scaled, c.starts, c.counts)
+    rows = PairRows(scaled, c.starts, c.counts)
     ends = np.full((2, flat.size), np.nan)
     which = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
     if which.size:  # the others have no interval to search for

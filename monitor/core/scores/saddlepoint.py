@@ -25,19 +25,19 @@ TINY: Final = 1e-300
 LEAST_SHARE: Final = 0.05
 
 
-class Rows(NamedTuple):
+class PairRows(NamedTuple):
     """One number a pair of some series, laid end to end."""
 
     rows: Float
     starts: Int
     counts: Int
 
-    def of(self, which: Int) -> Rows:
+    def of(self, which: Int) -> PairRows:
         """Return the rows of the series numbered ``which``."""
         counts = self.counts[which]
         starts = np.cumsum(counts) - counts
         places = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
-        return Rows(self.rows[places], starts, counts)
+        return PairRows(self.rows[places], starts, counts)
 
 
 class _Point(NamedTuple):
@@ -53,7 +53,7 @@ class _Point(NamedTuple):
     variance: Float
 
 
-def _tilted(scaled: Rows, tilt: Float) -> _Point:
+def _tilted(scaled: PairRows, tilt: Float) -> _Point:
     """Return the points that exponential tilts of the rows reach (2 x series).
 
     ``scaled`` has mean 0 and sum of squares 1, so that no exponent exceeds |tilt|. With K the
@@ -95,7 +95,9 @@ def _first_tilt(a: Float, fourth: Float, target: Float) -> Float:
     return tilt
 
 
-def saddlepoint_ends(scaled: Rows, a: Float, fourth: Float, tails: tuple[float, float]) -> Float:
+def saddlepoint_ends(
+    scaled: PairRows, a: Float, fourth: Float, tails: tuple[float, float]
+) -> Float:
     """Return the means of the rows (2 x series) whose normal quantiles are BCa's at ``tails``.
 
     ``a`` is BCa's acceleration and z0, ``fourth`` the fourth cumulant of the scaled rows.
@@ -141,7 +143,7 @@ def _bracket(target: Float) -> tuple[Float, Float]:
     return np.where(up, 1e-3, -LARGEST_TILT), np.where(up, LARGEST_TILT, -1e-3)
 
 
-def _searched_ends(scaled: Rows, target: Float, tilt: Float) -> Float:
+def _searched_ends(scaled: PairRows, target: Float, tilt: Float) -> Float:
     """Return the same ends by Newton's method within a bracket that narrows at every step.
 
     An end that is found stays as it is, so that no series' number hangs on its neighbours.

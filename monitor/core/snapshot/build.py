@@ -20,8 +20,8 @@ from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.fleet.reference_stations import (
-    Gathered,
     IsShared,
+    MeetingPairs,
     ReferenceStations,
     SeriesFacts,
     Station,
@@ -95,7 +95,7 @@ class SnapshotBuilder:
 
     def shared_references(
         self, concerned: Int, is_shared: IsShared
-    ) -> list[tuple[Station, Gathered | None]]:
+    ) -> list[tuple[Station, MeetingPairs | None]]:
         """Return the references that are shared; gathered where one of ``concerned`` meets them."""
         sources = self._sources
         return [

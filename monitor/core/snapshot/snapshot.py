@@ -32,7 +32,8 @@ class Snapshot:
     longer shown. ``reports`` are those on series that are not calm. ``recent_z`` (series x a few)
     are the last z of each in event order, NaN where there are fewer; ``intervals_only`` marks
     series that state no u; ``profiles`` say what counts, balanced where there are none; ``gone``
-    are the rows of series that memory let go of, of which nothing is shown.
+    are the rows of series that memory let go of, of which nothing is shown. ``lasting`` is the
+    discounted evidence: it goes on while an alert fires, and falls again after a false alarm.
     """
 
     time: float
@@ -55,6 +56,7 @@ class Snapshot:
     suspects: tuple[Suspect, ...] = ()
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
+    lasting: Float | None = None
 
     def present(self) -> Bool:
         """Return which series there are: all but those that are gone."""

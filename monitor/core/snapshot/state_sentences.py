@@ -40,7 +40,7 @@ class Circumstances(NamedTuple):
 NOTHING: Final = Circumstances()
 
 
-def sentence(
+def state_sentence(
     state: str,
     fault_report: FaultReport | None,
     pairs: int,

@@ -17,6 +17,7 @@ from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.fleet.common_errors import Kind
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
@@ -37,7 +38,7 @@ from monitor.core.snapshot.state_sentences import (
     NOTHING,
     CircumstanceColumns,
     SeriesTexts,
-    sentence,
+    state_sentence,
 )
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import (
@@ -147,11 +148,12 @@ class SeriesStates:
             reports=now.reports,
             recent_z=shown.recent_z,
             intervals_only=shown.intervals_only,
-            paged=call_out.listed(
+            paged=call_out.call_list(
                 shown.discounted, faulty, ~silent & (shown.pairs > 0), self._rules
             ),
             suspects=now.suspects,
             profiles=self._profiles,
+            lasting=shown.discounted,
         )
 
     # -- inside -----------------------------------------------------------------------------
@@ -230,7 +232,7 @@ class SeriesStates:
             columns = (codes, now.shown.window_pairs, is_any, *told)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
             for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):
-                words = sentence(
+                words = state_sentence(
                     STATE_NAMES[code],
                     now.reports.get(row),
                     pairs,
@@ -269,18 +271,24 @@ def _circumstances(
 
 
 def _explained(now: StatesInput) -> Bool:
-    """Return which firing offsets a suspect reference explains."""
+    """Return which firing series a suspect reference explains.
+
+    They are right among the other sensors, or have its offset, seen the other way.
+    """
     explained = np.zeros(now.shown.states.size, np.bool_)
     for each in now.suspects:
+        explained[list(each.cleared)] = True
         for row in each.rows:
             fault_report = now.reports.get(row)
-            if (
-                now.shown.states[row] == FIRING
-                and fault_report is not None
-                and FAULTS[fault_report.alert].mirrors
-            ):
+            if fault_report is not None and mirrors(each.nature.kind, fault_report.alert):
                 explained[row] |= explains(each.estimate, fault_report.estimate)
+    explained &= now.shown.states == FIRING
     return explained
+
+
+def mirrors(kind: Kind, alert: str) -> bool:
+    """Whether a reference of this kind and a fault of a sensor may be the same offset."""
+    return kind == "offset" and FAULTS[alert].mirrors
 
 
 def explains(reference: Estimate, sensor: Estimate) -> bool:

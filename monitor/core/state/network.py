@@ -17,7 +17,7 @@ from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
-from monitor.core.fleet.reference_stations import Gathered, IsShared, Station
+from monitor.core.fleet.reference_stations import IsShared, MeetingPairs, Station
 from monitor.core.model import (
     Bool,
     Collocation,
@@ -255,7 +255,7 @@ class Network:
 
     def shared_references(
         self, concerned: Int, is_shared: IsShared
-    ) -> list[tuple[Station, Gathered | None]]:
+    ) -> list[tuple[Station, MeetingPairs | None]]:
         """Return the references for which ``is_shared(subject, series)``, with their last pairs.
 
         Pairs are gathered where one of the ``concerned`` series meets the reference, else None.

@@ -28,7 +28,6 @@ What breaks first: a faint gain in a sensor that is mostly noise; drift against 
 twenty pairs after an alarm; a window that is wrong throughout, which shows nothing to compare with.
 """
 
-from monitor.core.verdict.document import document
 from monitor.core.verdict.faults import (
     FAULTS,
     REFERENCE_STALE,
@@ -51,6 +50,7 @@ from monitor.core.verdict.verdict import (
     Slopes,
     Verdict,
 )
+from monitor.core.verdict.verdict_json import document
 from monitor.core.verdict.whole import judge_file
 
 __all__ = [

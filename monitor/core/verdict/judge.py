@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.model import NAN, Float, Int
-from monitor.core.verdict.naming import Evidence, named, wants_model
+from monitor.core.verdict.naming import Evidence, named_verdict, wants_model
 from monitor.core.verdict.pairs import (
     RHO_MAX,
     Pairs,
@@ -101,7 +101,7 @@ def judge_all(
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
         side = Side([pairs[i] for i in some])
-        named_so, held = _judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
+        named_so, held = judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
         for i, verdict, remedy, usual in zip(some, named_so, remedies, typical, strict=True):
@@ -119,12 +119,12 @@ def _too_few(p: Pairs, began: float) -> Verdict:
     return Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
 
 
-def _judged(
+def judged(
     side: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Verdict], list[int]]:
     """Return verdicts without remedies, and for how long a state before the present one held."""
-    evidence, cut = gathered(side, alarm, healthy)
-    found = [named(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
+    evidence, cut = gathered_evidence(side, alarm, healthy)
+    found = [named_verdict(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
     some = [i for i, each in enumerate(found) if wants_model(each)]
     if some:
         begin = np.array([found[i].segment for i in some])
@@ -140,13 +140,14 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     return earlier if np.isfinite(earlier) else float(p.time[found.since])
 
 
-def gathered(
+def gathered_evidence(
     p: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
     """Return all that the pairs of each series show."""
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
-    cut = partition(p, inflation(rho))
+    raised = np.array([-1 if each is None else each for each in alarm])
+    cut = partition(p, inflation(rho), raised)
     since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
     kept = kept_of(p, cut)

@@ -26,6 +26,7 @@ RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
 KINDS: Final = 2 * WIDE
 BOUNDS: Final = 64  # places where a piece may begin, about
+NEAREST: Final = 12  # pairs up to the alarm, each of which may begin one
 _PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # where it begins is one
 _SHORTEST: Final = (0, 3, 8, 8)  # pairs
 _SHORTEST_MORE: Final = 5  # pairs more for a spread
@@ -47,7 +48,7 @@ class Sums(NamedTuple):
     zz: Float
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """A level at some time and a slope, with their variances where errors have spread 1."""
 
     level: Float
@@ -84,24 +85,24 @@ def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     return found
 
 
-def level_of(s: Sums) -> Line:
+def level_of(s: Sums) -> FittedLine:
     """Return the weighted mean."""
     hh = np.maximum(s.hh, _TINY)
     nothing = np.zeros_like(hh)
-    return Line(s.hz / hh, nothing, 1.0 / hh, nothing)
+    return FittedLine(s.hz / hh, nothing, 1.0 / hh, nothing)
 
 
-def line_of(s: Sums, at: Float | float) -> Line:
+def line_of(s: Sums, at: Float | float) -> FittedLine:
     """Return the weighted regression on time, its level at time ``at``."""
     hh = np.maximum(s.hh, _TINY)
     centre = s.hht / hh
     tt = np.maximum(s.htt - s.hht * centre, 1e-12 * hh + _TINY)
     slope = (s.htz - centre * s.hz) / tt
     away = at - centre
-    return Line(s.hz / hh + slope * away, slope, 1.0 / hh + away * away / tt, 1.0 / tt)
+    return FittedLine(s.hz / hh + slope * away, slope, 1.0 / hh + away * away / tt, 1.0 / tt)
 
 
-def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[Line, Float]:
+def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLine, Float]:
     """Return the line that begins at (start, height), and the sum of squares it leaves."""
     hz, htz = s.hz - height * s.hh, s.htz - height * s.hht
     zz = s.zz - 2.0 * height * s.hz + height * height * s.hh
@@ -109,7 +110,9 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[Line, Flo
     weight = np.maximum(weight, 1e-12 * s.hh + _TINY)
     across = htz - start * hz
     slope = across / weight
-    line = Line(height + slope * (at - start), slope, (at - start) ** 2 / weight, 1.0 / weight)
+    line = FittedLine(
+        height + slope * (at - start), slope, (at - start) ** 2 / weight, 1.0 / weight
+    )
     return line, np.maximum(zz - across * slope, 0.0)
 
 
@@ -183,12 +186,12 @@ class Cut(NamedTuple):
     inflation: Float
 
 
-def partition(p: Side, inflation: Float) -> Cut:
-    """Cut the errors of each series."""
+def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
+    """Cut the errors of each series; ``alarm`` is the pair that raised its alarm, or negative."""
     middle = running_medians(p.error, p.live, p.n) / p.s
     kept = near(p.z - middle, p.live, p.n)
     z, h = np.where(kept, p.z, 0.0), np.where(kept, p.h, 0.0)
-    bounds, places = boundaries(z, p.n)
+    bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
     before, back, kind = _search(of_all, penalty, inflation)
@@ -204,14 +207,17 @@ def partition(p: Side, inflation: Float) -> Cut:
     return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
 
 
-def boundaries(z: Float, n: Int) -> tuple[Int, Int]:
+def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:
     """Return where pieces may begin, padded with n, and how many before the end are real.
 
-    A coarse grid, and where neighbouring means differ most; every pair of a short series.
+    A coarse grid, where neighbouring means differ most, and each of the pairs up to an ``alarm``
+    (negative: none), before which its fault began; every pair of a short series.
     """
     at = np.arange(z.shape[1])
     step = np.where(n <= BOUNDS, 1, -(-2 * n // BOUNDS))
-    chosen = (at % step[:, None] == 0) & (at < n[:, None])
+    chosen = at % step[:, None] == 0
+    chosen |= (at > alarm[:, None] - NEAREST) & (at <= alarm[:, None])
+    chosen &= at < n[:, None]
     long = np.flatnonzero(n > BOUNDS)
     if long.size:
         some = z[long]
@@ -302,18 +308,18 @@ def _heights(of_all: Float, ends: Float, back: Int, kind: Int) -> Float:
 
 def _rivals(
     whole: Sums, begin: Float, now: Float, heights: Float
-) -> tuple[list[Line], list[Float]]:
+) -> tuple[list[FittedLine], list[Float]]:
     """Return the lines from each place to the end, and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
-    right = Line(nothing, nothing, nothing, nothing)
+    right = FittedLine(nothing, nothing, nothing, nothing)
     lines = [right, level_of(whole), line_of(whole, now), hinge]
     return lines, [*squares_left(whole), left]
 
 
 def _weighed(
     n: Float,
-    lines: list[Line],
+    lines: list[FittedLine],
     left: list[Float],
     before: Float,
     places: Int,

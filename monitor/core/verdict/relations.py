@@ -31,7 +31,7 @@ from monitor.core.verdict.verdict import (
     Estimate,
     Slope,
     Slopes,
-    around,
+    t_interval,
 )
 
 FEWEST: Final = 10
@@ -150,8 +150,8 @@ def _beyond(now: Slope, was: Slope) -> float:
 def _size(now: Slopes, model: str) -> Estimate:
     """Return the gain: how far the value moves when what is measured moves by 1."""
     one, other = now.on_reference, now.on_value
-    by_reference = around(1.0 + one.value, _CHOSEN * one.se, now.pairs - 2.0)
-    slope = around(other.value, _CHOSEN * other.se, now.pairs - 2.0)
+    by_reference = t_interval(1.0 + one.value, _CHOSEN * one.se, now.pairs - 2.0)
+    slope = t_interval(other.value, _CHOSEN * other.se, now.pairs - 2.0)
     by_value = NOTHING
     if slope.upper < 1.0:
         by_value = Estimate(*(1.0 / (1.0 - each) for each in slope))

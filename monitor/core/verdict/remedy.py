@@ -60,7 +60,7 @@ _FAR: Final = 5.0
 _TO_SD: Final = 1.4826
 
 
-class Parts(NamedTuple):
+class JudgedBlocks(NamedTuple):
     """The pairs of faults, each from where its size is [series, pairs], and the blocks judged.
 
     ``edges`` [series, blocks + 1] are where blocks begin, padded with the last; ``judged`` are the
@@ -80,13 +80,13 @@ class Parts(NamedTuple):
     judged: Bool
     block: Int
 
-    def some(self, which: list[int]) -> Parts:
+    def some(self, which: list[int]) -> JudgedBlocks:
         """Return some of the series."""
         found: dict[str, Any] = {name: each[which] for name, each in self._asdict().items()}
-        return Parts(**found)
+        return JudgedBlocks(**found)
 
 
-class Changes(NamedTuple):
+class Correction(NamedTuple):
     """value' = intercept + slope value and u' = scale |slope| u, [series, blocks judged]."""
 
     slope: Float
@@ -94,7 +94,7 @@ class Changes(NamedTuple):
     scale: Float
 
 
-Chooser = Callable[[Parts, Int, Sequence[Verdict]], Changes]
+Chooser = Callable[[JudgedBlocks, Int, Sequence[Verdict]], Correction]
 
 
 def crps(error: Float, u: Float) -> Float:
@@ -130,7 +130,7 @@ def _has_enough(found: Verdict, n: int, held: int) -> bool:
     return enough and any(_is_sure(name, found) for name in _TRIED.get(found.fault, ()))
 
 
-def _remedies(parts: Parts, found: Sequence[Verdict]) -> list[Remedy]:
+def _remedies(parts: JudgedBlocks, found: Sequence[Verdict]) -> list[Remedy]:
     plain = crps(parts.value - parts.reference, parts.u) * parts.judged
     best, told = plain.copy(), [NO_REMEDY] * len(found)
     for names in zip(*(_TRIED_IN_TURN[each.fault] for each in found), strict=True):
@@ -162,7 +162,14 @@ def _is_sure(name: str, found: Verdict) -> bool:
     adds = name == "scale_u" or _is_near(found.level, 0.0, share)
     if name == "add":
         return adds
-    return adds and found.scale.lower > 0.0 and _is_near(Estimate(*np.log(found.scale)), 0.0)
+    scale = scale_told(found)
+    return adds and scale.lower > 0.0 and _is_near(Estimate(*np.log(scale)), 0.0)
+
+
+def scale_told(found: Verdict) -> Estimate:
+    """Return the factor on u as advice may tell it: the upper end where it is not told from 0."""
+    scale = found.scale
+    return scale if scale.is_known else Estimate(scale.upper, scale.upper, scale.upper)
 
 
 def dependent(found: Verdict) -> float:
@@ -176,7 +183,7 @@ def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
     return size.is_known and float(least) >= share * abs(off)
 
 
-def _parts(p: Side, rows: list[int], found: Sequence[Verdict]) -> Parts:
+def _parts(p: Side, rows: list[int], found: Sequence[Verdict]) -> JudgedBlocks:
     alone = p.some(rows)
     begin, end = np.array([each.segment for each in found]), p.n[rows]
     clock = p.clock[rows]
@@ -195,7 +202,9 @@ def _parts(p: Side, rows: list[int], found: Sequence[Verdict]) -> Parts:
     block = np.zeros(value.shape, dtype=np.int64)
     for column in range(1, edges.shape[1] - 1):
         block += at >= edges[:, column, None]
-    return Parts(value, u, reference, u_ref, h, z, now, n, p.unit[rows], edges, judged, block)
+    return JudgedBlocks(
+        value, u, reference, u_ref, h, z, now, n, p.unit[rows], edges, judged, block
+    )
 
 
 def _edges(n: Int) -> Int:
@@ -209,20 +218,20 @@ def _edges(n: Int) -> Int:
     ).astype(np.int64)
 
 
-def _of_blocks(parts: Parts, chosen: Changes) -> Iterator[Float]:
+def _of_blocks(parts: JudgedBlocks, chosen: Correction) -> Iterator[Float]:
     """Yield slope, intercept and scale of each pair: those chosen before its block."""
     for each in chosen:
         yield np.take_along_axis(each, np.minimum(parts.block, each.shape[1] - 1), axis=1)
 
 
-def _tried(parts: Parts, chosen: Changes) -> Float:
+def _tried(parts: JudgedBlocks, chosen: Correction) -> Float:
     """Return the CRPS of each judged pair with what was chosen before its block."""
     slope, intercept, scale = _of_blocks(parts, chosen)
     off = intercept + slope * parts.value - parts.reference
     return crps(off, scale * np.abs(slope) * parts.u) * parts.judged
 
 
-def _log_saved(parts: Parts, chosen: Changes) -> Float:
+def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
     """Return the logarithmic score that a factor on u saves at each judged pair.
 
     The CRPS hardly sees a wrong u: a half of what it should be costs a fourteenth.
@@ -234,7 +243,7 @@ def _log_saved(parts: Parts, chosen: Changes) -> Float:
 
 
 def _are_better(
-    before: Float, after: Float, seen: Float, parts: Parts, found: Sequence[Verdict]
+    before: Float, after: Float, seen: Float, parts: JudgedBlocks, found: Sequence[Verdict]
 ) -> list[bool]:
     """Whether what was ``seen`` to be saved is clear of nothing, in every block and over all.
 
@@ -259,7 +268,7 @@ def _are_better(
     return list((better & (mean > clear * np.maximum(of_pairs, of_blocks))).tolist())
 
 
-def _still_help(told: Sequence[Remedy], parts: Parts) -> list[bool]:
+def _still_help(told: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
     """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
     slope = np.nan_to_num(np.array([each.slope for each in told]), nan=1.0)
     shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in told])).sum(axis=1)
@@ -276,7 +285,7 @@ def _still_help(told: Sequence[Remedy], parts: Parts) -> list[bool]:
 
 
 def _told(
-    name: str, parts: Parts, found: Sequence[Verdict], before: Float, after: Float
+    name: str, parts: JudgedBlocks, found: Sequence[Verdict], before: Float, after: Float
 ) -> list[Remedy]:
     """Return the remedies with the numbers of the verdicts."""
     n = np.count_nonzero(parts.judged, axis=1)
@@ -295,7 +304,8 @@ def _told(
         ]
     if name != "add":
         tried = [
-            each._replace(scale_u=was.scale.value) for each, was in zip(tried, found, strict=True)
+            each._replace(scale_u=scale_told(was).value)
+            for each, was in zip(tried, found, strict=True)
         ]
     return tried
 
@@ -304,7 +314,7 @@ def _from_start(ends: Int) -> Int:
     return np.concatenate([np.zeros((ends.shape[0], 1), dtype=np.int64), ends], axis=1)
 
 
-def _levels(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Float:
+def _levels(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Float:
     """Return the level of the errors before each end, of a drift as it was there."""
     before = Sums(*cumulated(parts.z, parts.h, parts.clock, _from_start(ends))[:, :, 1:])
     level = level_of(before).level
@@ -315,7 +325,7 @@ def _levels(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Float:
     return level * parts.unit[:, None]
 
 
-def _factors(parts: Parts, ends: Int, levels: Float) -> Float:
+def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
     """Return factors on u by the mean square of what is left, far errors pulled in."""
     error, at = parts.value - parts.reference, np.arange(parts.value.shape[1])
     live = at < parts.n[:, None]
@@ -332,22 +342,30 @@ def _factors(parts: Parts, ends: Int, levels: Float) -> Float:
     return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _add(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
+def _add(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     ones = np.ones(ends.shape)
-    return Changes(ones, -_levels(parts, ends, found), ones)
+    return Correction(ones, -_levels(parts, ends, found), ones)
 
 
-def _scale(parts: Parts, ends: Int, _: Sequence[Verdict]) -> Changes:
+def _least(found: Sequence[Verdict]) -> Float:
+    """Return the least factor on u that is told of each series [series, 1]."""
+    told = [0.0 if each.scale.is_known else each.scale.upper for each in found]
+    return np.nan_to_num(np.array(told))[:, None]
+
+
+def _scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     ones, nothing = np.ones(ends.shape), np.zeros(ends.shape)
-    return Changes(ones, nothing, _factors(parts, ends, nothing))
+    factors = np.maximum(_factors(parts, ends, nothing), _least(found))
+    return Correction(ones, nothing, factors)
 
 
-def _add_and_scale(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
+def _add_and_scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     levels = _levels(parts, ends, found)
-    return Changes(np.ones(ends.shape), -levels, _factors(parts, ends, levels))
+    factors = np.maximum(_factors(parts, ends, levels), _least(found))
+    return Correction(np.ones(ends.shape), -levels, factors)
 
 
-def _linear(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
+def _linear(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     """Return value' = a + b value: 1 / gain of a classical sensor, else the regression."""
     live = np.arange(parts.value.shape[1]) < parts.n[:, None]
     centre, middle = (sums(each) / parts.n for each in (parts.value, parts.reference))
@@ -368,7 +386,7 @@ def _linear(parts: Parts, ends: Int, found: Sequence[Verdict]) -> Changes:
         np.where(classical, own, across), np.where(classical, across, square), otherwise=1.0
     )
     shift = middle[:, None] + r_mean - slope * (centre[:, None] + v_mean)
-    return Changes(slope, shift, np.ones(ends.shape))
+    return Correction(slope, shift, np.ones(ends.shape))
 
 
 _CHOOSERS: Final[dict[str, Chooser]] = {

@@ -42,21 +42,21 @@ from monitor.decode.time import are_usable
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class Stream(NamedTuple):
+class TopicSeries(NamedTuple):
     """A topic: whom its messages are about, and the unit that their values are kept in."""
 
     name: Name
     unit: str
 
 
-class Batch(NamedTuple):
+class MessageBatch(NamedTuple):
     """Messages of one kind that arrived together; their times may not be ahead of ``now``.
 
     ``streams`` and ``which``, the place of its name, say of each what it is about; ``places`` are
     those of the messages in their batch.
     """
 
-    streams: Sequence[Stream]
+    streams: Sequence[TopicSeries]
     which: Int
     payloads: Sequence[bytes]
     places: Int

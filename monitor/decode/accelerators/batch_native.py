@@ -28,10 +28,10 @@ from monitor.core.model import (
 from monitor.decode import checks
 from monitor.decode.accelerators import (
     UNREADABLE,
-    Batch,
     Gathered,
+    MessageBatch,
     Rows,
-    Stream,
+    TopicSeries,
     are_good,
 )
 from monitor.decode.checks import (
@@ -77,7 +77,7 @@ _decode_reading: Final = msgspec.json.Decoder(_Reading).decode
 _decode_reference: Final = msgspec.json.Decoder(_Reference).decode
 
 
-def read(batch: Batch, found: Gathered) -> list[int]:
+def read_native(batch: MessageBatch, found: Gathered) -> list[int]:
     """Add what messages say to ``found``; return the places of those that are handed back."""
     are_references = batch.are_references
     decode: Callable[[bytes], _Body] = _decode_reference if are_references else _decode_reading
@@ -92,7 +92,7 @@ def read(batch: Batch, found: Gathered) -> list[int]:
     return _read_each(batch, found, decode)
 
 
-def _rows(batch: Batch, bodies: Sequence[_Body]) -> Rows | None:
+def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
     """Return messages as columns if all state a time, a value, u and their unit at most."""
     us = np.array([body.u for body in bodies], dtype=np.float64)
     units = [body.unit for body in bodies]
@@ -110,7 +110,7 @@ def _rows(batch: Batch, bodies: Sequence[_Body]) -> Rows | None:
     return Rows(batch.which, times, np.array([body.value for body in bodies]), us)
 
 
-def _read_each(batch: Batch, found: Gathered, decode: Callable[[bytes], _Body]) -> list[int]:
+def _read_each(batch: MessageBatch, found: Gathered, decode: Callable[[bytes], _Body]) -> list[int]:
     """Do the same message by message."""
     left = []
     messages = zip(batch.places.tolist(), batch.streams, batch.payloads, strict=True)
@@ -126,7 +126,7 @@ def _read_each(batch: Batch, found: Gathered, decode: Callable[[bytes], _Body]) 
 
 
 def _observation(
-    body: _Body, payload: bytes, stream: Stream, received: float
+    body: _Body, payload: bytes, stream: TopicSeries, received: float
 ) -> Observation | None:
     texts = (body.key, body.id if isinstance(body, _Reference) else body.seq)
     stated = int(body.u <= VALUE_MAX)  # NaN is not

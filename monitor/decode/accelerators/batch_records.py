@@ -25,8 +25,8 @@ from monitor.core.model import Float, Int
 from monitor.decode import checks
 from monitor.decode.accelerators import (
     UNREADABLE,
-    Batch,
     Gathered,
+    MessageBatch,
     Rows,
     are_good,
 )
@@ -44,7 +44,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 Columns = tuple[Float, Float, Float]
 
 
-class Packed(NamedTuple):
+class PackedRecords(NamedTuple):
     """The records of a payload, each of the same width, and the unit of their times."""
 
     body: bytes
@@ -61,7 +61,7 @@ class Arrays:
         self._layout: Final = _layout(_record(keys, float))
         self._quotes: Final = 2 if each not in ("", "$") else 0
 
-    def packed(self, payload: bytes) -> Packed | None:
+    def packed(self, payload: bytes) -> PackedRecords | None:
         """Return the records of a payload, None if any is unusual."""
         width = self._layout.itemsize
         try:
@@ -71,7 +71,7 @@ class Arrays:
         if not self._is_sound(payload, len(found), 6):
             return None
         body = _encode(found)
-        return Packed(body[len(body) - width * len(found) :], self._unit)
+        return PackedRecords(body[len(body) - width * len(found) :], self._unit)
 
     def columns(self, bodies: Sequence[bytes], unit: str) -> tuple[Columns, Int]:
         """Return times (s since 1970 UTC), values and u of packed records, all of one unit.
@@ -83,7 +83,7 @@ class Arrays:
         counts = np.array([len(body) for body in bodies]) // self._layout.itemsize
         return (times / divisors(times, unit), values, us), counts
 
-    def _packed_texts(self, payload: bytes) -> Packed | None:
+    def _packed_texts(self, payload: bytes) -> PackedRecords | None:
         """Do the same where times are texts; they become seconds."""
         try:
             found = self._written(payload)
@@ -95,7 +95,7 @@ class Arrays:
         rows["time"] = [each.time.timestamp() for each in found]
         rows["value"] = [each.value for each in found]
         rows["u"] = [each.u for each in found]
-        return Packed(rows.tobytes(), "s")
+        return PackedRecords(rows.tobytes(), "s")
 
     def _is_sound(self, payload: bytes, records: int, quotes: int) -> bool:
         """Return whether a payload has a record, and no member that hides another."""
@@ -109,7 +109,7 @@ class Arrays:
         return False
 
 
-def read(batch: Batch, found: Gathered, readers: Sequence[Arrays]) -> list[int]:
+def read_records(batch: MessageBatch, found: Gathered, readers: Sequence[Arrays]) -> list[int]:
     """Add what messages say to ``found``; return the places of those that are handed back."""
     left: list[int] = []
     alike: dict[tuple[Arrays, str], list[tuple[int, bytes]]] = {}
@@ -133,7 +133,7 @@ class Records(NamedTuple):
     counts: Int
 
 
-def _add(batch: Batch, at: Int, records: Records, found: Gathered) -> list[int]:
+def _add(batch: MessageBatch, at: Int, records: Records, found: Gathered) -> list[int]:
     """Add the records of the messages that are numbered ``at``; all of a message, or none."""
     (columns, counts), are_references = records, batch.are_references
     good = are_good(columns[0], columns[2], batch.now, are_references=are_references)

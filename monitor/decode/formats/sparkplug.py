@@ -10,17 +10,20 @@ UTF-8, which protobuf gives as bytes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.decode.route import Call, Decoder
+from monitor.decode.paths import steps
+from monitor.decode.route import Call, Decoder, Route
 from monitor.decode.spec import MapSpec
 
 _FIELDS: Final = {"group", "message", "edge"}
 _BIRTHS: Final = ("NBIRTH", "DBIRTH")
 _SAYING: Final = (*_BIRTHS, "NDATA", "DDATA")
+_BY_NAME: Final = ("values", "quality")  # of a record
 _QUALITIES: Final = {0: "BAD", 192: "GOOD", 500: "STALE"}
 _BITS: Final = {1: 8, 2: 16, 3: 32, 4: 64}  # signed integers of the table of data types
 _VALUES: Final = (
@@ -48,6 +51,26 @@ def parse(call: Call) -> Iterable[object]:
     if message in _BIRTHS:
         _learn(content, births, node, device, whole=message == "NBIRTH")
     return _records(content, births, node, device)
+
+
+def keep_used_metrics(routes: Iterable[Route]) -> None:
+    """Let births keep the metrics alone that the mappings of these sources can read."""
+    for route in routes:
+        if route.decoder == "sparkplug" and route.births is not None and route.mapped is not None:
+            route.births.use(_metrics_of(route.mapped.texts))
+
+
+def _metrics_of(texts: Iterable[str]) -> set[str] | None:
+    """Return the metrics that a mapping with these texts can read, None if it may read any."""
+    used: set[str] = set()
+    for text in texts:
+        with suppress(ValueError):
+            found = steps(text)
+            if found[0] in ("$", "@") or (found[0] in _BY_NAME and len(found) == 1):
+                return None
+            if found[0] in _BY_NAME:
+                used.add(str(found[1]))
+    return used
 
 
 def _learn(content: Any, births: Births, node: str, device: str, *, whole: bool) -> None:  # noqa: ANN401
@@ -83,7 +106,7 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
             if time:
                 record["time"] = time
         value = _value(metric, datatype)
-        if value is not None:
+        if name and value is not None:  # what has no name nobody reads
             record["values"][name] = value
         record["quality"][name] = _quality(metric)
     return [*by_time.values(), *refused]

@@ -1,72 +1,167 @@
 """What Sparkplug's birth messages said: which alias is which metric, and of which type.
 
 Rules of this file: an alias belongs to an edge node (with its devices); a node's birth forgets what
-the node's births said before; the whole can be dumped and loaded, for a reader that may not ask
-for a rebirth has to remember.
+the node's births said before; what each node said can be noted and loaded, for a reader that may
+not ask for a rebirth has to remember. Of a metric that nobody reads the alias alone is kept, so
+that one whose birth was never seen can be told from it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import msgspec
 
+_NODES: Final = "sparkplug_nodes"  # the note that lists the nodes; each has one of its own
 _NODES_MAX: Final = 10_000
-_METRICS_MAX: Final = 100_000
+_METRICS_MAX: Final = 100_000  # of a node
+_METRICS_OF_ALL_MAX: Final = 500_000
+
+Notes = Mapping[str, bytes]
 
 
-class Metric(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Name and type (number of the specification's table) of a metric."""
+class BirthMetric(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Name and type (number in the specification) of a metric; no name: nobody reads it."""
 
     name: str
     datatype: int
 
 
+UNUSED: Final = BirthMetric("", 0)
+
+
+class _Node(msgspec.Struct, array_like=True):
+    """The metrics of a node that are read, by alias; the types of those known by name; the rest."""
+
+    aliases: dict[int, BirthMetric] = {}
+    types: dict[str, int] = {}
+    unused: set[int] = set()
+
+    @property
+    def metrics(self) -> int:
+        """How many metrics it has."""
+        return len(self.types) + len(self.unused)
+
+
 class Births:
     """State: the metrics of each edge node by alias, and the types of those known by name.
 
-    ``changed`` counts the births, so that the shell knows when to dump.
+    ``changed`` counts the births, so that the shell knows when to note them.
     """
 
     def __init__(self) -> None:
-        self._aliases: dict[str, dict[int, Metric]] = {}
-        self._types: dict[str, dict[str, int]] = {}
+        self._nodes: dict[str, _Node] = {}
+        self._metrics = 0  # of all nodes
+        self._to_note: dict[str, None] = {}
+        self._listed: tuple[str, ...] = ()
+        self._used: set[str] | None = None
+        self._uses: list[Collection[str] | None] = []
         self.changed = 0
+
+    def use(self, names: Collection[str] | None) -> None:
+        """Keep these metrics and those named before, None for all; without a call all are kept."""
+        self._uses.append(names)
+        is_all = None in self._uses
+        self._used = None if is_all else {name for each in self._uses for name in each or ()}
 
     def begin(self, node: str) -> None:
         """Forget what ``node`` said before: its birth comes before those of its devices."""
-        self._aliases.pop(node, None)
-        self._types.pop(node, None)
-        self.changed += 1
+        self._forget(node)
+        self._change(node)
 
-    def learn(self, node: str, device: str, name: str, alias: int | None, datatype: int) -> None:
-        """Remember one metric of a birth."""
-        aliases = self._aliases.setdefault(node, {})
-        types = self._types.setdefault(node, {})
-        if len(aliases) >= _METRICS_MAX or len(types) >= _METRICS_MAX:
+    def learn(
+        self,
+        node: str,
+        device: str,
+        name: str,
+        alias: int | None,
+        datatype: int,
+    ) -> None:
+        """Remember one metric of a birth; of one that is not used its alias alone."""
+        is_used = self._used is None or name in self._used
+        if alias is None and not is_used:
             return
-        if len(self._types) > _NODES_MAX:
-            oldest = next(iter(self._types))
-            self._types.pop(oldest)
-            self._aliases.pop(oldest, None)
+        known = self._nodes.get(node)
+        if known is None:
+            known = self._nodes[node] = _Node()
+        elif known.metrics >= _METRICS_MAX:
+            return
+        before = known.metrics
+        if is_used:
+            known.types[f"{device}/{name}"] = datatype
         if alias is not None:
-            aliases[alias] = Metric(name, datatype)
-        types[f"{device}/{name}"] = datatype
-        self.changed += 1
+            known.aliases.pop(alias, None)
+            known.unused.discard(alias)
+            if is_used:
+                known.aliases[alias] = BirthMetric(name, datatype)
+            else:
+                known.unused.add(alias)
+        self._metrics += known.metrics - before
+        self._change(node)
+        while len(self._nodes) > _NODES_MAX or (
+            self._metrics > _METRICS_OF_ALL_MAX and len(self._nodes) > 1
+        ):
+            oldest = next(each for each in self._nodes if each != node)
+            self._forget(oldest)
+            self._change(oldest)
 
-    def named(self, node: str, alias: int) -> Metric | None:
-        """Return the metric with this alias, None if no birth has told."""
-        return self._aliases.get(node, {}).get(alias)
+    def named(self, node: str, alias: int) -> BirthMetric | None:
+        """Return the metric with this alias, UNUSED if nobody reads it, None if no birth told."""
+        known = self._nodes.get(node)
+        if known is None:
+            return None
+        return UNUSED if alias in known.unused else known.aliases.get(alias)
 
     def datatype(self, node: str, device: str, name: str) -> int:
         """Return the type a birth gave a metric, 0 if none did."""
-        return self._types.get(node, {}).get(f"{device}/{name}", 0)
+        known = self._nodes.get(node)
+        return 0 if known is None else known.types.get(f"{device}/{name}", 0)
+
+    def notes(self) -> Notes:
+        """Return the notes of the nodes that have changed since; :meth:`load_notes` reads them."""
+        found = {
+            f"{_NODES}/{node}": msgspec.msgpack.encode(self._nodes[node])
+            if node in self._nodes
+            else b""
+            for node in self._to_note
+        }
+        self._to_note.clear()
+        if found and self._listed != (listed := tuple(self._nodes)):
+            self._listed = listed
+            found[_NODES] = msgspec.msgpack.encode(listed)
+        return found
 
     def dump(self) -> bytes:
         """Return all that is known, for :meth:`load`."""
-        return msgspec.msgpack.encode((self._aliases, self._types))
+        return msgspec.msgpack.encode(self._nodes)
 
     def load(self, dumped: bytes) -> None:
         """Know what was dumped, and nothing else; raises ValueError for other bytes."""
-        kind = tuple[dict[str, dict[int, Metric]], dict[str, dict[str, int]]]
-        self._aliases, self._types = msgspec.msgpack.decode(dumped, type=kind)
+        self._know(msgspec.msgpack.decode(dumped, type=dict[str, _Node]))
+
+    def load_notes(self, note: Callable[[str], bytes]) -> None:
+        """Know what was noted, and nothing else; raises ValueError for other bytes."""
+        listed = note(_NODES)
+        nodes = msgspec.msgpack.decode(listed, type=tuple[str, ...]) if listed else ()
+        self._know(
+            {
+                node: msgspec.msgpack.decode(noted, type=_Node)
+                for node in nodes
+                if (noted := note(f"{_NODES}/{node}"))
+            }
+        )
+
+    def _know(self, nodes: dict[str, _Node]) -> None:
+        self._nodes = nodes
+        self._metrics = sum(each.metrics for each in self._nodes.values())
+        self._listed = tuple(self._nodes)
+        self._to_note.clear()
+
+    def _forget(self, node: str) -> None:
+        if (known := self._nodes.pop(node, None)) is not None:
+            self._metrics -= known.metrics
+
+    def _change(self, node: str) -> None:
+        self._to_note[node] = None
+        self.changed += 1

@@ -14,7 +14,7 @@ import numpy as np
 from monitor.simulate.trades.sent import (
     Recording,
     Sent,
-    instant,
+    local_instant,
     recording,
     stated,
 )
@@ -59,7 +59,7 @@ def air(chance: np.random.Generator) -> Recording:
             node=VISITOR,
             station="S3",
             distance_m=2,
-            **{"from": instant(VISIT[0]), "to": instant(VISIT[1])},
+            **{"from": local_instant(VISIT[0]), "to": local_instant(VISIT[1])},
         )
     )
     return recording(made, FAULTS)
@@ -103,8 +103,8 @@ def _hours(
         start = START + hour * 3600.0
         part = slice(6 * hour, 6 * hour + 6)
         body: dict[str, Any] = {
-            "start": instant(start),
-            "end": instant(start + 3600.0),
+            "start": local_instant(start),
+            "end": local_instant(start + 3600.0),
             "pm25": round(float(pm25[part].mean()) + 0.5 * chance.normal(), 2),
             "u": 0.8,
             "no2": round(float(no2[part].mean()) + 0.5 * chance.normal(), 2),

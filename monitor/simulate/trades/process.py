@@ -17,7 +17,7 @@ from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.simulate.trades.sent import (
     Recording,
     Sent,
-    instant,
+    local_instant,
     recording,
     stated,
 )
@@ -52,7 +52,7 @@ def process(chance: np.random.Generator) -> Recording:
             ADJUSTED + 5.0,
             "cmms/PlantA/adjustment",
             tag="AT-4013",
-            at=instant(ADJUSTED),
+            at=local_instant(ADJUSTED),
             what="adjusted",
             note="as found 1.5 kg/m3 high",
         )
@@ -121,8 +121,8 @@ def _sampled(
         body = {
             "sample": sample,
             "tag": f"{analyser}.density",
-            "sampled_at": instant(sampled),
-            "reported_at": instant(sampled + 8 * 3600.0),
+            "sampled_at": local_instant(sampled),
+            "reported_at": local_instant(sampled + 8 * 3600.0),
             "value": value,
             "U": 0.2 / scale,
             "k": 2,

@@ -27,11 +27,11 @@ def stated(time: float, topic: str, **fields: Any) -> Sent:  # noqa: ANN401 - wh
     return Sent(time, topic, json.dumps(fields, separators=(",", ":")).encode())
 
 
-def instant(time: float, offset_hours: float = 0.0) -> str:
+def local_instant(time: float, offset_hours: float = 0.0) -> str:
     """Return a time in ISO 8601 to the second, in a zone."""
     zone = UTC if offset_hours == 0.0 else timezone(timedelta(hours=offset_hours))
     text = datetime.fromtimestamp(time, zone).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
 
 
-__all__ = ["Recording", "Sent", "instant", "recording", "stated"]
+__all__ = ["Recording", "Sent", "local_instant", "recording", "stated"]

@@ -15,7 +15,7 @@ import numpy as np
 from monitor.simulate.trades.sent import (
     Recording,
     Sent,
-    instant,
+    local_instant,
     recording,
     stated,
 )
@@ -85,7 +85,11 @@ def _pass(chance: np.random.Generator, cow: int, time: float, mass: float) -> li
     if platform == "p01":
         sent.append(_line(time, mass))
     if chance.random() < 0.05:  # she turns round and crosses again
-        again = {**body, "ts": instant(time + 25.0, _HOURS_EAST), "kg": round(vendor + 3.0, 1)}
+        again = {
+            **body,
+            "ts": local_instant(time + 25.0, _HOURS_EAST),
+            "kg": round(vendor + 3.0, 1),
+        }
         sent.append(stated(time + 27.0, f"{topic}/reading", **again))
     return sent
 
@@ -94,7 +98,7 @@ def _vendor(eid: str, time: float, value: float) -> dict[str, object]:
     wide = _K90 * SPREAD_KG
     return {
         "eid": f"{eid[:3]} {eid[3:]}",
-        "ts": instant(time, _HOURS_EAST),
+        "ts": local_instant(time, _HOURS_EAST),
         "kg": round(value, 1),
         "lo": round(value - wide, 1),
         "hi": round(value + wide, 1),
@@ -119,7 +123,7 @@ def _static(chance: np.random.Generator, cow: int, time: float, mass: float) -> 
         time + 60.0,
         "wow/otago/crush/static",
         eid=_eid(cow),
-        ts=instant(time, _HOURS_EAST),
+        ts=local_instant(time, _HOURS_EAST),
         kg=round(mass + 0.6 * chance.normal(), 1),
         u=0.6,
     )

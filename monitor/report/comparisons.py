@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.core.analysis.comparison import of_parts, of_two
 from monitor.core.analysis.ranking import Profile
-from monitor.core.analysis.side_by_side import MISS, SEED, Sides, document
+from monitor.core.analysis.side_by_side import MISS, SEED, Sides, comparison_document
 from monitor.core.formatting import instant
 from monitor.core.scores.proper_scores import Density
 from monitor.errors import USAGE, MonitorError
@@ -36,7 +36,7 @@ class Comparing(NamedTuple):
     miss: float = MISS
 
 
-def compared(recorded: Recorded, asked: Comparing) -> dict[str, Any]:
+def comparison_of(recorded: Recorded, asked: Comparing) -> dict[str, Any]:
     """Return the comparison as plain values: what ``monitor compare --json`` prints."""
     if not 0 < len(asked.sensors) <= 2:
         raise CompareError("name two sensors, or one; `monitor report` ranks more")
@@ -57,7 +57,7 @@ def compared(recorded: Recorded, asked: Comparing) -> dict[str, Any]:
         kept = np.concatenate([np.flatnonzero(windows.series == row) for row in rows])
         two = windows.take(np.array(rows))
         found = of_two(two, events[kept], sides.scores, seed=SEED, miss=sides.miss)
-    return {"version": VERSION, **document(found, sides)}
+    return {"version": VERSION, **comparison_document(found, sides)}
 
 
 def _named(asked: Comparing) -> tuple[str, str]:

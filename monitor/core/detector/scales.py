@@ -1,0 +1,156 @@
+"""Dependence at several scales: how much more the means of blocks vary than independent errors do.
+
+Rules of this file: what is known before a pair comes from the pairs before it; one series and many
+add and multiply in the same order, so both ways give the same bits.
+
+Whitening takes out what AR(1) brings. What it leaves is measured: the whitened z of a series are
+summed in blocks of 2, 8, 32 and 128 pairs, and half the squared difference of two neighbouring sums
+over the block's length is 1 on average if they are independent and of variance 1. Differences do
+not see an offset, nor a ramp, beyond the block where it begins, and no step counts for more than
+``STEP_MOST`` times what was usual. Where their mean is above 1 for sure it is the *ceiling*: the
+offset bets see z divided by its root (a long-run variance, as in Newey and West 1987), and the
+understated bets are divided by its ratio to the variance of single pairs.
+
+Errors that change slowly cannot be told from an offset in the first few hundred pairs. But they
+leave less variance to neighbouring pairs than the sensor states: what is missing there (*spare*)
+may be a slow part, and the ceiling is raised for it until blocks of 128 pairs have shown whether it
+moves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int, Records
+
+LENGTHS: Final = (2, 8, 32, 128)
+SCALES: Final = len(LENGTHS)
+STATE_FIELDS: Final = ("block", "before", "steps", "n_steps")
+MEMORY: Final = 1024.0  # pairs
+STEP_MOST: Final = 5.0
+SURE: Final = 1.8  # standard errors above 1
+KNOWN: Final = 1.5  # steps before a mean is one
+KURTOSIS: Final = 3.0  # n times the squared relative error of a mean of such steps, normal errors
+SPARE_TOLERATED: Final = 0.1
+SPARE_WEIGHT: Final = 1000.0
+SLOW_MOST: Final = 15.0  # that real sensors of 30 s are still found
+SPARE_PAIRS: Final = 128.0  # until a slow part has shown itself
+
+_LENGTHS: Final = np.array(LENGTHS, np.float64)[:, None]
+_FADES: Final = tuple(math.exp(-length / MEMORY) for length in LENGTHS)
+_FADE: Final = np.array(_FADES)[:, None]
+
+
+class Ceilings(NamedTuple):
+    """Inflation by dependence, at least 1: of the variance, and of it over that of single pairs."""
+
+    offset: Float
+    spread: Float
+
+
+class Scales:
+    """Blocks of some series; ``records`` are their states."""
+
+    def __init__(self, records: Records) -> None:
+        self._block, self._before, self._steps, self._n = (
+            np.ascontiguousarray(records[name].T) for name in STATE_FIELDS
+        )
+        self._now = self._ceilings(self._steps, self._n)
+        self._known = np.empty((0, 2, records.size))
+
+    def advance(self, x: Float, age: Int) -> Ceilings:
+        """Take whitened z [ranks, k] and return the ceilings before each, raveled.
+
+        ``age`` counts the pairs of each series before each.
+        """
+        known = np.empty((x.shape[0] + 1, 2, x.shape[1]))
+        known[0] = self._now
+        if x.shape[1] == 1:
+            self._advance_one(x[:, 0].tolist(), int(age[0, 0]), known)
+        else:
+            for rank in range(x.shape[0]):
+                self._take(x[rank], age[rank] + 1)
+                known[rank + 1] = self._now
+        self._known = known
+        return Ceilings(known[:-1, 0].ravel(), known[:-1, 1].ravel())
+
+    def at(self, rank: int, columns: Int) -> Ceilings:
+        """Return the ceilings of some series once the pairs of ``rank`` are counted."""
+        return Ceilings(*self._known[rank + 1][:, columns])
+
+    def store(self, records: Records) -> None:
+        """Write the state into ``records``."""
+        parts = (self._block, self._before, self._steps, self._n)
+        for name, part in zip(STATE_FIELDS, parts, strict=True):
+            records[name] = part.T
+
+    def _take(self, x: Float, count: Int) -> None:
+        """Take one pair of each series, the ``count``-th of its epoch."""
+        self._block += x
+        some = np.flatnonzero(count % LENGTHS[0] == 0)
+        if not some.size:
+            return
+        chosen = slice(None) if some.size == count.size else some
+        count = count[chosen]
+        block, before = self._block[:, chosen], self._before[:, chosen]
+        steps, n = self._steps[:, chosen], self._n[:, chosen]
+        done = count % _LENGTHS == 0.0
+        counted = done & (count >= 2.0 * _LENGTHS)
+        step = np.square(block - before) / (2.0 * _LENGTHS)
+        usual = np.maximum(steps / np.maximum(n, 1.0), 1.0)
+        step = np.minimum(step, STEP_MOST * usual)
+        self._steps[:, chosen] = steps = np.where(counted, steps * _FADE + step, steps)
+        self._n[:, chosen] = n = np.where(counted, n * _FADE + 1.0, n)
+        self._before[:, chosen] = np.where(done, block, before)
+        self._block[:, chosen] = np.where(done, 0.0, block)
+        self._now[:, chosen] = self._ceilings(steps, n)
+
+    def _ceilings(self, steps: Float, n: Float) -> Float:
+        """Return both ceilings of series, [2, k]."""
+        counted = np.maximum(n, 1.0)
+        seen = steps / counted
+        error = np.sqrt(KURTOSIS / counted)
+        least = 1.0 + SURE * error
+        local = np.maximum(seen[0], 1.0)
+        known = n > KNOWN
+        offset = np.where(known & (seen > least), seen, 1.0).max(axis=0)
+        spread = np.where(known & (seen > least * local), seen / local, 1.0).max(axis=0)
+        spare = np.maximum(1.0 - SPARE_TOLERATED - seen[0] * (1.0 + error[0]), 0.0)
+        span = 2.0 * n[0] / SPARE_PAIRS
+        square = span * span
+        slow = np.minimum(SPARE_WEIGHT * (spare * spare), SLOW_MOST)
+        return np.maximum(np.array([offset, spread]), 1.0 + slow * (square / (1.0 + span * square)))
+
+    def _advance_one(self, x: list[float], age: int, known: Float) -> None:
+        """Take one series' pairs in plain numbers and fill the ceilings after each."""
+        block, before = self._block[:, 0].tolist(), self._before[:, 0].tolist()
+        steps, n = self._steps[:, 0].tolist(), self._n[:, 0].tolist()
+        seen: list[list[float]] = [[*steps, *n]]
+        b2, b8, b32, b128 = block
+        for count, value in enumerate(x, age + 1):
+            b2, b8, b32, b128 = b2 + value, b8 + value, b32 + value, b128 + value
+            if count & 1:
+                continue
+            block = [b2, b8, b32, b128]
+            for i, length in enumerate(LENGTHS):
+                if count % length:
+                    break
+                if count >= 2 * length:
+                    difference = block[i] - before[i]
+                    usual = max(steps[i] / max(n[i], 1.0), 1.0)
+                    step = min(difference * difference / (2.0 * length), STEP_MOST * usual)
+                    steps[i] = steps[i] * _FADES[i] + step
+                    n[i] = n[i] * _FADES[i] + 1.0
+                before[i], block[i] = block[i], 0.0
+            b2, b8, b32, b128 = block
+            seen.append([*steps, *n])
+        self._block[:, 0], self._before[:, 0] = (b2, b8, b32, b128), before
+        self._steps[:, 0], self._n[:, 0] = steps, n
+        both = np.array(seen).T
+        ceilings = self._ceilings(both[:SCALES], both[SCALES:])
+        counts = age + 1 + np.arange(len(x))
+        known[1:, :, 0] = ceilings[:, counts // 2 - age // 2].T
+        self._now[:, 0] = known[-1, :, 0]

@@ -1,0 +1,56 @@
+"""The state of a series: one record, and the forms that earlier versions of it had."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from monitor.core.detector.e_values import BETS
+from monitor.core.detector.scales import SCALES, STATE_FIELDS
+
+STATE: Final = np.dtype(
+    [
+        ("evidence", np.float64, BETS),  # weight * M of each bet
+        ("discounted", np.float64),  # D: compared across the fleet
+        ("d1", np.float64),  # fading sums of squared differences of clipped z, lag 1 and 2
+        ("d2", np.float64),
+        ("n", np.float64),  # how many differences
+        ("far", np.float64),  # the same at lag FAR
+        ("n_far", np.float64),
+        ("block", np.float64, SCALES),  # sum of the whitened z of the block that is filling
+        ("before", np.float64, SCALES),  # that of the block before it
+        ("steps", np.float64, SCALES),  # sum of squared differences of blocks
+        ("n_steps", np.float64, SCALES),
+        ("z1", np.float64),  # last z, and the one before
+        ("z2", np.float64),
+        ("seen", np.int64),  # pairs since the epoch began
+        ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
+        ("reverse", np.float64),  # evidence that the fault is gone
+        ("moments", np.float64, 3),  # of the fault
+        ("held", np.int16),  # last z a replay may use
+        ("refining", np.int8),  # pairs that still sharpen the fault's moments
+        ("state", np.int8),
+        ("family", np.int8),  # that led when the alert fired
+    ],
+    align=True,
+)
+
+# What saved states were before dependence was seen at several scales.
+_WITHOUT_SCALES: Final = np.dtype(
+    [
+        (name, of.base, of.shape)
+        for name in STATE.names or ()
+        if name not in STATE_FIELDS
+        for of in (STATE[name],)
+    ],
+    align=True,
+)
+
+
+def with_scales(state: bytes) -> bytes:
+    """Return a saved state of the form without scales, with nothing learnt of them."""
+    old, new = np.frombuffer(state, _WITHOUT_SCALES, 1), np.zeros(1, STATE)
+    for name in _WITHOUT_SCALES.names or ():
+        new[name] = old[name]
+    return new.tobytes() + state[_WITHOUT_SCALES.itemsize :]

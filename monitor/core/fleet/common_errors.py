@@ -1,0 +1,214 @@
+"""What the sensors of a round share: the reference's error, seen by all of them at once.
+
+Rules of this file: pure functions of the pairs with one reference. A round's common error is a
+robust centre of its sensors' errors, so that a few that are wrong move it by little. It finds a
+reference that is noisier than it says, stands still, or has a gain, which no single sensor can tell
+from a fault of its own; and it clears the sensors that are as right as they say once it is taken
+out of their errors. What all sensors have in common besides (the weather) looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int
+
+Kind = Literal["offset", "noise", "stuck", "gain"]
+
+_SEEN: Final = 3  # sensors of a round that tell of its common error
+_CLIP: Final = 1.5  # u from the median beyond which a sensor counts no more
+_LOSS: Final = 1.1  # variance of the robust centre over that of the mean, normal errors
+_FAR: Final = 3.0  # standard errors beyond which a sensor has a fault of its own
+_SQUARES: Final = 1.4  # standard deviation of a squared z that is cut off at 3
+_CUT: Final = 9.0
+_STILL: Final = 4  # rounds with one value that are a standstill
+_FEW: Final = 6  # rounds that tell of noise or a gain
+_STEEP: Final = 6.0  # standard errors of a slope that is a gain
+_GOES_ALONG: Final = 0.6  # share of the common errors' variance that goes with the level
+_MOVES: Final = 10.0  # variance of the level over that of the common errors, at least
+_NOISY: Final = 3.0  # standard errors of a variance that is noise
+
+
+class Meetings(NamedTuple):
+    """Pairs of one reference in order of (round, time), as :class:`.suspect_references.Met`."""
+
+    series: Int
+    round: Int
+    time: Float
+    error: Float
+    u: Float
+    u_shared: Float
+    value: Float  # of the reference
+
+    def where(self, kept: Int) -> Meetings:
+        """Return some of the pairs."""
+        return Meetings(
+            self.series[kept],
+            self.round[kept],
+            self.time[kept],
+            self.error[kept],
+            self.u[kept],
+            self.u_shared[kept],
+            self.value[kept],
+        )
+
+
+class Rounds(NamedTuple):
+    """The rounds that three sensors or more met: one entry each."""
+
+    time: Float
+    error: Float  # what all sensors err by
+    variance: Float  # of that by the sensors' own errors, as they state them
+    u_shared: Float
+    value: Float
+    of_pair: Int  # which round each pair is of, -1 for none
+
+    @property
+    def z(self) -> Float:
+        """The common errors in units of what reference and sensors state of them."""
+        return self.error / np.sqrt(np.maximum(self.u_shared**2 + self.variance, 1e-300))
+
+
+def rounds_of(pairs: Meetings) -> Rounds:
+    """Return the common error of each round: one step of Huber's estimator from the median."""
+    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
+    counts = np.diff(begins, append=pairs.round.size)
+    number = np.repeat(np.arange(begins.size), counts)
+    ascending = pairs.error[np.lexsort((pairs.error, number))]
+    middle = 0.5 * (ascending[begins + (counts - 1) // 2] + ascending[begins + counts // 2])
+    weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
+    away = np.clip(pairs.error - middle[number], -_CLIP * pairs.u, _CLIP * pairs.u)
+    total = np.add.reduceat(weight, begins)
+    error = middle + np.add.reduceat(weight * away, begins) / total
+    told = counts >= _SEEN
+    place = np.where(told, np.cumsum(told) - 1, -1)
+    return Rounds(
+        pairs.time[begins][told],
+        error[told],
+        _LOSS / total[told],
+        pairs.u_shared[begins][told],
+        pairs.value[begins][told],
+        place[number],
+    )
+
+
+class Peers(NamedTuple):
+    """Sensors held against the others of their rounds.
+
+    ``z`` are the errors that are their own, of ``series``; ``cleared`` are the series which are as
+    right as they say among the others, ``far`` says by how much each of ``names`` is not.
+    """
+
+    names: Int
+    far: Float
+    cleared: Int
+
+
+def among_peers(pairs: Meetings, rounds: Rounds) -> Peers:
+    """Return which series are right once the common errors are taken out.
+
+    A sensor's own part of the common error is allowed for. Errors that go on (autocorrelation,
+    taken over all sensors) count for less.
+    """
+    told = np.flatnonzero(rounds.of_pair >= 0)
+    at, u, series = rounds.of_pair[told], pairs.u[told], pairs.series[told]
+    mean_variance = rounds.variance[at] / _LOSS
+    left = u * u - 2.0 * mean_variance + rounds.variance[at]
+    z = (pairs.error[told] - rounds.error[at]) / np.sqrt(np.maximum(left, 1e-6 * u * u + 1e-300))
+    order = np.lexsort((at, series))
+    z, series = z[order], series[order]
+    inflated = _inflation(z, series)
+    names, number, counts = np.unique(series, return_inverse=True, return_counts=True)
+    mean = np.bincount(number, np.clip(z, -10.0, 10.0)) / counts
+    square = np.bincount(number, np.minimum(z * z, _CUT)) / counts
+    by_mean = np.abs(mean) * np.sqrt(counts / inflated)
+    by_square = (square - 1.0) / _SQUARES * np.sqrt(counts / inflated)
+    far = np.maximum(by_mean, by_square)
+    return Peers(names, far, names[far <= _FAR])
+
+
+def _inflation(z: Float, series: Int) -> float:
+    """Return by what dependence multiplies the variance of a mean, by the lag-1 correlation."""
+    clipped = np.clip(z, -3.0, 3.0)
+    same = series[1:] == series[:-1]
+    products, squares = (clipped[1:] * clipped[:-1])[same].sum(), (clipped[1:] ** 2)[same].sum()
+    rho = float(np.clip(products / max(squares, 1e-9), 0.0, 0.9)) if same.any() else 0.0
+    return (1.0 + rho) / (1.0 - rho)
+
+
+class Nature(NamedTuple):
+    """What is wrong with a reference: an offset, or noise, a standstill, a gain of this ``size``.
+
+    The size is the standard deviation of its errors, the value it stands at, or its gain; NaN for
+    an offset. ``stated`` is what it states its errors to be.
+    """
+
+    kind: Kind
+    size: float = np.nan
+    stated: float = np.nan
+
+
+def nature(rounds: Rounds, since: float) -> Nature:
+    """Return what the common errors from a time on look like."""
+    late = rounds.time >= since
+    error, value = rounds.error[late], rounds.value[late]
+    stated = float(np.median(rounds.u_shared[late])) if late.any() else np.nan
+    if _stands_still(value, error, rounds.variance[late]):
+        return Nature("stuck", float(value[-1]), stated)
+    if error.size < _FEW:
+        return Nature("offset", stated=stated)
+    level = value + error  # what the sensors say
+    x, y = level - level.mean(), error - error.mean()
+    along = float(x @ y) / max(float(x @ x), 1e-300)
+    rest = y - along * x
+    of_slope = float(np.sqrt(rest @ rest / (error.size - 2) / max(float(x @ x), 1e-300)))
+    explained = 1.0 - float(rest @ rest) / max(float(y @ y), 1e-300)
+    moves = float(x @ x) > _MOVES * float(rounds.variance[late].sum())
+    if moves and abs(along) > _STEEP * of_slope and explained > _GOES_ALONG:
+        return Nature("gain", 1.0 - along, stated)
+    variance = _from_round_to_round(error)
+    expected = float((rounds.u_shared[late] ** 2 + rounds.variance[late]).mean())
+    if (variance / max(expected, 1e-300) - 1.0) * np.sqrt((error.size - 1) / 3.0) > _NOISY:
+        own = variance - float(rounds.variance[late].mean())
+        return Nature("noise", float(np.sqrt(max(own, 0.0))), stated)
+    return Nature("offset", stated=stated)
+
+
+def _from_round_to_round(error: Float) -> float:
+    """Return the variance of errors by their differences, but for the largest: a jump is none."""
+    steps = np.diff(error) ** 2
+    return 0.5 * float(steps.sum() - steps.max()) / (steps.size - 1)
+
+
+def _stands_still(value: Float, error: Float, variance: Float) -> bool:
+    """Whether the last rounds have one value while the sensors see more than one."""
+    others = np.flatnonzero(value != value[-1]) if value.size else np.zeros(0, np.int64)
+    first = int(others[-1]) + 1 if others.size else 0
+    still, own = error[first:], variance[first:]
+    if still.size < _STILL:
+        return False
+    spread = ((still - still.mean()) ** 2 / np.maximum(own, 1e-300)).sum()
+    return bool(spread > _MOVES * still.size)
+
+
+def erratic(pairs: Meetings, fires: Callable[[Float], bool]) -> tuple[Rounds, Peers] | None:
+    """Return rounds and peers where the sensors accuse their reference, else None.
+
+    ``fires`` says whether the detector fires at the last of some z. The tenth of the sensors that
+    agrees least with the others, and one more, are left out, and the rest must accuse it alone;
+    most sensors must be right among each other.
+    """
+    rounds = rounds_of(pairs)
+    if rounds.time.size < _SEEN or not fires(rounds.z):
+        return None
+    peers = among_peers(pairs, rounds)
+    if 2 * peers.cleared.size < peers.names.size:
+        return None
+    few = 1 + int(np.ceil(0.1 * peers.names.size))
+    out = peers.names[np.argsort(-peers.far, kind="stable")[:few]]
+    kept = np.flatnonzero(~np.isin(pairs.series, out))
+    others = rounds_of(pairs.where(kept))
+    return (rounds, peers) if others.time.size and fires(others.z) else None

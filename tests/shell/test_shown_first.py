@@ -1,0 +1,78 @@
+"""Who is shown first of many sensors: those that are wrong, not those with a false alarm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from monitor.core.fleet.call_out import FleetRules
+from monitor.core.model import PAIR
+from monitor.core.pairing.reference_revisions import NO_HISTORY
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.network import Network
+from monitor.core.verdict import FAULTS
+from monitor.http.selection import SeriesQuery, select
+
+COUNT, WRONG, LENGTH = 1500, 30, 600
+
+
+def fleet(rho, seed):
+    """Return z [sensors, pairs] of which the first are wrong from some pair on."""
+    chance = np.random.default_rng(seed)
+    z = chance.standard_normal((COUNT, LENGTH))
+    for at in range(1, LENGTH):
+        z[:, at] = rho * z[:, at - 1] + np.sqrt(1.0 - rho * rho) * z[:, at]
+    for row in range(WRONG):
+        onset = chance.integers(100, 300)
+        z[row, onset:] = (z[row, onset:] * 2.0, z[row, onset:] + 1.0)[row % 2]
+    return z
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.5])
+def seen(request):
+    z = fleet(request.param, 7)
+    pairs = np.zeros(z.shape, PAIR)
+    pairs["series"] = np.arange(COUNT)[:, None]
+    pairs["id"] = np.arange(1, z.size + 1).reshape(z.shape)
+    pairs["time"] = 3600.0 * np.arange(LENGTH)
+    pairs["value"], pairs["u"] = z, 1.0
+    for name in ("lower", "upper", "p", "crps"):
+        pairs[name] = np.nan
+    plan = CoreSettings(
+        lambda *_: SeriesRules(window_pairs=50, stale_after_seconds=np.inf),
+        limits=Limits(COUNT, COUNT),
+        window_pairs_max=50,
+        replay_in_windows=False,
+    )
+    network = Network(plan, NO_HISTORY)
+    names = np.random.default_rng(3).permutation(COUNT)
+    for row in range(COUNT):
+        network.registry.add(f"sensor {names[row]:04d}", "q")
+    for first in range(0, LENGTH, 50):
+        network.apply(pairs[:, first : first + 50].ravel())
+    return network.evaluate(3600.0 * LENGTH)
+
+
+def test_the_first_shown_are_wrong_though_honest_ones_have_alarmed(seen):
+    warned = np.logical_or.reduce([seen.alerts[fault] for fault in FAULTS])
+    first = select(seen, SeriesQuery(rows=WRONG)).rows
+
+    assert warned[:WRONG].sum() >= 0.9 * WRONG
+    assert (first >= WRONG).mean() <= 0.05
+    assert seen.paged[WRONG:].sum() <= FleetRules().q * seen.paged.sum()
+
+
+def test_state_stands_before_what_lasts_and_ties_go_by_evidence(seen):
+    rows = select(seen, SeriesQuery(rows=COUNT)).rows
+    states = [seen.states[row] for row in rows]
+    assert states == sorted(states, key=("firing", "pending", "stale", "unknown", "ok").index)
+
+    level = replace(seen, lasting=np.full(COUNT, np.nan))
+    plain = select(replace(seen, lasting=None), SeriesQuery(rows=COUNT)).rows
+    assert select(level, SeriesQuery(rows=COUNT)).rows.tolist() == plain.tolist()
+    evidence = seen.evidence[plain[: states.count("firing")]]
+    assert (np.diff(evidence) <= 0.0).all()
