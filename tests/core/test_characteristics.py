@@ -424,3 +424,12 @@ def test_an_uncertain_reference_does_not_turn_an_informative_uncertainty_into_a_
     assert information(u) > 0.08
     assert information(np.ones(u.size)) == pytest.approx(0.0, abs=1e-9)
     assert information(random.permutation(u)) < -0.08
+
+
+def test_a_constant_uncertainty_tells_nothing_apart_to_the_last_digit():
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        value = 50.0 + 0.3 * random.standard_normal(97)
+        gain = characteristics.auucc_partial_gain(pairs(value, 50.0, 0.3))[0]
+        assert gain == 0.0
+        assert f"{gain:.4g}" == "0"

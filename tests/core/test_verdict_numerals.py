@@ -29,7 +29,7 @@ def normal_crps(error, u):
 
 def followed(advice, value, u):
     """Do what a sentence of advice says, as a person at the sensor would."""
-    line = re.match(rf"take {NUMBER}(?: \D\S*)? ([+-]) {NUMBER} times its value instead", advice)
+    line = re.search(rf"take {NUMBER}(?: \D\S*)? ([+-]) {NUMBER} times its value instead", advice)
     if line:
         slope = float(line[3]) * (1.0 if line[2] == "+" else -1.0)
         return float(line[1]) + slope * value, abs(slope) * u

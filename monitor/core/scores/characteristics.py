@@ -27,6 +27,7 @@ from monitor.core.scores.bins import in_lines, last_in_order
 BAND_FLOOR: Final = 1e-6
 # The miss rates over which the partial area is taken (C Table 1).
 PARTIAL: Final = 0.5
+_BLUR: Final = 1e-12  # of an area, what sums of doubles leave of nothing
 
 
 class Bands(NamedTuple):
@@ -209,7 +210,8 @@ def auucc_partial_gain(c: Columns) -> Float:
     b = c.once(bands)
     distance = np.sort(c.grid(np.where(b.valid, b.distance, np.nan), np.nan), axis=1)
     area = c.once(mean_band) * tail_area(c, c.once(_scales_in_order), PARTIAL)
-    return 1.0 - ratio(area, tail_area(c, distance, PARTIAL))
+    found = 1.0 - ratio(area, tail_area(c, distance, PARTIAL))
+    return np.where(np.abs(found) < _BLUR, 0.0, found)
 
 
 def scale_for_level(c: Columns) -> Float:

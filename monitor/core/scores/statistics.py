@@ -266,8 +266,9 @@ ASSUMED: Final = Live(
 OF_VERDICTS: Final = (
     Live(
         "error_now",
-        "Error now while an alert gathers or fires, in the unit of the quantity: what its sentence "
-        "says, above 0 if it reads high.",
+        "Error now while an alert gathers or fires, in the unit of the quantity, as its sentence "
+        "says where that tells one, above 0 if it reads high. None of a sensor that is stuck, late "
+        "or of the wrong sign: its error changes with what it measures.",
     ),
     Live("error_now_lower", "Lower end of the error's 95 % interval."),
     Live("error_now_upper", "Upper end of the error's 95 % interval."),

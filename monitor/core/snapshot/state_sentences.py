@@ -16,6 +16,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
+from monitor.core.verdict.words import counted
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -72,13 +73,15 @@ def _of_series(
     told = _told(state, fault_report, pairs)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
-        told = f"{told} (seen through a reference {blurred:.2g} times as uncertain as itself)"
+        times = f"{blurred:.2g}"
+        times = "" if times == "1" else f"{times} times "
+        told = f"{told} (seen through a reference {times}as uncertain as itself)"
     return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told
 
 
 def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
     if state == "unknown" or (fault_report is None and state != "ok"):
-        return f"not clear yet ({pairs} pairs)"
+        return f"not clear yet ({counted(pairs)})"
     if state == "firing" and fault_report is not None:
         return fault_report.sentence
     if state == "pending" and fault_report is not None:
@@ -88,7 +91,7 @@ def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
 
 def _pending(fault_report: FaultReport, pairs: int) -> str:
     if not fault_report.clear:
-        return f"something may be wrong, not clear yet in which way ({pairs} pairs)"
+        return f"something may be wrong, not clear yet in which way ({counted(pairs)})"
     return fault_report.sentence
 
 

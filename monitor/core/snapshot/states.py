@@ -246,10 +246,13 @@ class SeriesStates:
 
 def _numbers(found: Verdict) -> dict[str, float]:
     """Return what is published of a verdict; ``due_seconds`` is when it is due, s UTC."""
+    level = found.level
+    if not (level.is_known and FAULTS[found.fault].has_error_now):
+        level = Estimate(NAN, NAN, NAN)
     return {
-        "error_now": found.level.value if found.level.is_known else NAN,
-        "error_now_lower": found.level.lower,
-        "error_now_upper": found.level.upper,
+        "error_now": level.value,
+        "error_now_lower": level.lower,
+        "error_now_upper": level.upper,
         "drift_per_day": found.slope_per_day.value,
         "fault_since_timestamp_seconds": found.began,
         "due_seconds": found.due,

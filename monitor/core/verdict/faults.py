@@ -31,7 +31,8 @@ class Fault:
     ``means`` follows the sensor's "it" in tables. ``words`` follow the sensor's name, in a tense.
     ``shows`` says whether the intervals of a verdict exclude that there is no such fault; ``look``
     is what to do where no adjustment has proved itself. A fault that ``mirrors`` a reference's is
-    held against the reference where several sensors agree on it.
+    held against the reference where several sensors agree on it. ``has_error_now``: its error is
+    about the same from pair to pair, and not whatever the measurand makes of it.
 
     ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
     follows the sensor's name and quantity there, ``description`` is a text in which
@@ -44,6 +45,7 @@ class Fault:
     look: str = "look at it, no adjustment has proved itself"
     estimate_has_unit: bool = False
     mirrors: bool = False
+    has_error_now: bool = True
     rule: str
     severity: str = "warning"
     summary: str
@@ -125,6 +127,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "stuck": Fault(
         means="it repeats a value while the measurand moves",
         words=words.stuck,
+        has_error_now=False,
         look="check the sensor, whose value does not move while the reference does",
         estimate_has_unit=True,
         rule="SensorStuck",
@@ -143,6 +146,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "lag": Fault(
         means="it shows late what it measures",
         words=words.lag,
+        has_error_now=False,
         look="check its filter, its place and its clock against the reference's",
         rule="SensorLag",
         summary="is late",
@@ -152,7 +156,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "sign": Fault(
         means="its value falls when what it measures rises",
         words=words.sign,
-        look="check its wiring and its scaling, its value falls when what it measures rises",
+        has_error_now=False,
+        look="check its wiring and its scaling",
         rule="SensorSign",
         summary="has the wrong sign",
         description="Its value falls when the reference rises.",

@@ -121,16 +121,21 @@ def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
         return ""
     if remedy.kind == "none":
         return FAULTS[found.fault].look
-    doing = _doing(remedy, p.value[found.segment :], unit)
     saved = (
         f"(CRPS {three_digits(remedy.crps_before)} -> {three_digits(remedy.crps_after)}"
         f" on the {words.counted(remedy.pairs)} it was tried on)"
     )
+    return _framed(found, _doing(remedy, p.value[found.segment :], unit), saved, unit)
+
+
+def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
+    """Return what to do and what it saved, with what this does not mend."""
+    if found.fault == "sign":
+        return f"{FAULTS[found.fault].look}; until then {doing} {saved}"
     if found.fault != "drift":
         return f"{doing} {saved}"
-    if not found.slope_per_day.is_known:
-        return f"{doing} now {saved}; it drifts on"
-    return f"{doing} now {saved}; it drifts on, {words.rate(found, unit)[0]}"
+    how_fast = f", {words.rate(found, unit)[0]}" if found.slope_per_day.is_known else ""
+    return f"{doing} now {saved}; it drifts on{how_fast}"
 
 
 def _resolution(remedy: Remedy) -> float:

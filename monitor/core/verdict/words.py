@@ -41,7 +41,7 @@ NOW: Final = Verbs(
 )
 PAST: Final = Verbs(
     *("read", "drifted", "crossed", "had", "grew", "understated", "overstated", "was", "followed"),
-    *("showed", "had been", "measured", "fell", "rose", "at its end"),
+    *("showed", "had been", "measured", "fell", "rose", "when last clear"),
 )
 
 
