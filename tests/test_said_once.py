@@ -37,7 +37,7 @@ from monitor.core.verdict import FAULTS, Estimate, Verdict, estimate_unit
 FAULTS["ringing"] = replace(
     FAULTS["stuck"],
     means="it swings about the measurand",
-    words=lambda found, unit: f"rings by {found.size.value:g} {unit}",
+    words=lambda found, unit, _verbs: f"rings by {found.size.value:g} {unit}",
     rule="SensorRinging",
     summary="rings",
     description="It is {calibration_bias:%+.3g} {unit} off.",
@@ -64,7 +64,7 @@ except SettingsError as error:
 found = Verdict("fault", "ringing", Estimate(3.0, 2.0, 4.0))
 pairs = Pairs(*np.ones((5, 10)))
 print(json.dumps({
-    "sentence": sentence(found, pairs, "kg"),
+    "sentence": sentence(found, 10, "kg"),
     "unit": estimate_unit("ringing", "kg"),
     "active": active(np.array([FIRING]), np.array([len(FAULTS) - 1]))["ringing"].tolist(),
     "refused": refused,

@@ -84,7 +84,7 @@ def transition_document(transition: Transition) -> dict[str, Any]:
     """Return a transition as the webhook, MQTT and the API publish it (docs/alerts.md)."""
     of = transition
     estimate = None
-    if of.estimate is not None:
+    if (of.estimate, of.lower, of.upper) != (None, None, None):
         estimate = {
             "value": of.estimate,
             "lower": of.lower,

@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.detector.series_state import with_calm, with_scales
 from monitor.core.detector.thresholds import Bases, Crossings
-from monitor.core.diagnosis.fault_reports import Onsets
+from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import PAIR, Records, in_event_order
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked

@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.thresholds import Crossings, Thresholds
-from monitor.core.diagnosis.fault_reports import FaultReports, Onsets
+from monitor.core.diagnosis.fault_reports import FaultReports
+from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.fleet.presence import Eviction, EvictionSummary, Refusals, RefusalSummary
 from monitor.journal.store import Store
 

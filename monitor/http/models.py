@@ -50,7 +50,14 @@ class Verdict(TypedDict):
         Literal["classical", "predictive", "undecided"],
         about("Whether its errors are independent of the measurand, or of its own value."),
     ]
-    estimate: Annotated[Number, about("How large the fault is now.")]
+    estimate: Annotated[
+        Number,
+        about(
+            "How large the fault is now; of an understated or overstated uncertainty the factor on "
+            "u that is missing, so 0.25 where the sentence says 4 times. Null where only a bound "
+            "is known."
+        ),
+    ]
     lower: Number
     upper: Number
     unit: Annotated[str, about("Of the estimate; empty for a factor or a share.")]
@@ -205,7 +212,7 @@ class Alert(TypedDict):
 
 
 class Estimate(TypedDict):
-    """A number with its 95 % interval."""
+    """A number with its 95 % interval; of a factor on u that is not told from 0 the upper end."""
 
     value: Number
     lower: Number

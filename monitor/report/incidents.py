@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from math import inf
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.replay import AlertChange
-from monitor.core.diagnosis.fault_reports import Asked, FaultReport, at_alarms, fault_reports
+from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
+from monitor.core.diagnosis.onsets import at_alarms
 from monitor.core.formatting import finite, instant
 from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
+from monitor.core.verdict.sentences import past_sentence
 from monitor.report.recorded import Recorded
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
 
 
+class _Span(NamedTuple):
+    """An alert of one series, from its firing to its end, and when the one before ended."""
+
+    began: AlertChange
+    ended: AlertChange | None
+    before: float
+
+
 def incidents_of(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
-    None for a file without times.
+    None for a file without times. One that lasts is told as it is now, one that is over in the
+    past.
     """
+    if not recorded.timed:
+        return []
     firing: dict[int, AlertChange] = {}
-    found: list[tuple[AlertChange, AlertChange | None]] = []
+    ends: dict[int, float] = {}
+    found: list[_Span] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
-        if change.before == "firing" and change.series in firing:
-            found.append((firing.pop(change.series), change))
+        row = change.series
+        if change.before == "firing" and row in firing:
+            found.append(_Span(firing.pop(row), change, ends.get(row, -inf)))
+            ends[row] = change.time
         if change.after == "firing":
-            firing[change.series] = change
-    found += [(began, None) for began in firing.values()]
-    found.sort(key=lambda each: each[0].time)
-    return [_incident(recorded, windows, *each) for each in found] if recorded.timed else []
+            firing[row] = change
+    found += [_Span(began, None, ends.get(row, -inf)) for row, began in firing.items()]
+    found.sort(key=lambda each: each.began.time)
+    return [_incident(recorded, windows, each) for each in found]
 
 
-def _incident(
-    recorded: Recorded, windows: Columns, began: AlertChange, ended: AlertChange | None
-) -> dict[str, Any]:
+def _incident(recorded: Recorded, windows: Columns, of: _Span) -> dict[str, Any]:
     """Return one incident with the figures that it has now, or last had under its longest name."""
+    began, ended = of.began, of.ended
     name = recorded.names[began.series]
     one = windows.take(np.array([began.series]))
     alarm = int(np.searchsorted(one.time, began.time, side="right")) - 1
@@ -44,7 +60,8 @@ def _incident(
     if ended is not None:
         end = int(np.searchsorted(one.time, ended.time, side="right"))
     rules = recorded.rules[began.series]
-    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))])
+    fresh = max(alarm + 1 - int(np.searchsorted(one.time, of.before, side="right")), 1)
+    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh])
     looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
     found = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
     clear = [
@@ -52,26 +69,34 @@ def _incident(
         for pairs, report in zip(looks[1:], found[1:], strict=True)
         if report.verdict.state == FAULT
     ]
-    told = found[0] if not clear else clear[-1][1] if ended is None else _longest(clear)
     labels: list[dict[str, str]] = []
     for pairs, report in clear:
         if not labels or labels[-1]["fault"] != report.alert:
             since = onset.began if not labels else float(pairs.time[-1])
             labels.append({"since": instant(since), "fault": report.alert})
+    told = found[-1]
+    if ended is not None:
+        told = _longest(clear) if clear else found[0]
+    verdict = told.verdict
+    is_fault = verdict.state == FAULT
+    alert = told.alert if is_fault or not labels else labels[-1]["fault"]
+    sentence = told.sentence
+    if ended is not None:
+        sentence = past_sentence(verdict, name.unit, ended.time)
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": told.alert,
-        "onset": instant(told.since),
+        "alert": alert,
+        "onset": instant(onset.began),
         "since": instant(began.time),
         "until": None if ended is None else instant(ended.time),
-        "estimate": finite(told.estimate.value),
-        "lower": finite(told.estimate.lower),
-        "upper": finite(told.estimate.upper),
-        "unit": estimate_unit(told.alert, name.unit),
-        "slope_per_day": finite(told.verdict.slope_per_day.value),
+        "estimate": finite(told.estimate.value) if is_fault else None,
+        "lower": finite(told.estimate.lower) if is_fault else None,
+        "upper": finite(told.estimate.upper) if is_fault else None,
+        "unit": estimate_unit(alert, name.unit),
+        "slope_per_day": finite(verdict.slope_per_day.value) if is_fault else None,
         "labels": labels,
-        "sentence": f"{name.sensor} {told.sentence}",
+        "sentence": f"{name.sensor} {sentence}",
     }
 
 
@@ -96,7 +121,12 @@ def _moments(alarm: int, end: int) -> list[int]:
 
 def judgements(recorded: Recorded, windows: Columns) -> list[Verdict]:
     """Return what all pairs of each series say, one verdict a series."""
+    last = {each.series: each.after for each in sorted(recorded.changes, key=lambda one: one.time)}
     return [
-        judge_file(Pairs.of(windows.take(np.array([row])), timed=recorded.timed), unit=name.unit)
+        judge_file(
+            Pairs.of(windows.take(np.array([row])), timed=recorded.timed),
+            unit=name.unit,
+            fires=recorded.timed and last.get(row) == "firing",
+        )
         for row, name in enumerate(recorded.names)
     ]

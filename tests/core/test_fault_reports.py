@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import pytest
 from series import pairs
 
-from monitor.core.diagnosis.fault_reports import (
-    Asked,
-    FaultReports,
-    Onset,
-    Onsets,
-    at_alarms,
-    fault_reports,
-)
+from monitor.core.detector.detector import Detector
+from monitor.core.diagnosis.fault_reports import Asked, FaultReports, fault_reports
+from monitor.core.diagnosis.onsets import Onset, Onsets, at_alarms, own_pairs
 from monitor.core.verdict import Slope, Slopes
 
 N, ONSET, ALARM = 400, 200, 215
@@ -44,6 +40,32 @@ def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
 
     assert {each.since for each in fault_reports(asked)} == {onset.began}
     assert {each.alert for each in fault_reports(asked)} == {"offset"}
+
+
+@pytest.mark.parametrize("fresh", [1, 5, 12, 400])
+def test_an_incident_does_not_begin_before_the_one_before_has_ended(fresh):
+    made = stream()
+    before = made.rows(slice(0, ALARM + 1))
+    (alone,), (onset,) = at_alarms([before]), at_alarms([before], [fresh])
+
+    assert alone.began < made.time[ALARM - 10]
+    assert onset.began == max(alone.began, made.time[max(ALARM + 1 - fresh, 0)])
+    assert onset == alone._replace(began=onset.began)
+
+
+def test_the_detector_knows_which_pairs_came_after_an_all_clear():
+    chance = np.random.default_rng(3)
+    z = chance.standard_normal(400)
+    z[100:130] += 6.0
+    detector, starts = Detector(np.array([1000.0])), np.zeros(1, dtype=np.int64)
+    ended = None
+    for at, each in enumerate(z):
+        changes = detector.advance(starts, starts, np.array([each]))
+        ended = at if any(one.before == "firing" for one in changes) else ended
+        later = at if ended is None else at - ended - 1
+        assert detector.since_clear(starts)[0] == later + 1
+        assert own_pairs(detector, starts, np.array([0])) == [max(later + 1, 1)]
+    assert ended is not None
 
 
 def test_what_was_said_at_alarms_survives_json():

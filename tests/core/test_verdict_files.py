@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -107,3 +108,90 @@ def test_widening_halfway_is_seen_over_all():
     found = judge_file(sensor(5, 2000, scale=widened(2000, 1000, 4.0)))
 
     assert found.fault == "understated"
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.7])
+@pytest.mark.parametrize("n", [8, 15, 30, 100])
+def test_short_honest_files_are_not_accused(rho, n):
+    accused = 0
+    for seed in range(60):
+        random = np.random.default_rng(1000 + seed)
+        error = autoregressive(random.standard_normal(n), rho)
+        reference = 50.0 + 3.0 * random.standard_normal(n)
+        ones = np.ones(n)
+        found = judge_file(
+            Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones)
+        )
+        accused += found.state == "fault"
+
+    assert accused <= 5
+
+
+HALF = {
+    "step": (since(200, lambda value, _: value + 6.0), "offset", 6.0),
+    "another step": (
+        lambda value, _truth, _random: value + 2.0 * np.where(np.arange(value.size) < 200, 4, 2),
+        "offset",
+        4.0,
+    ),
+    "drift": (since(200, lambda value, late: value + 0.04 * late), "drift", 15.96),
+}
+
+
+@pytest.mark.parametrize("name", sorted(HALF))
+def test_a_file_that_changes_halfway_is_told_by_its_newest_piece(name):
+    fault, label, size = HALF[name]
+    found = [judge_file(sensor(seed, 600, fault=fault)) for seed in range(12)]
+
+    assert sum(each.fault == label for each in found) >= 11, [each.sentence for each in found]
+    assert sum(each.level.lower <= size <= each.level.upper for each in found) >= 10
+    if name == "step":
+        p = sensor(0, 600)
+        begin = float(p.time[200])
+        assert sum(abs(each.began - begin) <= 5 * 3600.0 for each in found) >= 11
+
+
+def test_a_file_of_a_sensor_that_was_repaired_says_so():
+    def repaired(value, _truth, _random):
+        return value + np.where(np.arange(value.size) < 200, 6.0, 0.0)
+
+    found = [judge_file(sensor(seed, 600, fault=repaired), unit="kg") for seed in range(12)]
+
+    told = r"as right as it says since 2026-.*, but not before: reads [56]\.\d kg heavy"
+    right = [each for each in found if re.match(told, each.sentence)]
+    assert len(right) >= 10, [each.sentence for each in found]
+    assert all((each.state, each.fault, each.remedy) == ("fault", "offset", None) for each in right)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7, 0.9])
+def test_the_share_of_outliers_is_that_of_the_file(rho):
+    random = np.random.default_rng(3)
+    n = 1500
+    error = autoregressive(random.standard_normal(n), rho)
+    far = random.random(n) < 0.05
+    error[far] = 10.0 * random.choice([-1.0, 1.0], int(far.sum()))
+    reference = 50.0 + 3.0 * random.standard_normal(n)
+    ones = np.ones(n)
+    found = judge_file(Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones))
+
+    assert found.fault == "outliers"
+    assert found.size.lower < 0.05 < found.size.upper < 0.12
+
+
+@pytest.mark.parametrize("begin", [200, 1800, 3000])
+def test_a_sensor_stuck_at_the_end_is_stuck_for_as_many_pairs_as_it_is(begin):
+    fault = since(begin, lambda _value, late: np.full(late.size, 51.234))
+    found = judge_file(sensor(1, 5000, fault=fault), unit="kg")
+
+    assert found.fault == "stuck"
+    assert found.pairs == 5000 - begin
+    assert f"for {5000 - begin} pairs" in found.sentence
+
+
+def test_an_alert_that_fires_at_the_end_is_not_contradicted():
+    p = sensor(2, 1000, fault=since(930, lambda value, _: value + 3.0))
+
+    assert judge_file(p).state != "fault"
+    found = judge_file(p, fires=True)
+    assert (found.state, found.fault) == ("fault", "offset")
+    assert found.level.lower < 3.0 < found.level.upper

@@ -167,3 +167,18 @@ def test_after_a_repair_the_fault_no_longer_shows():
     assert sum(each.state == "undecided" for each in found) >= 8
     assert sum("no longer show it" in each.sentence for each in found) >= 7
     assert all(each.remedy is None or each.remedy.kind == "none" for each in found)
+
+
+@pytest.mark.parametrize("size", [20.0, 100.0])
+@pytest.mark.parametrize("late", [3, 4, 6])
+def test_a_clear_step_is_told_at_its_alarm(size, late):
+    """Three pairs of an offset of 10 or 50 u, the last of which raised the alarm."""
+    for seed in range(8):
+        onset = 500 + seed
+        fault = since(onset, lambda value, _: value + size)
+        p = sensor(seed, 560, fault=fault).rows(slice(0, onset + late))
+        found = judge(p, alarm=onset + late - 1)
+
+        assert found.fault == "offset", found.sentence
+        assert abs(found.since - onset) <= 1
+        assert found.level.lower < size < found.level.upper

@@ -8,8 +8,13 @@ import re
 import numpy as np
 import pytest
 from core.verdict_sensors import HOUR, START, sensor, since, widened
+from series import pairs as one_series
 
-from monitor.core.verdict import Pairs, judge
+from monitor.core.diagnosis.fault_reports import Asked, fault_reports
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.snapshot.states import _numbers
+from monitor.core.verdict import FAULTS, Estimate, Pairs, Verdict, judge
+from monitor.core.verdict.sentences import past_sentence
 
 N, ONSET, ALARM = 300, 150, 170
 
@@ -114,3 +119,106 @@ def test_numbers_that_repeat_in_time_order_give_no_rate():
 
     assert "a day" not in verdict.sentence
     assert math.isnan(verdict.slope_per_day.value)
+
+
+def falling(seed, n=300, *, step=HOUR, crossing=299, u=1.0):
+    """Return a sensor that is honest for 100 pairs, then 6 u high and falling, through 0."""
+    slope = -6.0 * u / (crossing - 100)
+    p = sensor(
+        seed, n, u=u, u_ref=0.0, fault=since(100, lambda v, late: v + 6.0 * u + slope * late)
+    )
+    return Pairs(START + step * np.arange(n), p.value, p.u, p.reference, p.u_ref), slope
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_drift_that_passes_through_0_is_one_by_its_slope(seed):
+    p, slope = falling(seed)
+    verdict = judge(p, alarm=105, unit="kg")
+
+    assert (verdict.state, verdict.fault) == ("fault", "drift")
+    assert not verdict.level.excludes(0.0)
+    assert verdict.slope_per_day.value == pytest.approx(24.0 * slope, rel=0.15)
+    assert verdict.slope_per_day.upper < 0.0
+    assert re.match(
+        r"drifts -0\.\d+ kg a day \(-\d\.\d+ to -0\.\d+\), crosses 0 now, since 2026",
+        verdict.sentence,
+    ), verdict.sentence
+
+
+def test_the_alert_metric_and_sentence_of_a_drift_through_0_are_a_drifts():
+    p, _ = falling(1)
+    columns = one_series(p.value, p.reference, p.u)
+    (report,) = fault_reports([Asked(columns, "outliers", 105, rules=SeriesRules(unit="kg"))])
+
+    assert report.alert == "drift"
+    assert report.clear
+    assert report.sentence.startswith("drifts -")
+    assert _numbers(report.verdict)["drift_per_day"] == report.verdict.slope_per_day.value < 0.0
+
+
+@pytest.mark.parametrize(
+    ("step", "per", "day"),
+    [(30.0, "an hour", 24.0), (1.0, "a minute", 1440.0), (0.01, "a second", 86_400.0)],
+)
+def test_a_rate_is_told_by_what_its_pairs_span(step, per, day):
+    p, slope = falling(2, step=step, crossing=500)
+    verdict = judge(p, alarm=105, unit="kg")
+    found = re.match(rf"drifts (-[\d.]+) kg {per} \((-[\d.]+) to (-[\d.]+)\), ", verdict.sentence)
+
+    assert found, verdict.sentence
+    told = verdict.slope_per_day.value / day
+    assert float(found[1]) == pytest.approx(told, rel=0.1)
+    assert verdict.slope_per_day.lower < 86_400.0 / step * slope < verdict.slope_per_day.upper
+    due = re.search(r"leaves its tolerance on (.*)$", verdict.sentence)
+    assert due is None or re.fullmatch(r"2026-\d\d-\d\d \d\d:\d\d", due[1])
+
+
+def test_what_mends_a_drift_does_not_last_and_says_so():
+    found = []
+    for seed in range(10):
+        p = sensor(seed, 260, u=1.0, fault=since(60, lambda value, late: value + 0.05 * late))
+        found.append(judge(p, alarm=90, unit="kg"))
+    told = [each.advice for each in found if each.fault == "drift" and each.remedy.kind != "none"]
+
+    assert len(told) >= 4
+    for advice in told:
+        assert re.fullmatch(
+            r"subtract [\d.]+ kg(?: and multiply its u by [\d.]+)? now \(CRPS [\d.]+ -> [\d.]+ on "
+            r"the \d+ pairs it was tried on\); it drifts on, \+[\d.]+ kg a day",
+            advice,
+        ), advice
+
+
+def test_one_pair_is_told_as_one():
+    assert judge(sensor(7, 1)).sentence == "not clear yet whether it is right (1 pair)"
+    assert "(1 pair)" in judge(sensor(7, 1), alarm=0).sentence
+
+
+def test_what_to_do_follows_a_colon_and_has_none():
+    assert all(":" not in each.look for each in FAULTS.values())
+
+
+def test_each_fault_has_a_past():
+    for fault in FAULTS:
+        found = Verdict(
+            *("fault", fault, Estimate(3.0, 2.0, 4.0), Estimate(3.0, 2.0, 4.0)),
+            slope_per_day=Estimate(0.3, 0.2, 0.4),
+            scale=Estimate(0.5, 0.4, 0.6) if fault == "overstated" else Estimate(2.0, 1.5, 3.0),
+            gain=Estimate(1.2, 1.1, 1.3),
+            pivot=50.0,
+            began=START,
+            due=START + 5e6,
+        )
+        told = past_sentence(found, "kg", START + 1e6)
+
+        assert re.search(r", from 2026-\d\d-\d\d \d\d:\d\d to 2026-\d\d-\d\d \d\d:\d\d$", told)
+        assert re.match(r"(read|drifted|had|was|understated|overstated|followed|showed) ", told)
+        present = r"\b(reads|drifts|has|is|now|since|leaves|crosses|falls|rises|measures|grows)\b"
+        assert not re.search(present, told), told
+
+
+def test_an_incident_that_never_became_clear_says_so_in_the_past():
+    told = past_sentence(Verdict("undecided", began=START), "kg", START + 1e6)
+
+    assert told.startswith("was not as right as it said, from 2026-")
+    assert told.endswith("; in which way never became clear")

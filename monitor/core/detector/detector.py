@@ -265,6 +265,14 @@ class Detector:
         since: Int = np.where(records["alarm"] > 0, records["seen"] - records["alarm"], -1)
         return since
 
+    def since_clear(self, series: Int) -> Int:
+        """Return how many of its last pairs each series has had since its last all-clear.
+
+        Since its epoch began where there was none; at most RING.
+        """
+        held: Int = self._state["held"][series].astype(np.int64)
+        return held
+
     def alarms(self, series: Int) -> Int:
         """Return which pair of its epoch raised each series' alert, from 1; 0: none fires."""
         alarms: Int = self._state["alarm"][series]

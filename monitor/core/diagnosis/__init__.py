@@ -3,7 +3,8 @@
 What and why
     The detector says that a sensor is not as right as it says, and ``core.verdict`` what is wrong
     with it. This room lays the windows of series side by side (``columns_of``), has those judged
-    that are not calm and changed, new alerts first, and keeps the reports (``fault_reports``).
+    that are not calm and changed, new alerts first, and keeps the reports (``fault_reports``) and
+    what was said at each alarm (``onsets``).
 
 Invariants
     * A report is a function of durable pairs, the detector's state and the alarm: a restart or

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
-from math import inf, isfinite
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,13 +19,13 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.diagnosis.onsets import PAIRS_MAX, Onset, Onsets, at_alarms, own_pairs
 from monitor.core.formatting import finite
 from monitor.core.model import NAN, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
 
-PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
 _REPORTED_AT_ONCE: Final = 16
 
@@ -62,23 +62,7 @@ class FaultReport(NamedTuple):
     @property
     def clear(self) -> bool:
         """Whether it is known in which way the series is wrong."""
-        return shows(self.verdict.fault, self.verdict.size)
-
-
-class Onset(NamedTuple):
-    """What was said at the alarm, which an incident keeps: times in s UTC.
-
-    ``healthy`` is how the errors moved with the level before the fault.
-    """
-
-    alarm: float
-    began: float
-    healthy: Slopes
-
-
-# (row, alarm, began; slope on the reference and its standard error, on the value; pairs): a JSON
-# file has no infinity, so an error that is not known is null.
-Onsets = list[tuple[int, float, float, float, float | None, float, float | None, int]]
+        return shows(self.verdict)
 
 
 class Asked(NamedTuple):
@@ -93,17 +77,6 @@ class Asked(NamedTuple):
     alarm: int | None = None
     onset: Onset | None = None
     rules: SeriesRules = SeriesRules()
-
-
-def at_alarms(pairs: Sequence[Columns]) -> list[Onset]:
-    """Return what the pairs of each series up to the one that raised its alarm say."""
-    last = [Pairs.of(each.rows(slice(-PAIRS_MAX, None))) for each in pairs]
-    found = judge_all(last, alarm=[each.n - 1 for each in last])
-    alarms = [float(each.time[-1]) for each in last]
-    return [
-        Onset(alarm, each.began if isfinite(each.began) else alarm, each.healthy)
-        for each, alarm in zip(found, alarms, strict=True)
-    ]
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
@@ -121,14 +94,18 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
         unit=[each.rules.unit for each in asked],
     )
     return [
-        FaultReport(one.fault if shows(one.fault, one.size) else each.leading, one)
+        FaultReport(one.fault if shows(one) else each.leading, one)
         for each, one in zip(asked, found, strict=True)
     ]
 
 
-def unjudged(leading: str, pairs: Columns) -> FaultReport:
-    """Return the report on a series that there was no time to judge; ``pairs`` are its own."""
-    found = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=float(pairs.time[0]))
+def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:
+    """Return the report on a series that there was no time to judge; ``pairs`` are its own.
+
+    The last ``fresh`` of them came after the incident before had ended.
+    """
+    began = float(pairs.time[min(max(pairs.value.size - fresh, 0), pairs.value.size - 1)])
+    found = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=began)
     return FaultReport(leading, found._replace(pairs=pairs.value.size))
 
 
@@ -223,9 +200,10 @@ class FaultReports:
         series = columns_of.present(series)
         if series.size:
             windows, leading = columns_of.windows(series), detector.leading(series)
+            fresh = own_pairs(detector, series, np.zeros_like(series))
             for at, row in enumerate(series.tolist()):
                 family = FAMILIES[int(leading[at])]
-                self._known[row] = unjudged(family, windows.take(np.array([at])))
+                self._known[row] = unjudged(family, windows.take(np.array([at])), fresh[at])
 
     def _judge(
         self,
@@ -245,12 +223,17 @@ class FaultReports:
             one = windows.take(np.array([at]))
             alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
             asked[row] = Asked(one, FAMILIES[int(leading[at])], alarm, None, rules[row])
-        self._remember(asked, dict(zip(asked, raised_by, strict=True)), columns_of)
+        fresh = dict(zip(asked, own_pairs(detector, series, since), strict=True))
+        self._remember(asked, dict(zip(asked, raised_by, strict=True)), fresh, columns_of)
         of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]
         self._known.update(zip(asked, fault_reports(of_all), strict=True))
 
     def _remember(
-        self, asked: Mapping[int, Asked], raised_by: Mapping[int, int], columns_of: SeriesColumns
+        self,
+        asked: Mapping[int, Asked],
+        raised_by: Mapping[int, int],
+        fresh: Mapping[int, int],
+        columns_of: SeriesColumns,
     ) -> None:
         """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
         lacking: dict[int, Columns] = {}
@@ -272,7 +255,8 @@ class FaultReports:
                     lacking[row] = before
             if is_same and known is not None:
                 self._onsets[row] = known
-        self._onsets.update(zip(lacking, at_alarms([*lacking.values()]), strict=True))
+        onsets = at_alarms([*lacking.values()], [fresh[row] for row in lacking])
+        self._onsets.update(zip(lacking, onsets, strict=True))
         self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 
     def leave(self, row: int) -> None:

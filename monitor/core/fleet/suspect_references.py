@@ -29,9 +29,10 @@ from monitor.core.fleet.common_errors import (
 )
 from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
+from monitor.core.verdict.numerals import estimated, three_digits
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
-from monitor.core.verdict.words import direction, numbers, three_digits, with_unit
+from monitor.core.verdict.words import direction, with_unit
 
 SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to be one
@@ -73,7 +74,7 @@ class Suspect(NamedTuple):
             return f"reference {self.reference} {told}, since {since}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
-        amount, between = numbers(size)
+        amount, between = estimated(size)
         way = direction(value, self.unit)
         told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
         those = f"{self.agree} of {self.sensors} sensors that met it"

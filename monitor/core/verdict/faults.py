@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from monitor.core.verdict import words
-from monitor.core.verdict.verdict import Estimate, Verdict
+from monitor.core.verdict.verdict import Verdict
+from monitor.core.verdict.words import Verbs
 
 _LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
 
@@ -27,10 +28,10 @@ _LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
 class Fault:
     """A fault; the labels of ``FAULTS`` are the names of the alerts.
 
-    ``means`` follows the sensor's "it" in tables. ``words`` follow the sensor's name. ``shows``
-    says whether the interval of a size excludes that there is no such fault; ``look`` is what to
-    look at where no adjustment has proved itself. A fault that ``mirrors`` a reference's is held
-    against the reference where several sensors agree on it.
+    ``means`` follows the sensor's "it" in tables. ``words`` follow the sensor's name, in a tense.
+    ``shows`` says whether the intervals of a verdict exclude that there is no such fault; ``look``
+    is what to do where no adjustment has proved itself. A fault that ``mirrors`` a reference's is
+    held against the reference where several sensors agree on it.
 
     ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
     follows the sensor's name and quantity there, ``description`` is a text in which
@@ -38,9 +39,9 @@ class Fault:
     """
 
     means: str
-    words: Callable[[Verdict, str], str]
-    shows: Callable[[Estimate], bool] = lambda _size: True
-    look: str = "no adjustment has proved itself: look at it"
+    words: Callable[[Verdict, str, Verbs], str]
+    shows: Callable[[Verdict], bool] = lambda _found: True
+    look: str = "look at it, no adjustment has proved itself"
     estimate_has_unit: bool = False
     mirrors: bool = False
     rule: str
@@ -54,12 +55,18 @@ class Fault:
         return self.rule.lower()
 
 
-def _is_level(size: Estimate) -> bool:
-    return size.excludes(0.0)
+def _is_level(found: Verdict) -> bool:
+    return found.size.excludes(0.0)
 
 
-def _is_factor(size: Estimate) -> bool:
-    return size.excludes(1.0)
+def _is_drift(found: Verdict) -> bool:
+    """Whether it moves, wherever it is now: some drifts pass through 0."""
+    return found.slope_per_day.excludes(0.0) or found.level.excludes(0.0)
+
+
+def _is_factor(found: Verdict) -> bool:
+    """Whether it is clear of 1; how far below may be open, and there is no lower end then."""
+    return found.size.lower > 1.0 or found.size.upper < 1.0
 
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -95,8 +102,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "outliers": Fault(
         means="a few errors are far larger than all others",
         words=words.outliers,
-        shows=lambda size: size.lower > _LEAST_FAR,
-        look="look at the readings that are far off: misread, mismatched or disturbed ones",
+        shows=lambda found: found.size.lower > _LEAST_FAR,
+        look="look at the readings that are far off, which may be misread, mismatched or disturbed",
         rule="SensorOutliers",
         summary="is far off now and then",
         description="A few of its errors are far larger than all others; the rest is as it should "
@@ -105,8 +112,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "drift": Fault(
         means="its error moves on and on, one way",
         words=words.drift,
-        shows=_is_level,
-        look="no correction holds for long: find what moves it, or calibrate it more often",
+        shows=_is_drift,
+        look="find what moves it, or calibrate it more often; no correction holds for long",
         estimate_has_unit=True,
         mirrors=True,
         rule="SensorDrift",
@@ -118,7 +125,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "stuck": Fault(
         means="it repeats a value while the measurand moves",
         words=words.stuck,
-        look="check the sensor: its value does not move while the reference does",
+        look="check the sensor, whose value does not move while the reference does",
         estimate_has_unit=True,
         rule="SensorStuck",
         summary="repeats one value",
@@ -145,7 +152,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "sign": Fault(
         means="its value falls when what it measures rises",
         words=words.sign,
-        look="check its wiring and its scaling: its value falls when what it measures rises",
+        look="check its wiring and its scaling, its value falls when what it measures rises",
         rule="SensorSign",
         summary="has the wrong sign",
         description="Its value falls when the reference rises.",
@@ -163,9 +170,9 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
 }
 
 
-def shows(fault: str, size: Estimate) -> bool:
-    """Return whether there is a fault, and the interval of its size says what the name says."""
-    return bool(fault) and FAULTS[fault].shows(size)
+def shows(found: Verdict) -> bool:
+    """Return whether there is a fault, and the intervals say what its name says."""
+    return bool(found.fault) and FAULTS[found.fault].shows(found)
 
 
 def alert_meanings() -> dict[str, str]:

@@ -101,7 +101,7 @@ def judge_all(
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
         side = Side([pairs[i] for i in some])
-        named_so, held = _judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
+        named_so, held = judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
         for i, verdict, remedy, usual in zip(some, named_so, remedies, typical, strict=True):
@@ -119,7 +119,7 @@ def _too_few(p: Pairs, began: float) -> Verdict:
     return Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
 
 
-def _judged(
+def judged(
     side: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Verdict], list[int]]:
     """Return verdicts without remedies, and for how long a state before the present one held."""
@@ -146,7 +146,8 @@ def gathered_evidence(
     """Return all that the pairs of each series show."""
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
-    cut = partition(p, inflation(rho))
+    raised = np.array([-1 if each is None else each for each in alarm])
+    cut = partition(p, inflation(rho), raised)
     since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
     kept = kept_of(p, cut)

@@ -74,12 +74,12 @@ class Name(NamedTuple):
 
 def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
     """Return the verdict without error model, remedy and words."""
-    if alarm is not None and _is_over(e, alarm):
+    if alarm is not None and is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
-    return Verdict(
-        state=_state(name, e, p, alarm),
+    found = Verdict(
+        UNDECIDED,
         fault=name.fault,
         size=name.size,
         level=e.level,
@@ -91,6 +91,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         healthy=e.healthy,
         **_counted(name, e, p, alarm),
     )
+    return found._replace(state=_state(found, e, p, alarm))
 
 
 class _Counts(TypedDict):
@@ -111,8 +112,8 @@ def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
     )
 
 
-def _is_over(e: Evidence, alarm: int) -> bool:
-    """Whether nothing is wrong with the newest piece, which began after the alarm."""
+def is_over(e: Evidence, alarm: int) -> bool:
+    """Return whether nothing is wrong with the newest piece, which began after the alarm."""
     start = e.newest
     if e.stuck or start <= alarm or e.segment != start or e.far.surprise > _SURPRISE:
         return False
@@ -177,8 +178,8 @@ def wants_model(found: Verdict) -> bool:
     return found.error_model == UNDECIDED and found.fault not in ("", *RELATED)
 
 
-def _state(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> str:
+def _state(found: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> str:
     if alarm is not None:
-        return FAULT if shows(name.fault, name.size) else UNDECIDED
+        return FAULT if shows(found) else UNDECIDED
     worth = (p.n - e.segment) / inflation(e.rho)
     return IS_RIGHT if e.best.index(min(e.best)) == RIGHT and worth >= _CALM else UNDECIDED

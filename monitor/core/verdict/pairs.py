@@ -9,6 +9,7 @@ a series has the same numbers alone and among others.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -315,6 +316,17 @@ def inflation(rho: Float | float) -> Float:
 def inflation_of_squares(rho: Float | float) -> Float:
     """Return by what autocorrelation multiplies the variance of a mean square."""
     return np.asarray((1.0 + rho * rho) / (1.0 - rho * rho))
+
+
+def cautious_rho(rows: Float) -> float:
+    """Return the largest lag-1 autocorrelation that so few ``rows`` may have.
+
+    Two standard errors above the estimate, which is low by about (1 + 3 rho) / n (Marriott, Pope,
+    Biometrika 41, 1954).
+    """
+    n = rows.size
+    found = float(lag_ones(rows[None], np.ones((1, n), dtype=np.bool_), np.array([n]))[0])
+    return min(found + (1.0 + 3.0 * found) / n + 2.0 / math.sqrt(n), RHO_MAX)
 
 
 def long_inflation(rows: Float) -> float:

@@ -26,6 +26,7 @@ RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
 KINDS: Final = 2 * WIDE
 BOUNDS: Final = 64  # places where a piece may begin, about
+NEAREST: Final = 12  # pairs up to the alarm, each of which may begin one
 _PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # where it begins is one
 _SHORTEST: Final = (0, 3, 8, 8)  # pairs
 _SHORTEST_MORE: Final = 5  # pairs more for a spread
@@ -185,12 +186,12 @@ class Cut(NamedTuple):
     inflation: Float
 
 
-def partition(p: Side, inflation: Float) -> Cut:
-    """Cut the errors of each series."""
+def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
+    """Cut the errors of each series; ``alarm`` is the pair that raised its alarm, or negative."""
     middle = running_medians(p.error, p.live, p.n) / p.s
     kept = near(p.z - middle, p.live, p.n)
     z, h = np.where(kept, p.z, 0.0), np.where(kept, p.h, 0.0)
-    bounds, places = boundaries(z, p.n)
+    bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
     before, back, kind = _search(of_all, penalty, inflation)
@@ -206,14 +207,17 @@ def partition(p: Side, inflation: Float) -> Cut:
     return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
 
 
-def boundaries(z: Float, n: Int) -> tuple[Int, Int]:
+def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:
     """Return where pieces may begin, padded with n, and how many before the end are real.
 
-    A coarse grid, and where neighbouring means differ most; every pair of a short series.
+    A coarse grid, where neighbouring means differ most, and each of the pairs up to an ``alarm``
+    (negative: none), before which its fault began; every pair of a short series.
     """
     at = np.arange(z.shape[1])
     step = np.where(n <= BOUNDS, 1, -(-2 * n // BOUNDS))
-    chosen = (at % step[:, None] == 0) & (at < n[:, None])
+    chosen = at % step[:, None] == 0
+    chosen |= (at > alarm[:, None] - NEAREST) & (at <= alarm[:, None])
+    chosen &= at < n[:, None]
     long = np.flatnonzero(n > BOUNDS)
     if long.size:
         some = z[long]

@@ -162,7 +162,14 @@ def _is_sure(name: str, found: Verdict) -> bool:
     adds = name == "scale_u" or _is_near(found.level, 0.0, share)
     if name == "add":
         return adds
-    return adds and found.scale.lower > 0.0 and _is_near(Estimate(*np.log(found.scale)), 0.0)
+    scale = scale_told(found)
+    return adds and scale.lower > 0.0 and _is_near(Estimate(*np.log(scale)), 0.0)
+
+
+def scale_told(found: Verdict) -> Estimate:
+    """Return the factor on u as advice may tell it: the upper end where it is not told from 0."""
+    scale = found.scale
+    return scale if scale.is_known else Estimate(scale.upper, scale.upper, scale.upper)
 
 
 def dependent(found: Verdict) -> float:
@@ -297,7 +304,8 @@ def _told(
         ]
     if name != "add":
         tried = [
-            each._replace(scale_u=was.scale.value) for each, was in zip(tried, found, strict=True)
+            each._replace(scale_u=scale_told(was).value)
+            for each, was in zip(tried, found, strict=True)
         ]
     return tried
 
@@ -339,14 +347,22 @@ def _add(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction
     return Correction(ones, -_levels(parts, ends, found), ones)
 
 
-def _scale(parts: JudgedBlocks, ends: Int, _: Sequence[Verdict]) -> Correction:
+def _least(found: Sequence[Verdict]) -> Float:
+    """Return the least factor on u that is told of each series [series, 1]."""
+    told = [0.0 if each.scale.is_known else each.scale.upper for each in found]
+    return np.nan_to_num(np.array(told))[:, None]
+
+
+def _scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     ones, nothing = np.ones(ends.shape), np.zeros(ends.shape)
-    return Correction(ones, nothing, _factors(parts, ends, nothing))
+    factors = np.maximum(_factors(parts, ends, nothing), _least(found))
+    return Correction(ones, nothing, factors)
 
 
 def _add_and_scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
     levels = _levels(parts, ends, found)
-    return Correction(np.ones(ends.shape), -levels, _factors(parts, ends, levels))
+    factors = np.maximum(_factors(parts, ends, levels), _least(found))
+    return Correction(np.ones(ends.shape), -levels, factors)
 
 
 def _linear(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:

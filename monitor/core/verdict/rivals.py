@@ -27,6 +27,7 @@ _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
 _LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
 _NEAR: Final = 1 << 15  # numbers
 _NEVER: Final = 1e200  # squares left
+_SEEN: Final = 8  # pairs beyond a lag on which it is seen: a wrong reference looks late at first
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
 
@@ -90,10 +91,15 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
         for k in range(1, lags + 1, some)
     ]
     left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
+    late = np.arange(1, lags + 1)[:, None]
+    unseen = (late > (p.n // 3)[:, None, None]) | (kept.n[:, None] < late + _SEEN)
     for each in left:
-        np.copyto(each, _NEVER, where=(np.arange(1, lags + 1) > p.n[:, None] // 3)[:, :, None])
+        np.copyto(each, _NEVER, where=unseen)
     delayed = _cheapest(left, cut, kept, 1.0)
-    slow = _cheapest(_sluggish(p, cut, kept), cut, kept, _EXTRA)
+    sluggish = _sluggish(p, cut, kept)
+    for each in sluggish:
+        np.copyto(each, _NEVER, where=kept.n[:, None] < _SEEN)
+    slow = _cheapest(sluggish, cut, kept, _EXTRA)
     return [
         one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
         for one, other in zip(delayed, slow, strict=True)

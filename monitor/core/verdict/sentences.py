@@ -1,6 +1,7 @@
 """A verdict in one plain sentence, and what to do about it in another.
 
-What is not known is left out, never printed as "nan".
+What is not known is left out, never printed as "nan". Advice has the digits that following it takes
+(:func:`_resolution`).
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import numpy as np
+
 from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.verdict import words
 from monitor.core.verdict.faults import FAULTS, shows
+from monitor.core.verdict.numerals import exactly, three_digits
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -21,6 +25,8 @@ from monitor.core.verdict.verdict import (
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
+_RESOLVED: Final = 0.02  # of the CRPS that advice promises
+_A_DAY: Final = 86_400.0
 
 
 def with_words(
@@ -30,41 +36,59 @@ def with_words(
 
     ``typical`` is the errors' usual standard uncertainty; ``fired``: of an alert that fires.
     """
+    span = float(p.time[-1] - p.time[found.segment]) if p.n and p.timed else math.nan
+    found = found._replace(typical=typical, span=span)
     return found._replace(
-        sentence=sentence(found, p, unit, typical, fired=fired),
-        advice=advice(found, unit, fired=fired),
+        sentence=sentence(found, p.n, unit, fired=fired),
+        advice=advice(found, p, unit, fired=fired),
     )
 
 
-def sentence(
-    found: Verdict, p: Pairs, unit: str, typical: float = math.nan, *, fired: bool = False
-) -> str:
-    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like."""
+def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
+    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs."""
     if found.state == IS_RIGHT:
         return "as right as it says"
     if found.state == FAULT:
-        return _full(found, unit, typical)
+        return _full(found, unit)
     if not fired:
-        may_be = shows(found.fault, found.size)
-        return f"may be wrong, not sure yet: {_full(found, unit, typical)}" if may_be else _open(p)
+        may_be = shows(found)
+        return f"may be wrong, not sure yet: {_full(found, unit)}" if may_be else _open(n)
     if found.segment and not found.fault:
         began = f" that began {day(found.began)}" if day(found.began) else ""
-        return f"had a fault{began}; its last {found.pairs} pairs no longer show it"
-    return f"is not as right as it says; not clear yet in which way ({found.pairs} pairs)"
+        last = "its last pair no longer shows it"
+        if found.pairs != 1:
+            last = f"its last {found.pairs} pairs no longer show it"
+        return f"had a fault{began}; {last}"
+    pairs = words.counted(found.pairs)
+    return f"is not as right as it says; not clear yet in which way ({pairs})"
 
 
-def _open(p: Pairs) -> str:
-    return f"not clear yet whether it is right ({p.n} pairs)"
+def past_sentence(found: Verdict, unit: str, until: float) -> str:
+    """Return "read 6.2 kg heavy (5.1 to 7.3), from ... to ..." of an incident that is over."""
+    told = "was not as right as it said"
+    if found.state == FAULT:
+        told = _told(found, unit, words.PAST)
+    lasted = f", from {day(found.began)} to {day(until)}" if day(found.began) else ""
+    return f"{told}{lasted}{'' if found.state == FAULT else '; in which way never became clear'}"
 
 
-def _full(found: Verdict, unit: str, typical: float) -> str:
-    told = FAULTS[found.fault].words(found, unit)
-    beside = _beside(found, typical, unit)
-    if beside:
-        told = f"{told} and {beside}"
+def _open(n: int) -> str:
+    return f"not clear yet whether it is right ({words.counted(n)})"
+
+
+def _full(found: Verdict, unit: str) -> str:
+    told = _told(found, unit, words.NOW)
     when, due = day(found.began), day(found.due)
     told = f"{told}, since {when}" if when else told
-    return f"{told}; leaves its tolerance on {due[:10]}" if due else told
+    # A drift of hours is due at a time, one of days on a day.
+    on = due if found.span < _A_DAY else due[:10]
+    return f"{told}; leaves its tolerance on {on}" if due else told
+
+
+def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
+    told = FAULTS[found.fault].words(found, unit, verbs)
+    beside = _beside(found, unit, verbs)
+    return f"{told} and {beside}" if beside else told
 
 
 def day(time: float) -> str:
@@ -73,19 +97,22 @@ def day(time: float) -> str:
     return "" if found == "-" else found
 
 
-def _beside(found: Verdict, typical: float, unit: str) -> str:
+def _beside(found: Verdict, unit: str, verbs: words.Verbs) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
     low, high = _SCALE_RIGHT
     is_level, scale = found.fault in ("offset", "drift"), found.scale
-    if is_level and scale.excludes(1.0) and not low <= scale.value <= high:
-        return (words.understated if scale.value > 1.0 else words.overstated)(found, unit)
+    if is_level and scale.lower > 1.0 and scale.value > high:
+        return words.understated(found, unit, verbs)
+    if is_level and scale.upper < 1.0 and not scale.value >= low:
+        return words.overstated(found, unit, verbs)
     may_be_off = found.fault in ("understated", "overstated", "gain")
-    if may_be_off and found.level.excludes(0.0) and abs(found.level.value) > _LEVEL_RIGHT * typical:
-        return words.offset(found, unit)
+    least = _LEVEL_RIGHT * found.typical
+    if may_be_off and found.level.excludes(0.0) and abs(found.level.value) > least:
+        return words.offset(found, unit, verbs)
     return ""
 
 
-def advice(found: Verdict, unit: str, *, fired: bool = False) -> str:
+def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
     """Return what to do and what it did on the pairs it was tried on, empty where that is open."""
     remedy = found.remedy
     if fired and found.state != FAULT and found.segment and not found.fault:
@@ -94,22 +121,49 @@ def advice(found: Verdict, unit: str, *, fired: bool = False) -> str:
         return ""
     if remedy.kind == "none":
         return FAULTS[found.fault].look
+    doing = _doing(remedy, p.value[found.segment :], unit)
     saved = (
-        f"CRPS {words.three_digits(remedy.crps_before)} -> {words.three_digits(remedy.crps_after)}"
-        f" on the {remedy.pairs} pairs it was tried on"
+        f"(CRPS {three_digits(remedy.crps_before)} -> {three_digits(remedy.crps_after)}"
+        f" on the {words.counted(remedy.pairs)} it was tried on)"
     )
-    return f"{_doing(remedy, unit)} ({saved})"
+    if found.fault != "drift":
+        return f"{doing} {saved}"
+    if not found.slope_per_day.is_known:
+        return f"{doing} now {saved}; it drifts on"
+    return f"{doing} now {saved}; it drifts on, {words.rate(found, unit)[0]}"
 
 
-def _doing(remedy: Remedy, unit: str) -> str:
+def _resolution(remedy: Remedy) -> float:
+    """Return to what a number in advice is rounded, in the unit of the series.
+
+    The CRPS changes by at most as much as a value does, so what is promised stays within a percent.
+    """
+    return _RESOLVED * remedy.crps_after
+
+
+def _doing(remedy: Remedy, values: np.ndarray, unit: str) -> str:
+    step = _resolution(remedy)
     if remedy.kind == "linear":
-        sign = "+" if remedy.slope >= 0.0 else "-"
-        a, b = words.three_digits(remedy.intercept), words.three_digits(abs(remedy.slope))
-        return f"take {words.with_unit(a, unit)} {sign} {b} times its value instead of its value"
+        return _line(remedy, values, unit, step)
     parts = []
     if math.isfinite(remedy.add):
         verb = "add" if remedy.add >= 0.0 else "subtract"
-        parts.append(f"{verb} {words.with_unit(words.three_digits(abs(remedy.add)), unit)}")
+        parts.append(f"{verb} {words.with_unit(exactly(abs(remedy.add), step), unit)}")
     if math.isfinite(remedy.scale_u):
-        parts.append(f"multiply its u by {words.three_digits(remedy.scale_u)}")
+        parts.append(f"multiply its u by {three_digits(remedy.scale_u)}")
     return " and ".join(parts)
+
+
+def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
+    """Return a linear correction whose slope is rounded as its values need.
+
+    Where the slope is rounded the line keeps its height in the middle of the values.
+    """
+    low, high = float(values.min()), float(values.max())
+    middle, reach = 0.5 * (low + high), max(0.5 * (high - low), abs(step))
+    slope = exactly(abs(remedy.slope), min(step / reach, 0.01 * abs(remedy.slope)))
+    sign = "+" if remedy.slope >= 0.0 else "-"
+    lost = remedy.slope - math.copysign(float(slope), remedy.slope)
+    intercept = exactly(remedy.intercept + lost * middle, step)
+    at = words.with_unit(intercept, unit)
+    return f"take {at} {sign} {slope} times its value instead of its value"

@@ -39,6 +39,16 @@ _ENDS: Final = np.array([0.5, 0.025, 0.975])
 _TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
 _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy tails
+_FROM_0: Final = (
+    0.1  # of the upper end of a factor on u, below which its lower end is not told from 0
+)
+_LEAST_TOLD: Final = 0.001  # a factor below is not told from 0 either
+_LEAST_SAID: Final = 0.1  # and of such a one it is not said that it is less
+_WILD: Final = 20.0  # robust scales from which an error is a bad row, where so few are
+_FEW_WILD: Final = 0.01
+_TAMED_FROM: Final = 16  # pairs
+_TRIMMED: Final = 0.12  # share of the largest errors that does not tell where to look for a factor
+_FLOORED: Final = 4.0  # times their stated ones, above which uncertainties are not the stated ones
 _SHAPE_MOST: Final = 20.0  # log likelihood that the past may say for or against a shape
 
 
@@ -118,6 +128,7 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
     """
     found = [Spread(NOTHING, -np.inf)] * len(rows)
     groups: dict[int, list[int]] = {}
+    rows = [_tamed(each) for each in rows]
     for i, each in enumerate(rows):
         if each.size >= _FEWEST:
             width = min(each.size, _GROUPS + _ALONE)
@@ -127,6 +138,19 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
         for i, spread in zip(some, of_some, strict=True):
             found[i] = spread
     return found
+
+
+def _tamed(row: Float) -> Float:
+    """Return errors without the wild ones, if these are one, or one in a hundred.
+
+    No heavy tail reaches so far: a bad row, of which a factor on u would be made otherwise.
+    """
+    if row.size < _TAMED_FROM:
+        return row
+    size = np.abs(row)
+    wild = size > _WILD * _TO_SD * float(np.median(size))
+    few = 0 < np.count_nonzero(wild) <= max(1.0, _FEW_WILD * row.size)
+    return row[~wild] if few and np.median(size) > 0.0 else row
 
 
 def _spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -> list[Spread]:
@@ -176,7 +200,7 @@ def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
 def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float:
     """Return factors about the likeliest one, as far apart as so many pairs can tell."""
     robust = _TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
-    centre = np.maximum(np.maximum(robust, 0.3 * np.sqrt(dots(q, q) / n)), 1e-6)
+    centre = np.maximum(np.maximum(robust, 0.3 * _trimmed(q, n)), 1e-6)
     found = centre[:, None] * np.exp(_WIDEST * _STEPS)
     reach = 12.0 * np.sqrt(inflation / n)
     many = np.flatnonzero(reach < 1.0)
@@ -185,6 +209,17 @@ def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float
         best = found[many, np.argmax(likely, axis=1)]
         found[many] = best[:, None] * np.exp(np.maximum(reach[many], 0.1)[:, None] * _STEPS)
     return found
+
+
+def _trimmed(q: Float, n: Int) -> Float:
+    """Return root mean squares without the largest errors, unless all others are 0.
+
+    A few bad rows must not say how large the errors are.
+    """
+    square = np.sort(np.where(np.arange(q.shape[1]) < n[:, None], q * q, np.inf), axis=1)
+    kept = n - np.ceil(_TRIMMED * n).astype(np.int64)
+    below = sums(np.where(np.arange(q.shape[1]) < kept[:, None], square, 0.0))
+    return np.sqrt(np.where(below > 0.0, below / np.maximum(kept, 1), dots(q, q) / n))
 
 
 def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
@@ -235,17 +270,28 @@ Parts = tuple[float, float]
 
 
 def parts_of(p: Side, start: Int) -> list[Parts | None]:
-    """Return typical u^2 and u_ref^2 of each series from ``start`` on, None beyond all digits."""
+    """Return typical u^2 and u_ref^2 of each series from ``start`` on.
+
+    None beyond all digits, and where one huge error leaves nothing of the others.
+    """
     inside = (p.columns >= start[:, None]) & p.live
     u, of_reference = (medians(each * each, inside).tolist() for each in (p.u, p.u_ref))
-    rows = zip(u, of_reference, p.is_resolved.tolist(), strict=True)
+    known = p.is_resolved & (p.unit**2 <= _FLOORED**2 * np.add(u, of_reference))
+    rows = zip(u, of_reference, known.tolist(), strict=True)
     return [(one, other) if known and one > 0.0 else None for one, other, known in rows]
 
 
 def on_stated(parts: Parts | None, factor: Estimate) -> Estimate:
-    """Return the factor on u that makes up for a factor on the error's whole uncertainty."""
+    """Return the factor on u that makes up for a factor on the error's whole uncertainty.
+
+    Where it is below 1 and not told from 0 it has an upper end alone: errors that are all alike, or
+    a reference as uncertain as the sensor, do not say how certain the sensor is.
+    """
     if parts is None or not factor.is_known:
         return NOTHING
     u, of_reference = parts
     whole = u + of_reference
-    return Estimate(*(math.sqrt(max(k * k * whole - of_reference, 0.0) / u) for k in factor))
+    found = Estimate(*(math.sqrt(max(k * k * whole - of_reference, 0.0) / u) for k in factor))
+    if found.upper < 1.0 and found.lower < max(_FROM_0 * found.upper, _LEAST_TOLD):
+        return Estimate(math.nan, math.nan, max(found.upper, _LEAST_SAID))
+    return found

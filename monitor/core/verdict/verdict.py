@@ -140,7 +140,7 @@ def _crossings(
     return np.asarray(begin[:, None] + (low + np.clip(part, 0.0, 1.0)) * step[:, None])
 
 
-def share(hits: int, n: float) -> Estimate:
+def share(hits: float, n: float) -> Estimate:
     """Return a share of ``n`` pairs with its exact interval (Clopper, Pearson 1934)."""
     if n <= 0.0:
         return NOTHING
@@ -230,6 +230,8 @@ class Verdict(NamedTuple):
     sizes are from) count in the pairs given, ``began`` is the time of ``since``, NaN without times.
     ``healthy`` is how the error moved with the level while it was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
+    ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs of
+    ``segment`` take; NaN where there are none.
     """
 
     state: str
@@ -249,5 +251,7 @@ class Verdict(NamedTuple):
     pairs: int = 0
     n_effective: float = 0.0
     remedy: Remedy | None = None
+    typical: float = NAN
+    span: float = NAN
     sentence: str = ""
     advice: str = ""

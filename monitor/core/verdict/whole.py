@@ -12,7 +12,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
-from monitor.core.verdict.pairs import FAR, Pairs, Side, long_inflation, median
+from monitor.core.verdict.judge import gathered_evidence, judged
+from monitor.core.verdict.naming import is_over
+from monitor.core.verdict.pairs import (
+    FAR,
+    Pairs,
+    Side,
+    cautious_rho,
+    inflation_of_squares,
+    long_inflation,
+    median,
+)
 from monitor.core.verdict.partition import (
     LEVEL,
     RIGHT,
@@ -27,7 +37,7 @@ from monitor.core.verdict.partition import (
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
-from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.sentences import day, with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -46,6 +56,7 @@ FEWEST: Final = 8
 _OFFSET: Final = (0.1, 0.25)  # u: beyond the first it is wrong, within the second it is right
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
+_PRIOR_PAIRS: Final = 4.0
 _T: Final = 4.0  # many names are tried on one file
 
 
@@ -58,16 +69,69 @@ class _Fit(NamedTuple):
     steep: float  # t of the slope
     left: Float  # of the line, over the stated uncertainty
     inflation: float
+    rho: float  # the largest that so few errors may have
 
 
-def judge_file(p: Pairs, *, unit: str = "") -> Verdict:
-    """Say what is wrong with a sensor, over all of its recorded pairs."""
+def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
+    """Say what is wrong with a sensor, over all of its recorded pairs.
+
+    ``fires``: the daemon's alert would still fire at the last of them, so that something is wrong
+    even where all pairs together do not show it.
+    """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
     side = Side([p])
-    found = _judged(side)
-    found = found._replace(remedy=remedies_for(side, [found], [0])[0])
-    return with_words(found, p, unit, float(side.unit[0]))
+    found, held = _judged(side), 0
+    if fires or found.state == FAULT:
+        found, held, piece = _newest(side, found)
+        if piece is not None:
+            return _was_wrong(p, piece, unit)
+    found = found._replace(remedy=remedies_for(side, [found], [held])[0])
+    return with_words(found, p, unit, float(side.unit[0]), fired=True)
+
+
+class _Worst(NamedTuple):
+    """The end of the piece that was most wrong, and since when the sensor is right."""
+
+    end: int
+    right_since: int
+
+
+def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
+    """Return the fault of the newest pairs, for how long a state before it held, or what was.
+
+    A file that is wrong by all of its pairs may have changed while it was recorded: name, size and
+    date are those of the newest piece, as they are live. ``whole`` stays where that piece alone
+    shows nothing clear, or where all pairs show how values hang on references. Where the newest
+    piece is right, the last of what is returned is the piece that was most wrong.
+    """
+    p = side.pairs[0]
+    if whole.fault in ("gain", "sign", "lag"):
+        return whole, 0, None
+    (evidence,), cut = gathered_evidence(side, [p.n - 1], [None])
+    starts = cut.starts[0]
+    if starts[-1] and is_over(evidence, starts[-1] - 1):
+        excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
+        worst = int(np.argmax(np.abs(excess[:-1])))
+        return whole, 0, _Worst(starts[worst + 1], starts[-1])
+    (found,), (held,) = judged(side, [p.n - 1], [None])
+    if found.state != FAULT:
+        return whole, 0, None
+    began = float(p.time[found.since]) if p.timed and found.since else NAN
+    return found._replace(began=began), held, None
+
+
+def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
+    """Return what is said of a file whose sensor is right in the end: what it was before."""
+    found, last = judge_file(p.rows(slice(0, piece.end)), unit=unit), piece.right_since
+    if found.state != FAULT:
+        return found._replace(pairs=p.n)
+    when = f"since {day(float(p.time[last]))}" if p.timed else f"in its last {p.n - last} pairs"
+    return found._replace(
+        sentence=f"as right as it says {when}, but not before: {found.sentence}",
+        remedy=None,
+        advice="",
+    )
 
 
 class _Whole(NamedTuple):
@@ -91,8 +155,9 @@ def _judged(side: Side) -> Verdict:
     drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
         abs(fit.middle.value), _OFFSET[1] * w.unit
     )
-    inflated = np.array([long_inflation(fit.left**2)])
-    spread = spreads_of([fit.left], inflated, np.array([2.0]), np.zeros((1, SHAPES)))[0]
+    rho = fit.rho
+    inflated = max(long_inflation(fit.left**2), (1.0 + rho * rho) / (1.0 - rho * rho))
+    spread = _spread(fit.left, inflated, fit.inflation)
     slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
@@ -114,6 +179,14 @@ def _judged(side: Side) -> Verdict:
     )
 
 
+def _spread(left: Float, inflated: float, inflation: float) -> Spread:
+    """Return the factor on u; the mean of dependent errors takes more of their spread with it."""
+    lost = np.array([2.0, min(2.0 * inflation, 0.5 * left.size)])
+    two = np.full(2, inflated), lost, np.zeros((2, SHAPES))
+    plain, widened = spreads_of([left, left], *two)
+    return plain._replace(factor=plain.factor._replace(upper=widened.factor.upper))
+
+
 def _kept(z: Float) -> Bool:
     off = z - median(z)
     kept: Bool = np.abs(off) <= FAR * max(1.0, 1.4826 * median(np.abs(off)))
@@ -132,14 +205,19 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
     slope = float(h @ (centred * z)) / square if square > 0.0 else 0.0
     off = z - level * h
     line = off - slope * centred * h
-    spread = float(line @ line) / max(z.size - 2.0, 1.0)
-    flat_inflation, inflation = long_inflation(off), long_inflation(line)
+    rho = cautious_rho(line)
+    least = (1.0 + rho) / (1.0 - rho)
+    # As many pairs of the stated spread: a few dependent ones are near each other.
+    stated = _PRIOR_PAIRS * least
+    spread = (stated + float(line @ line)) / max(stated + z.size - 2.0, 1.0)
+    flat_inflation, inflation = (max(long_inflation(each), least) for each in (off, line))
     df = z.size / inflation
     se = np.sqrt(spread * inflation / weight)
     steep = np.sqrt(spread * inflation / square) if square > 0.0 else np.inf
     end = 1.0 - middle
     rows = (level + slope * end, np.hypot(se, steep * end))
-    flat = np.sqrt(float(off @ off) / z.size * flat_inflation / weight)
+    spread = (stated + float(off @ off)) / (stated + z.size)
+    flat = np.sqrt(spread * flat_inflation / weight)
     return _Fit(
         t_interval(level, flat, z.size / flat_inflation).times(p.unit),
         t_interval(*rows, df).times(p.unit),
@@ -147,6 +225,7 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
         slope / steep if steep > 0.0 else 0.0,
         p.z - (level + slope * (p.clock - middle)) * p.h,
         flat_inflation,
+        rho,
     )
 
 
@@ -206,7 +285,8 @@ def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Est
     low, high = _SCALE[0]
     is_wide = factor.lower > high or factor.upper < low
     far = np.abs(fit.left) > FAR
-    far_share = share(int(far.sum()), p.z.size / fit.inflation if far.any() else float(p.z.size))
+    dependent = float(inflation_of_squares(fit.rho))
+    far_share = share(float(far.sum()) / dependent, p.z.size / dependent)
     if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
         return "offset", fit.middle
     if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:

@@ -1,16 +1,48 @@
 """Each fault in the words that a person at the sensor uses; they follow the sensor's name.
 
-A number has no more digits than its interval warrants.
+A number has no more digits than its interval warrants. A fault that is over is told in the past.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
+from monitor.core.verdict.numerals import at_least, estimated, three_digits
 from monitor.core.verdict.verdict import Estimate, Verdict
 
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
+_RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))
+
+
+class Verbs(NamedTuple):
+    """What is the same in every sentence, in one tense."""
+
+    reads: str
+    drifts: str
+    crosses: str
+    has: str
+    grows: str
+    understates: str
+    overstates: str
+    is_: str
+    follows: str
+    shows: str
+    earlier: str
+    measures: str
+    falls: str
+    rises: str
+    now: str
+
+
+NOW: Final = Verbs(
+    *("reads", "drifts", "crosses", "has", "grows", "understates", "overstates", "is", "follows"),
+    *("shows", "was", "measures", "falls", "rises", "now"),
+)
+PAST: Final = Verbs(
+    *("read", "drifted", "crossed", "had", "grew", "understated", "overstated", "was", "followed"),
+    *("showed", "had been", "measured", "fell", "rose", "at its end"),
+)
 
 
 def direction(bias: float, unit: str) -> str:
@@ -19,90 +51,103 @@ def direction(bias: float, unit: str) -> str:
     return names[0] if bias >= 0.0 else names[1]
 
 
-def numbers(estimate: Estimate) -> tuple[str, str]:
-    """Return an estimate and " (lower to upper)", to the digits that its interval warrants."""
-    half = 0.5 * (estimate.upper - estimate.lower)
-    if not (math.isfinite(half) and half > 0.0):
-        return three_digits(estimate.value), ""
-    if max(abs(each) for each in estimate) >= 1e6 or half < 1e-6:
-        value, lower, upper = (f"{number:.3g}" for number in estimate)
-        return value, f" ({lower} to {upper})"
-    places = max(0, math.ceil(-math.log10(0.5 * half)))
-    value, lower, upper = (f"{number:.{places}f}" for number in estimate)
-    return value, f" ({lower} to {upper})"
-
-
-def three_digits(number: float) -> str:
-    """Return a number with three significant digits."""
-    return f"{number:.0f}" if 100.0 <= abs(number) < 1e6 else f"{number:.3g}"
-
-
 def with_unit(number: str, unit: str) -> str:
     """Return a number, and its unit if it has one."""
     return f"{number} {unit}".strip()
+
+
+def counted(pairs: int) -> str:
+    """Return "1 pair" or "7 pairs"."""
+    return f"{pairs} pair" if pairs == 1 else f"{pairs} pairs"
+
+
+def rate(found: Verdict, unit: str) -> tuple[str, str]:
+    """Return "-0.12 degC a day" and its interval; by the hour or less where the pairs span less."""
+    seconds, per = next((each for each in _RATES if found.span >= each[0]), _RATES[-1])
+    if not math.isfinite(found.span):
+        seconds, per = _RATES[0]
+    slope = found.slope_per_day.times(seconds / _RATES[0][0])
+    size, between = estimated(slope, 0.0)
+    sign = "+" if slope.value > 0.0 else ""
+    return f"{sign}{with_unit(size, unit)} {per}", between
 
 
 def _absolute(size: Estimate) -> Estimate:
     return size if size.value >= 0.0 else Estimate(-size.value, -size.upper, -size.lower)
 
 
-def offset(found: Verdict, unit: str) -> str:
+def offset(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3)"."""
-    size, between = numbers(_absolute(found.level))
-    return f"reads {with_unit(size, unit)} {direction(found.level.value, unit)}{between}"
-
-
-def drift(found: Verdict, unit: str) -> str:
-    """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now"."""
-    size, within = numbers(_absolute(found.level))
+    size, between = estimated(_absolute(found.level), 0.0)
     way = direction(found.level.value, unit)
-    if not found.slope_per_day.is_known:
-        return f"drifts, {with_unit(size, unit)} {way} now{within}"
-    rate, between = numbers(_absolute(found.slope_per_day))
-    sign = "+" if found.slope_per_day.value > 0.0 else "-"
-    return f"drifts {sign}{with_unit(rate, unit)} a day{between}, {size} {way} now"
+    return f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
 
 
-def gain(found: Verdict, unit: str) -> str:
+def drift(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+    """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now"."""
+    has_rate = found.slope_per_day.is_known
+    size, within = estimated(_absolute(found.level), 0.0)
+    told = verbs.drifts
+    if has_rate:
+        change, between = rate(found, unit)
+        told, within = f"{told} {change}{between}", ""
+    else:
+        size = with_unit(size, unit)
+    if not found.level.excludes(0.0):
+        return f"{told}, {verbs.crosses} 0 {verbs.now}"
+    return f"{told}, {size} {direction(found.level.value, unit)} {verbs.now}{within}"
+
+
+def gain(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "has an error that grows with the level: gain 1.25 (1.21 to 1.29) about 500 kg"."""
-    size, between = numbers(found.gain)
+    size, between = estimated(found.gain, 1.0)
     about = with_unit(three_digits(found.pivot), unit)
-    return f"has an error that grows with the level: gain {size}{between} about {about}"
+    told = f"{verbs.has} an error that {verbs.grows} with the level"
+    return f"{told}: gain {size}{between} about {about}"
 
 
-def understated(found: Verdict, _unit: str) -> str:
+def understated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "understates its uncertainty 2.0 times (1.7 to 2.4)"."""
-    size, between = numbers(found.scale)
-    return f"understates its uncertainty {size} times{between}"
+    size, between = estimated(found.scale, 1.0)
+    return f"{verbs.understates} its uncertainty {size} times{between}"
 
 
-def overstated(found: Verdict, _unit: str) -> str:
-    """Return "overstates its uncertainty 2.0 times (1.7 to 2.4)": u over what it should be."""
-    value, lower, upper = (1.0 / max(each, 1e-3) for each in found.scale)
-    size, between = numbers(Estimate(value, upper, lower))
-    return f"overstates its uncertainty {size} times{between}"
+def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+    """Return "overstates its uncertainty 2.0 times (1.7 to 2.4)": u over what it should be.
+
+    "At least 3.1 times" where the pairs do not tell the factor on u from 0.
+    """
+    value, lower, upper = found.scale
+    if not (found.scale.is_known and lower > 0.0):
+        return f"{verbs.overstates} its uncertainty at least {at_least(1.0 / upper)} times"
+    size, between = estimated(Estimate(1.0 / value, 1.0 / upper, 1.0 / lower), 1.0)
+    return f"{verbs.overstates} its uncertainty {size} times{between}"
 
 
-def outliers(found: Verdict, _unit: str) -> str:
+def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "is more than 4 u off in 5 % of its readings (2 to 10)"."""
-    size, between = numbers(found.size.times(100.0))
-    return f"is more than 4 u off in {size} % of its readings{between}"
+    size, between = estimated(found.size.times(100.0), 0.0)
+    return f"{verbs.is_} more than 4 u off in {size} % of its readings{between}"
 
 
-def stuck(found: Verdict, unit: str) -> str:
+def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "is stuck at 103.2 kg for 14 pairs"."""
     value = with_unit(f"{found.size.value:g}", unit)
-    return f"is stuck at {value} for {found.pairs} pairs"
+    return f"{verbs.is_} stuck at {value} for {counted(found.pairs)}"
 
 
-def lag(found: Verdict, _unit: str) -> str:
+def lag(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "is late: it shows what was 3 pairs before"."""
     late = found.size.value
     if not late > 0.0:
-        return "follows what it measures too slowly"
-    return f"is late: it shows what was {late:.0f} {'pair' if late == 1.0 else 'pairs'} before"
+        return f"{verbs.follows} what it {verbs.measures} too slowly"
+    before = counted(round(late))
+    return f"{verbs.is_} late: it {verbs.shows} what {verbs.earlier} {before} before"
 
 
-def sign(_found: Verdict, _unit: str) -> str:
+def sign(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return that its value goes the wrong way."""
-    return "has the wrong sign: its value falls when what it measures rises"
+    return (
+        f"{verbs.has} the wrong sign: its value {verbs.falls} when what it {verbs.measures} "
+        f"{verbs.rises}"
+    )
