@@ -151,6 +151,22 @@ def test_one_series_alone_and_beside_others_has_the_same_ceilings(pairs):
         assert (alone.spread == together.spread.reshape(pairs, 5)[:, row]).all()
 
 
+@pytest.mark.parametrize("cut", [1, 5, 64, 127, 131, 700])
+def test_ceilings_do_not_depend_on_how_pairs_are_cut(cut):
+    x = partly(0.4, 0.98)(np.random.default_rng(176), (1, 900))[0][:, None]
+    age = np.arange(900)[:, None]
+    once = Scales(np.zeros(1, STATE)).advance(x, age)
+
+    records, parts = np.zeros(1, STATE), []
+    for some in (slice(0, cut), slice(cut, 900)):
+        scales = Scales(records)
+        parts.append(scales.advance(x[some], age[some]))
+        scales.store(records)
+
+    assert (np.concatenate([part.offset for part in parts]) == once.offset).all()
+    assert (np.concatenate([part.spread for part in parts]) == once.spread).all()
+
+
 def test_a_state_of_the_form_without_scales_keeps_the_rest():
     """The record of that form: 256 bytes, the last z after them."""
     detector, one = Detector(np.full(1, 1000.0)), np.zeros(1, np.int64)

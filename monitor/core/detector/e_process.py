@@ -129,9 +129,9 @@ class EvidenceBlock:
         self.sums = [sums[:, row] for row in range(len(e_values.LEARNT))]
 
     def _bets(self, records: Records) -> Float:
-        learnt = e_values.whitening(*(part[:-1].ravel() for part in self.sums))
+        self._known = e_values.whitening(*self.sums)
         follows = (self.age > 0).ravel()
-        learnt = Whitening(*(part * follows for part in learnt))
+        learnt = Whitening(*(part[:-1].ravel() * follows for part in self._known))
         z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
         x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
         self.scales = Scales(records)
@@ -146,9 +146,14 @@ class EvidenceBlock:
             self._plain = self.bets[:, :, 0].T.tolist()
         return self._plain
 
+    @property
+    def rho(self) -> Float:
+        """Autocorrelation known before each rank, and after the last, [ranks + 1, k]."""
+        return self._known.rho
+
     def learnt(self, rank: int, columns: Int) -> Whitening:
         """Return the autocorrelation known once the pairs of ``rank`` are counted."""
-        return e_values.whitening(*(part[rank + 1, columns] for part in self.sums))
+        return Whitening(*(part[rank + 1, columns] for part in self._known))
 
     def record(self, rank: int, columns: Int, after: Int, family: Int) -> None:
         """Record the change of state of ``columns`` at ``rank``."""
@@ -174,7 +179,7 @@ class EvidenceBlock:
         path, z = self.path[columns], self.z[rank, columns]
         family, moments = self.family[columns], self.moments[:, columns]
         relieved = lifecycle.relief(path, family, moments, z)
-        rho = self.learnt(rank, columns).rho
+        rho = self.rho[rank + 1, columns]
         share = lifecycle.worth(rho)
         grown = self.reverse[columns] + share * relieved
         self.reverse[columns] = np.maximum(0.0, grown)
@@ -302,7 +307,7 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
         return rank
     z = block.z[rank:, 0]
     relieved = lifecycle.relief(block.path, block.family, block.moments, z)
-    share = lifecycle.worth(e_values.whitening(*(part[rank + 1 :, 0] for part in block.sums)).rho)
+    share = lifecycle.worth(block.rho[rank + 1 :, 0])
     added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
     reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
     steps = (share * relieved)[:-1].tolist()
