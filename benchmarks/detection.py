@@ -127,7 +127,7 @@ def coverage(share: float) -> str:
 def life_cycle(share: float) -> str:
     streams, fault_length, length = max(60, round(400 * share)), 1200, 2000
     rows = []
-    wanted = {"offset 0.5 u": 75, "offset 1 u": 26, "offset 2 u": 9}
+    wanted = {"offset 0.5 u": 75, "offset 1 u": 30, "offset 2 u": 30}
     for shape in ("normal", "t4", "AR(0.5)"):
         z = SHAPES[shape][0](np.random.default_rng(20260111), (streams, length))
         for name in ("offset 0.5 u", "offset 1 u", "offset 2 u", "sd x 1.5", "sd x 2", "sd / 2"):

@@ -1,3 +1,29 @@
-"""Tells, live, whether sensors that state their own uncertainty are right."""
+"""Tells, live, whether sensors that state their own uncertainty are right.
+
+In Python: :func:`score` and :func:`compare` evaluate frames of recorded pairs, :class:`Watch` takes
+pairs as they come (docs/python.md). The daemon is the command ``monitor run``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from monitor.frames import Alert, FrameError, Scores, Watch, compare, score
 
 __version__ = "0.1.0"
+__all__ = ["Alert", "FrameError", "Scores", "Watch", "__version__", "compare", "score"]
+
+_OF_FRAMES: Final = frozenset(__all__) - {"__version__"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the public names
+    """Import what is public at its first use: the commands need none of it."""
+    if name in _OF_FRAMES:
+        return getattr(import_module("monitor.frames"), name)
+    raise AttributeError(f"module 'monitor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_OF_FRAMES])

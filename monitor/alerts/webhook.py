@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
-import urllib3
-from urllib3 import exceptions
+from urllib3 import BaseHTTPResponse, exceptions
 
 from monitor import __version__
+from monitor.alerts.attempt import TimeBound
 from monitor.alerts.outlet import LaterError, RefusedError
 from monitor.alerts.transition import Transition, transition_document
 
@@ -60,13 +60,8 @@ class WebhookSink:
         self._monotonic: Final = monotonic
         self._last_use = monotonic()
         logging.getLogger("urllib3").setLevel(logging.ERROR)  # below, it logs the whole address
-        self._client: Final = urllib3.PoolManager(
-            num_pools=1,
-            maxsize=1,
-            retries=False,
-            timeout=urllib3.Timeout(total=target.timeout_seconds),
-            ssl_context=ssl.create_default_context(cafile=target.ca_file),
-        )
+        self._bound: Final = TimeBound(target.timeout_seconds)
+        self._client: Final = self._bound.client(ssl.create_default_context(cafile=target.ca_file))
 
     def deliver(self, transition: Transition) -> None:
         """Post a transition; raises LaterError or RefusedError, see :func:`check_status`."""
@@ -86,8 +81,9 @@ class WebhookSink:
     def close(self) -> None:
         """Close the connection."""
         self._client.clear()
+        self._bound.close()
 
-    def _post(self, content: bytes, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+    def _post(self, content: bytes, headers: Mapping[str, str]) -> BaseHTTPResponse:
         """Post and return the answer; its body is read and dropped, with bounds in size and time.
 
         The connection stays open for the next post if the body was read to its end.
@@ -95,18 +91,17 @@ class WebhookSink:
         began = self._monotonic()
         if began - self._last_use > _IDLE_SECONDS_MAX:
             self._client.clear()
-        answer = self._client.request(
-            "POST", self._target.url, body=content, headers=headers, redirect=False,
-            preload_content=False, decode_content=False,
-        )  # fmt: skip
-        try:
-            size = 0
-            while size <= _ANSWER_BYTES_MAX and (chunk := answer.read1(_ANSWER_BYTES_MAX)):
-                size += len(chunk)
-                if self._monotonic() - began > self._target.timeout_seconds:
-                    raise exceptions.TimeoutError("the answer does not end")
-        finally:
-            answer.close()
+        with self._bound:
+            answer = self._client.request(
+                "POST", self._target.url, body=content, headers=headers, redirect=False,
+                preload_content=False, decode_content=False,
+            )  # fmt: skip
+            try:
+                size = 0
+                while size <= _ANSWER_BYTES_MAX and (chunk := answer.read1(_ANSWER_BYTES_MAX)):
+                    size += len(chunk)
+            finally:
+                answer.close()
         self._last_use = self._monotonic()
         return answer
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
-from monitor.core.detector.series_state import with_scales
+from monitor.core.detector.series_state import with_calm, with_scales
 from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import PAIR, Records, in_event_order
@@ -186,7 +186,7 @@ def _as_double(single: Records) -> Records:
 
 # -- the state as bytes ---------------------------------------------------------------------------
 
-VERSION: Final = 4
+VERSION: Final = 5
 
 
 class StateError(MonitorError):
@@ -238,19 +238,30 @@ def _with_thresholds(old: list[Any]) -> list[Any]:
     return [3, expired, too_late, kept, rows, noted, refusals, [], [], [0, 0]]
 
 
+def _anew(form: Callable[[bytes], bytes], rows: list[Any]) -> list[Any]:
+    """Return the series of a block whose evidence is gathered anew, from roots in the next form."""
+    found = []
+    for path, _, root, *heard in rows:
+        before = None if root is None else [*root[:2], form(root[2])]
+        found.append([path, b"", before, *heard])
+    return found
+
+
 def _with_scales(old: list[Any]) -> list[Any]:
-    """Version 3 did not see dependence at several scales: evidence is gathered anew, from roots."""
-    rows = []
-    for path, _, root, *heard in old[4]:
-        before = None if root is None else [*root[:2], with_scales(root[2])]
-        rows.append([path, b"", before, *heard])
-    return [4, *old[1:4], rows, *old[5:]]
+    """Version 3 did not see dependence at several scales."""
+    return [4, *old[1:4], _anew(with_scales, old[4]), *old[5:]]
+
+
+def _with_calm(old: list[Any]) -> list[Any]:
+    """Version 4 ended an alert without asking the pairs after its fault for another one."""
+    return [5, *old[1:4], _anew(with_calm, old[4]), *old[5:]]
 
 
 _UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
     1: _with_refusals,
     2: _with_thresholds,
     3: _with_scales,
+    4: _with_calm,
 }
 
 

@@ -9,33 +9,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from monitor.core.analysis.comparison import PairedComparison, of_parts, of_two
 from monitor.core.analysis.ranking import PROFILES, WORDS
-from monitor.core.analysis.side_by_side import (
-    MISS,
-    SEED,
-    Sides,
-    comparison_document,
-)
-from monitor.core.formatting import instant
+from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import USAGE, MonitorError
-from monitor.report.recorded import Recorded, events_of, read
+from monitor.report.comparisons import CompareError, Comparing, comparison_of
+from monitor.report.recorded import read
 
-VERSION = 1
 _SAVED = {
     "cost": "cost of the intervals as stated",
     "cost_optimal": "least cost of the intervals stretched",
     "mae": "mean absolute error",
 }
-
-
-class CompareError(MonitorError):
-    """There is nothing to compare; the message says why."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,70 +59,19 @@ def run(options: argparse.Namespace) -> int:
     for name in ("alpha", "miss"):
         if not 0.0 < getattr(options, name) < 1.0:
             raise CompareError(f"--{name}: must be between 0 and 1, such as 0.1")
-    if len(options.sensors) > 2:
-        raise CompareError("--sensors: name two sensors, or one; `monitor report` ranks more")
     level = 1.0 - options.alpha
-    recorded = read(Path(options.file), SeriesRules(level=level))
-    rows = _rows(recorded, options.sensors, options.quantity)
-    sides = Sides(
-        *_named(options),
-        unit=recorded.names[rows[0]].unit,
+    asked = Comparing(
+        options.sensors,
+        quantity=options.quantity,
+        at=None if options.at is None else _instant(options.at),
         density=options.density,
         profile=options.profile,
+        level=level,
         miss=options.miss,
     )
-    compared = comparison_document(_duel(recorded, rows, sides, options, level), sides)
-    as_json = {"version": VERSION, **compared}
-    print(json.dumps(as_json, allow_nan=False) if options.json else _text(compared))
+    found = comparison_of(read(Path(options.file), SeriesRules(level=level)), asked)
+    print(json.dumps(found, allow_nan=False) if options.json else _text(found))
     return 0
-
-
-def _named(options: argparse.Namespace) -> tuple[str, str]:
-    """Return what the two sides are called."""
-    if len(options.sensors) == 2:
-        return options.sensors[0], options.sensors[1]
-    (sensor,) = options.sensors
-    if options.at is None:
-        return f"{sensor} (first half)", f"{sensor} (second half)"
-    when = instant(_instant(options.at))
-    return f"{sensor} before {when}", f"{sensor} since {when}"
-
-
-def _rows(recorded: Recorded, sensors: list[str], quantity: str | None) -> list[int]:
-    """Return the series that are meant."""
-    found = []
-    for sensor in dict.fromkeys(sensors):
-        rows = [
-            row
-            for row, name in enumerate(recorded.names)
-            if name.sensor == sensor and quantity in (None, name.quantity)
-        ]
-        if not rows:
-            known = ", ".join(sorted({name.sensor for name in recorded.names})[:20])
-            raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
-        if len(rows) > 1:
-            several = ", ".join(recorded.names[row].quantity for row in rows)
-            raise CompareError(f"{sensor} has {several}; choose one with --quantity")
-        found += rows
-    if len(sensors) == 2 and len(found) == 1:
-        raise CompareError("--sensors: the same sensor twice; name it once to compare its halves")
-    if len({recorded.names[row].quantity for row in found}) > 1:
-        raise CompareError("the two measure different quantities and cannot be compared")
-    return found
-
-
-def _duel(
-    recorded: Recorded, rows: list[int], sides: Sides, options: argparse.Namespace, level: float
-) -> PairedComparison | None:
-    windows = recorded.columns(level)
-    if len(rows) == 1:
-        at = None if options.at is None else _instant(options.at)
-        one = windows.take(np.array(rows))
-        return of_parts(one, at, sides.scores, seed=SEED, miss=sides.miss)
-    events = events_of(recorded)
-    kept = np.concatenate([np.flatnonzero(windows.series == row) for row in rows])
-    two = windows.take(np.array(rows))
-    return of_two(two, events[kept], sides.scores, seed=SEED, miss=sides.miss)
 
 
 def _instant(text: str) -> float:

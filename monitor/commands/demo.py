@@ -138,13 +138,13 @@ class Stage:
 
 def _service(port: int) -> Service:
     """Return a running service on ``port``, or on a free one if the usual is taken."""
-    service = Service("127.0.0.1", port)
+    service = Service("127.0.0.1", port, host_names=())
     try:
         service.start()
     except ServiceError:
         if port != USUAL_PORT:
             raise
-        service = Service("127.0.0.1", 0)
+        service = Service("127.0.0.1", 0, host_names=())
         service.start()
     return service
 

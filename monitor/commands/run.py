@@ -61,6 +61,7 @@ def _service(http: Http) -> Service:
         connections_max=http.max_connections,
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
+        host_names=http.host_names if is_loopback(http.host) or http.host_names else None,
         loaded=freeze,
     )
     service.start()

@@ -234,6 +234,12 @@ class Http(Section):
 
     host: Host = setting("127.0.0.1", "Address to listen on.")
     port: int = setting(9108, "Port to listen on; 0 takes a free one.", ge=0, le=65_535)
+    host_names: Annotated[tuple[Host, ...], Field(max_length=1000, strict=False)] = setting(
+        (),
+        "Further names under which it may be asked for (Host of a request), as those of a proxy in "
+        "front; addresses and localhost always may. Checked if host is a loopback address, or if "
+        "there are some.",
+    )
     allow_remote: bool = setting(
         default=False,
         description="Whether other machines may read it without encryption and password; prefer "

@@ -129,10 +129,10 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
 
 def text(found: Report) -> str:
     """Return a report as text."""
-    received = f"{counted(found.received, 'message')} received, {found.committed} in the journal"
+    received = f"{count_of(found.received, 'message')} received, {found.committed} in the journal"
     lines = [f"{received}; waiting: {_held(found.readings_held, found.references_held)}"]
     if found.expired_unpaired:
-        lines.append(f"{counted(found.expired_unpaired, 'reading')} expired without a reference")
+        lines.append(f"{count_of(found.expired_unpaired, 'reading')} expired without a reference")
     lines.append("")
     lines += [f"* {finding}" for finding in found.findings]
     return "\n".join(lines)
@@ -212,7 +212,7 @@ def _of_quantity(found: Unpaired) -> str:
     looked = "examined part of what is waiting:" if found.partly else "waiting:"
     held = f"{found.quantity}: {looked} {_held(found.readings, found.references)}"
     if found.cause == "paired":
-        return f"{held}; {counted(found.paired, 'pair')} made from these references"
+        return f"{held}; {count_of(found.paired, 'pair')} made from these references"
     return f"{held}, without a pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
 
 
@@ -267,13 +267,13 @@ _CAUSES: Final = {
 }
 
 
-def counted(count: int, what: str) -> str:
+def count_of(count: int, what: str) -> str:
     """Return ``1 reading``, ``2 readings``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _held(readings: int, references: int) -> str:
-    return f"{counted(readings, 'reading')} and {counted(references, 'reference')}"
+    return f"{count_of(readings, 'reading')} and {count_of(references, 'reference')}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import ASSUMED, compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import IS_RIGHT, UNDECIDED, Verdict, document
+from monitor.core.verdict import document
 from monitor.http import models, ucc_plots
 from monitor.journal.store import DeadLetter
 
@@ -66,14 +66,7 @@ def _is_assumed(now: Snapshot, row: int) -> bool:
 
 def verdict_of_row(now: Snapshot, row: int) -> models.Verdict:
     """Return the verdict on one series; a calm one is right, or it is not known yet."""
-    report = now.reports.get(row)
-    if report is None:
-        state = IS_RIGHT if now.states[row] == "ok" else UNDECIDED
-        pairs = int(now.window_pairs[row])
-        found = Verdict(state, sentence=now.sentences[row], pairs=pairs)
-    else:
-        found = report.verdict
-    return cast("models.Verdict", document(found, now.names[row].unit))
+    return cast("models.Verdict", document(now.verdict(row), now.names[row].unit))
 
 
 def alerts(now: Snapshot) -> list[models.Alert]:

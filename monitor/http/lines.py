@@ -95,8 +95,8 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         bias=signed(of["bias"], name.unit),
         score=sized(of["score"], f"per {name.unit or 1}" if score == "quadratic" else name.unit),
         score_name=_SCORES[score],
-        ratio=rounded(of["ratio"], "\N{MULTIPLICATION SIGN}"),
-        zms=rounded(of["zms"]),
+        ratio=short_number(of["ratio"], "\N{MULTIPLICATION SIGN}"),
+        zms=short_number(of["zms"]),
         zms_interval=_between(of["lower"], of["upper"]),
         zms_off=abs(of["zeta"]) > 1.0,
         coverage=percent(of["coverage"]),
@@ -133,7 +133,7 @@ def sized(value: float, unit: str) -> str:
     return amount(value, unit).replace("-", MINUS) if math.isfinite(value) else NONE
 
 
-def rounded(value: float, after: str = "") -> str:
+def short_number(value: float, after: str = "") -> str:
     """Return a number near 1 with two digits behind the point, others with three in all."""
     if not math.isfinite(value):
         return NONE
@@ -180,4 +180,4 @@ def evidence_figure(value: float) -> str:
 def _between(lower: float, upper: float) -> str:
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return ""
-    return f"{rounded(lower)} to {rounded(upper)}"
+    return f"{short_number(lower)} to {short_number(upper)}"

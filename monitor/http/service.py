@@ -16,6 +16,8 @@ from monitor.http.access import OPEN, Access
 from monitor.http.published import Page, Published
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from monitor.http.server import QuietServer
 
 _STOP_SECONDS: Final = 2.0
@@ -38,16 +40,21 @@ class Service:
         connections_max: int = 64,
         header_timeout_seconds: float = 5.0,
         access: Access = OPEN,
+        host_names: tuple[str, ...] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         loaded: Callable[[], None] = lambda: None,
     ) -> None:
-        """``loaded`` is called in its thread, once all that answers need is imported."""
+        """``loaded`` is called in its thread, once all that answers need is imported.
+
+        Requests may name addresses, localhost and ``host_names`` in Host; anything if it is None.
+        """
         self._host: Final = host
         self._port: Final = port
         self._bound = port
         self.connections_max: Final = connections_max
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._access: Final = access
+        self._host_names: Final = host_names
         self._loaded: Final = loaded
         self.published: Final = Published(monotonic)
         self.requests: Final = self.published.requests
@@ -108,6 +115,7 @@ class Service:
         import uvicorn  # noqa: PLC0415
 
         from monitor.http.application import application  # noqa: PLC0415
+        from monitor.http.host_names import KnownHosts  # noqa: PLC0415
         from monitor.http.server import (  # noqa: PLC0415
             Authenticated,
             Dated,
@@ -117,8 +125,11 @@ class Service:
         )
 
         app, users = application(self.published, self.connections_max), self._access.users
+        answering: ASGIApp = Authenticated(app, users) if users else app
+        if self._host_names is not None:
+            answering = KnownHosts(answering, self._host_names)
         settings = uvicorn.Config(
-            Dated(Authenticated(app, users) if users else app),
+            Dated(answering),
             http=limited(self.connections_max, self._header_timeout_seconds),
             ws="none",
             lifespan="off",

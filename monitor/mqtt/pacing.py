@@ -113,7 +113,8 @@ class Takeovers:
 
     Not every broker says so. Where it does not, a connection counts that the broker ends soon
     though it takes this client back at once; a broker that restarts looks alike, so that more of
-    them are needed then.
+    them are needed then. They end the daemon as well: mosquitto says nothing to the one it puts
+    out, and two daemons that go on for ever each commit a part of the messages.
     """
 
     def __init__(self) -> None:

@@ -139,7 +139,10 @@ class BrokerPublisher:
         return f"broker {self._address[0]}:{self._address[1]}"
 
     def _work(self, seconds: float) -> None:
-        code = self._client.loop(seconds)
+        try:
+            code = self._client.loop(seconds)
+        except Exception as error:  # whatever it finds, from KeyError on
+            raise self._lost(f"its answer is not MQTT: {type(error).__name__}") from error
         if self._refused:
             raise PublishError(f"{self._where} refuses: {self._refused}")
         if code != mqtt.MQTT_ERR_SUCCESS:

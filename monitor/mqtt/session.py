@@ -20,7 +20,7 @@ from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
 from monitor.mqtt.codec import encode
 from monitor.mqtt.confirmations import Confirmations
 from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
-from monitor.mqtt.pacing import Backoff, Takeovers
+from monitor.mqtt.pacing import TAKEOVER_WINDOW_SECONDS, TAKEOVERS_MAX, Backoff, Takeovers
 from monitor.mqtt.packets import (
     FAILURE,
     MALFORMED_PACKET,
@@ -308,8 +308,15 @@ class Session:
         now = self._monotonic()
         is_soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
         if (said or is_soon) and self._takeovers.note(now, said=said):
+            doubt = (
+                ""
+                if said
+                else f" (the broker does not say so, but hung up {TAKEOVERS_MAX} times within "
+                f"{TAKEOVER_WINDOW_SECONDS:.0f} s, soon after it let this client in; if no other "
+                "client does, look at the broker's log)"
+            )
             self._refused = SourceRefusedError(
                 UNAVAILABLE,
                 f"another client uses the client id {self._settings.client_id!r}: they take "
-                "the session from each other; stop it, or set another mqtt.client_id",
+                f"the session from each other; stop it, or set another mqtt.client_id{doubt}",
             )

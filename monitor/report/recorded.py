@@ -81,7 +81,7 @@ class Recorded(NamedTuple):
 def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorded:
     """Return what is in a file of pairs or of a stream; raises FileError."""
     if detect(path) == "pairs":
-        return _of_pairs(read_pairs(path), rules)
+        return of_pairs(read_pairs(path), rules)
     return _of_stream(path, rules, progress)
 
 
@@ -96,7 +96,7 @@ def replayed(
 
     ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
     """
-    memory = _InMemory(rules_of, 32)
+    memory = InMemoryNetwork(rules_of, 32)
     for name in names:
         memory.network.registry.add(*name)
     if events:
@@ -105,7 +105,7 @@ def replayed(
     return memory.recorded(notes)
 
 
-class _InMemory:
+class InMemoryNetwork:
     """A network whose store is in memory."""
 
     def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
@@ -143,7 +143,8 @@ class _InMemory:
         )
 
 
-def _of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
+def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
+    """Return the pairs of a table, with what alerts did over them; ``rules`` are those of all."""
     units = dict(zip(table.names, table.units, strict=True))
     pairs = np.zeros(table.series.size, dtype=PAIR)
     pairs["id"] = np.arange(table.series.size)
@@ -169,7 +170,7 @@ def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))
 
-    memory = _InMemory(rules_of, 32)
+    memory = InMemoryNetwork(rules_of, 32)
     for batch in _batches(progress(stream)):
         received = max(time_of(observation) for observation in batch)
         memory.apply(memory.network.observe(batch, received).pairs, batch)

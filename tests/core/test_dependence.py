@@ -11,7 +11,7 @@ import pytest
 
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.scales import Scales
-from monitor.core.detector.series_state import STATE, with_scales
+from monitor.core.detector.series_state import STATE, with_calm, with_scales
 
 STREAMS, PAIRS, CHANGED = 40, 4000, 1000
 
@@ -151,6 +151,22 @@ def test_one_series_alone_and_beside_others_has_the_same_ceilings(pairs):
         assert (alone.spread == together.spread.reshape(pairs, 5)[:, row]).all()
 
 
+@pytest.mark.parametrize("cut", [1, 5, 64, 127, 131, 700])
+def test_ceilings_do_not_depend_on_how_pairs_are_cut(cut):
+    x = partly(0.4, 0.98)(np.random.default_rng(176), (1, 900))[0][:, None]
+    age = np.arange(900)[:, None]
+    once = Scales(np.zeros(1, STATE)).advance(x, age)
+
+    records, parts = np.zeros(1, STATE), []
+    for some in (slice(0, cut), slice(cut, 900)):
+        scales = Scales(records)
+        parts.append(scales.advance(x[some], age[some]))
+        scales.store(records)
+
+    assert (np.concatenate([part.offset for part in parts]) == once.offset).all()
+    assert (np.concatenate([part.spread for part in parts]) == once.spread).all()
+
+
 def test_a_state_of_the_form_without_scales_keeps_the_rest():
     """The record of that form: 256 bytes, the last z after them."""
     detector, one = Detector(np.full(1, 1000.0)), np.zeros(1, np.int64)
@@ -158,12 +174,16 @@ def test_a_state_of_the_form_without_scales_keeps_the_rest():
     new = detector.dump(0)
     record = np.frombuffer(new, STATE, 1)[0]
     first, last = STATE.fields["n_far"][1] + 8, STATE.fields["z1"][1]
-    old = new[:first] + new[last:]
+    calm = STATE.fields["calm"][1]
+    without_calm = new[:calm] + new[calm + 24 :]
+    old = without_calm[:first] + without_calm[last:]
 
-    again = np.frombuffer(with_scales(old), STATE, 1)[0]
+    again = np.frombuffer(with_calm(with_scales(old)), STATE, 1)[0]
 
     assert len(old) - len(new) == 256 - STATE.itemsize
-    assert with_scales(old)[STATE.itemsize :] == new[STATE.itemsize :]
+    assert with_calm(with_scales(old))[STATE.itemsize :] == new[STATE.itemsize :]
     for name in STATE.names:
-        expected = 0.0 if name in ("block", "before", "steps", "n_steps") else record[name]
+        nothing = name in ("block", "before", "steps", "n_steps", "calm")
+        expected = 0.0 if nothing else record[name]
         assert np.array_equal(again[name], np.broadcast_to(expected, again[name].shape))
+    assert with_calm(without_calm)[: STATE.itemsize] == new[: STATE.itemsize]

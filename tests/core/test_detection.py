@@ -330,7 +330,7 @@ def test_evidence_stands_still_while_firing(shifted):
     [
         (lambda z: z + 0.5, 110),
         (lambda z: z + 1, 40),
-        (lambda z: z - 2, 14),
+        (lambda z: z - 2, 30),  # 8 before the pairs after it were asked for 0.5 u
         (lambda z: 2 * z, 50),
         (lambda z: z / 2, 50),
     ],
@@ -570,3 +570,36 @@ def test_an_alert_on_a_large_offset_that_began_as_outliers_ends_with_the_offset(
         ends[t.series] = t.position % 1200
     assert len(ends) >= 58
     assert np.median(list(ends.values())) - 399 <= pairs
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+@pytest.mark.parametrize(
+    "after",
+    [lambda z: 2.0 * z, lambda z: z + 0.5, lambda z: z - 2.0],
+    ids=["sd x 2", "0.5 u left", "other side"],
+)
+def test_an_alert_goes_on_while_another_fault_takes_the_place_of_its_own(after, rho):
+    z = np.random.default_rng(42).standard_normal((60, 700))
+    for t in range(1, 700):
+        z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho * rho) * z[:, t]
+    z[:, 200:400] += 2.0
+    z[:, 400:] = after(z[:, 400:])
+    made = detector(60)
+
+    found = made.advance(np.arange(60), 700 * np.arange(60), z.ravel())
+
+    assert sum(t.position % 700 < 400 for t in fired(found)) >= 60
+    assert sum(t.position % 700 >= 400 for t in resolved(found)) <= (6 if rho else 3)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
+def test_an_alert_ends_within_thirty_pairs_of_a_whole_repair(size):
+    z = np.random.default_rng(43).standard_normal((200, 800))
+    z[:, 200:500] += size
+    made = detector(200)
+
+    found = made.advance(np.arange(200), 800 * np.arange(200), z.ravel())
+
+    ends = [t.position % 800 - 499 for t in resolved(found) if t.position % 800 >= 500]
+    assert len(ends) >= 196
+    assert np.median(ends) <= 30

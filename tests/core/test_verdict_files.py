@@ -195,3 +195,12 @@ def test_an_alert_that_fires_at_the_end_is_not_contradicted():
     found = judge_file(p, fires=True)
     assert (found.state, found.fault) == ("fault", "offset")
     assert found.level.lower < 3.0 < found.level.upper
+
+
+def test_a_file_that_shows_nothing_clear_accuses_nobody_in_words():
+    """Undecided is no accusation: "not as right as it says" is said of an alert that fires."""
+    found = [judge_file(sensor(seed, 60, scale=1.25)) for seed in range(30)]
+    undecided = [each.sentence for each in found if each.state == "undecided"]
+
+    assert len(undecided) >= 10
+    assert all(each.startswith(("not clear yet", "may be wrong")) for each in undecided), undecided

@@ -28,13 +28,17 @@ class Post(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is said: ``wait`` seconds before it; with ``drip`` the body comes byte by byte."""
+    """What is said: ``wait`` seconds before it; with ``drip`` the body comes byte by byte.
+
+    With ``drip_head`` the head comes so, and never ends.
+    """
 
     status: int = 204
     headers: Mapping[str, str] = {}
     wait: float = 0.0
     drip: bool = False
     body: bytes = b""
+    drip_head: bool = False
 
 
 class Receiver:
@@ -88,6 +92,11 @@ class Receiver:
                 Post(request.path, headers, body, answer.status, request.client_address[1])
             )
         self.closed.wait(answer.wait)
+        if answer.drip_head:
+            request.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+            while not self.closed.wait(0.05):
+                request.wfile.write(b"y")
+                request.wfile.flush()
         request.send_response(answer.status)
         for name, value in answer.headers.items():
             request.send_header(name, value)

@@ -125,7 +125,7 @@ def test_the_pause_that_a_server_asks_for(text, seconds):
 
 
 def test_a_server_that_stalls_or_drips_costs_one_bounded_attempt(receiver):
-    for answer in (Answer(wait=30.0), Answer(200, drip=True)):
+    for answer in (Answer(wait=30.0), Answer(200, drip=True), Answer(200, drip_head=True)):
         receiver.plan = [answer]
         with pytest.raises(LaterError, match="no answer"):
             told(WebhookSink(Target(receiver.url(), timeout_seconds=0.3)), transition(1))

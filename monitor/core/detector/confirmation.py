@@ -116,6 +116,7 @@ def _onset(factors: Float, leading: Int) -> Int:
 def _fire(block: EvidenceBlock, rank: int, columns: Int, family: Int) -> None:
     block.family[columns] = family
     block.reverse[columns] = 0.0
+    block.calm[:, columns] = 0.0
     block.refining[columns] = lifecycle.REFINING
     block.alarm[columns] = block.seen[columns] + rank + 1
     block.record(rank, columns, np.full(columns.size, FIRING), family)

@@ -98,6 +98,7 @@ class EvidenceBlock:
         self.origin = -records["held"].astype(np.int64)
         self.reverse = records["reverse"].copy()
         self.moments = np.ascontiguousarray(records["moments"].T)
+        self.calm = np.ascontiguousarray(records["calm"].T)
         self.refining = records["refining"].copy()
         self.state = records["state"].copy()
         self.family = records["family"].astype(np.int64)
@@ -128,9 +129,9 @@ class EvidenceBlock:
         self.sums = [sums[:, row] for row in range(len(e_values.LEARNT))]
 
     def _bets(self, records: Records) -> Float:
-        learnt = e_values.whitening(*(part[:-1].ravel() for part in self.sums))
+        self._known = e_values.whitening(*self.sums)
         follows = (self.age > 0).ravel()
-        learnt = Whitening(*(part * follows for part in learnt))
+        learnt = Whitening(*(part[:-1].ravel() * follows for part in self._known))
         z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
         x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
         self.scales = Scales(records)
@@ -145,9 +146,14 @@ class EvidenceBlock:
             self._plain = self.bets[:, :, 0].T.tolist()
         return self._plain
 
+    @property
+    def rho(self) -> Float:
+        """Autocorrelation known before each rank, and after the last, [ranks + 1, k]."""
+        return self._known.rho
+
     def learnt(self, rank: int, columns: Int) -> Whitening:
         """Return the autocorrelation known once the pairs of ``rank`` are counted."""
-        return e_values.whitening(*(part[rank + 1, columns] for part in self.sums))
+        return Whitening(*(part[rank + 1, columns] for part in self._known))
 
     def record(self, rank: int, columns: Int, after: Int, family: Int) -> None:
         """Record the change of state of ``columns`` at ``rank``."""
@@ -171,20 +177,42 @@ class EvidenceBlock:
     def test_reverse(self, rank: int, columns: Int) -> None:
         """Advance the reverse test of the firing ``columns``; resolve those whose fault is gone."""
         path, z = self.path[columns], self.z[rank, columns]
-        relieved = lifecycle.relief(path, self.family[columns], self.moments[:, columns], z)
-        rho = self.learnt(rank, columns).rho
-        grown = self.reverse[columns] + lifecycle.worth(rho, relieved)
+        family, moments = self.family[columns], self.moments[:, columns]
+        relieved = lifecycle.relief(path, family, moments, z)
+        rho = self.rho[rank + 1, columns]
+        share = lifecycle.worth(rho)
+        grown = self.reverse[columns] + share * relieved
         self.reverse[columns] = np.maximum(0.0, grown)
+        added = lifecycle.moments_of(path, z)
+        calm = np.where(grown > 0.0, self.calm[:, columns] + share * added, 0.0)
+        self.calm[:, columns] = calm
         refined = self.refining[columns] > 0
-        self.moments[:, columns] += np.where(refined, lifecycle.moments_of(path, z), 0.0)
+        self.moments[:, columns] += np.where(refined, added, 0.0)
         self.refining[columns] -= refined
-        gone = columns[self.reverse[columns] >= lifecycle.RESOLVED_AT]
+        over = np.flatnonzero(grown >= lifecycle.RESOLVED_AT)
+        if over.size:
+            after = lifecycle.aftermath(path[over], moments[:, over], calm[:, over], rho[over])
+            self._go_on(columns[over], after.family)
+            self._resolve(rank, columns[over[after.is_calm]])
+
+    def _go_on(self, columns: Int, family: Int) -> None:
+        """Let the fault of ``family`` (-1: none) that took another's place be the one to go."""
+        columns, family = columns[family >= 0], family[family >= 0]
+        self.family[columns] = family
+        self.moments[:, columns] = self.calm[:, columns]
+        self.refining[columns] = lifecycle.REFINING
+        self.reverse[columns] = 0.0
+        self.calm[:, columns] = 0.0
+
+    def _resolve(self, rank: int, gone: Int) -> None:
+        """End the alerts of series whose fault is ``gone``; their evidence begins anew."""
         if gone.size:
             self.total[gone] = 0.0
             self.record(rank, gone, np.full(gone.size, OK), self.family[gone])
             self.evidence[:, gone] = 0.0
             self.discounted[gone] = 0.0
             self.moments[:, gone] = 0.0
+            self.calm[:, gone] = 0.0
             self.reverse[gone] = 0.0
             self.refining[gone] = 0
             self.alarm[gone] = 0
@@ -208,7 +236,7 @@ class EvidenceBlock:
         records["z2"], records["z1"] = self.past[-2], self.past[-1]
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, 512)
-        records["moments"] = self.moments.T
+        records["moments"], records["calm"] = self.moments.T, self.calm.T
         for name in ("alarm", "reverse", "refining", "state", "family", "discounted"):
             records[name] = getattr(self, name)
 
@@ -274,28 +302,35 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
     """Return the rank before which one firing series' fault is surely not gone."""
     mixed = _mixed_while_firing(block, rank)
     discounted = _one_discounted(block, float(block.discounted[0]), mixed[0])
-    if block.refining[0] > 0:
+    if _needs_each_pair(block):
         block.discounted[0] = discounted
         return rank
     z = block.z[rank:, 0]
     relieved = lifecycle.relief(block.path, block.family, block.moments, z)
-    rho = e_values.whitening(*(part[rank + 1 :, 0] for part in block.sums)).rho
-    reverse = float(block.reverse[0])
-    steps = lifecycle.worth(rho, relieved)[:-1].tolist()
-    for step, following in zip(steps, mixed[1:], strict=True):
-        after = max(0.0, reverse + step)
+    share = lifecycle.worth(block.rho[rank + 1 :, 0])
+    added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
+    reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
+    steps = (share * relieved)[:-1].tolist()
+    for step, more, following in zip(steps, added, mixed[1:], strict=True):
+        after = reverse + step
         if after >= lifecycle.RESOLVED_AT:
             break
-        reverse = after
+        reverse = max(0.0, after)
+        calm = [c + m for c, m in zip(calm, more, strict=True)] if after > 0.0 else [0.0] * 3
         discounted = _one_discounted(block, discounted, following)
         rank += 1
-    block.reverse[0], block.discounted[0] = reverse, discounted
+    block.reverse[0], block.discounted[0], block.calm[:, 0] = reverse, discounted, calm
     return rank
+
+
+def _needs_each_pair(block: EvidenceBlock) -> bool:
+    """Return whether one firing series' fault still takes shape, or its end is being tested."""
+    return bool(block.refining[0] > 0 or block.reverse[0] >= lifecycle.RESOLVED_AT)
 
 
 def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:
     """Return the mixed bet of each pair from ``rank`` on, by the evidence that stands still."""
-    last = rank + 1 if block.refining[0] > 0 else block.ranks
+    last = rank + 1 if _needs_each_pair(block) else block.ranks
     grown = np.minimum(block.evidence * block.bets[:, rank:last, 0], CAP)
     mixed: list[float] = (sum_of(grown) / block.total[0]).tolist()
     return mixed

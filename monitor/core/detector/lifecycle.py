@@ -2,7 +2,10 @@
 
 Rules of this file: pure functions of columns, one entry a series. While an alert fires its
 evidence stands still; the fault's mean and spread are refined for ``REFINING`` pairs, and every
-pair is a bet between the honest sensor and a milder version of that fault. docs/detection.md.
+pair is a bet between the honest sensor and a milder version of that fault. Once those bets say that
+the fault is gone, the pairs since it went are asked whether another one took its place: likelihood
+ratios between the honest sensor and each of a few small faults (Wald's test: the sensor is right
+against all of them, or one of them is the fault from here on). docs/detection.md.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.detector import e_values
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 
 OK: Final = 0
 PENDING: Final = 1
@@ -31,6 +34,16 @@ _RELIEF_MAX: Final = RESOLVED_AT / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
 _OUTLIERS_MEAN: Final = 1.0  # of clipped z: beyond it outliers are an offset
+# What may be left of a fault, or have taken its place: a mean of z towards the fault's own side (a
+# repair that is not whole leaves that, and it is the smaller one), one away from it, a spread.
+_LEFT: Final = 0.5
+_LEFT_SHARE: Final = 1.0 / 7.0  # of a large mean
+_OPPOSITE: Final = -1.0
+_WIDER: Final = 1.7
+_NARROWER: Final = 0.6
+# The odds that the sensor must have against each, and those of each that make it the next fault.
+_ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
+_PRESENT_AT: Final = math.log(200.0)
 _FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as in the bets
 _FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
 
@@ -114,10 +127,44 @@ def _relief_coverage(moments: Float, code: Float) -> Float:
     return relieved
 
 
-def worth(rho: Float, relieved: Float) -> Float:
-    """Return what pairs add to the reverse test's R, which never falls below 0.
+def worth(rho: Float) -> Float:
+    """Return what share of a pair each pair is: less, the more errors depend on each other.
 
-    Autocorrelated pairs count as (1 - rho) / (1 + rho) of a pair.
+    The reverse test's R, which never falls below 0, gains that share of each pair's relief.
     """
-    added: Float = (1.0 - rho) / (1.0 + rho) * relieved
-    return added
+    share: Float = (1.0 - rho) / (1.0 + rho)
+    return share
+
+
+class Aftermath(NamedTuple):
+    """What the pairs since a fault went say of each series."""
+
+    is_calm: Bool  # no other fault has taken its place
+    family: Int  # of the fault that has, -1: none for sure
+
+
+def aftermath(path: Int, moments: Float, calm: Float, rho: Float) -> Aftermath:
+    """Ask the pairs since a fault of ``moments`` went for another fault.
+
+    ``calm`` [3, k] are their moments, each pair times its :func:`worth`; autocorrelated squares are
+    worth more than means, (1 - rho^2) / (1 + rho^2) of a pair. Intervals are not asked.
+    """
+    count, total, squares = calm
+    side = np.where(moments[1] < 0.0, -1.0, 1.0)
+    size = np.abs(moments[1]) / np.maximum(moments[0], e_values.TINY)
+    # Whichever family led: a fault whose mean is off may leave some of it.
+    left = np.where(size >= _LEFT, np.maximum(_LEFT, _LEFT_SHARE * size), -_OPPOSITE)
+    means = [left, np.full(left.size, _OPPOSITE)]
+    more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)
+    odds = np.array(
+        [0.5 * mean * mean * count - mean * side * total for mean in means]
+        + [
+            more * (0.5 * (1.0 / (spread * spread) - 1.0) * squares + math.log(spread) * count)
+            for spread in (_WIDER, _NARROWER)
+        ]
+    )
+    likely = np.array([0, 0, 1, 2])[np.argmin(odds, axis=0)]
+    is_another = odds.min(axis=0) <= -_PRESENT_AT
+    covers = path == e_values.COVERAGE
+    is_calm = covers | (odds >= _ABSENT_AT).all(axis=0)
+    return Aftermath(is_calm, np.where(is_another & ~covers, likely, -1))

@@ -34,6 +34,7 @@ STEP_MOST: Final = 5.0
 SURE: Final = 1.8  # standard errors above 1
 KNOWN: Final = 1.5  # steps before a mean is one
 KURTOSIS: Final = 3.0  # n times the squared relative error of a mean of such steps, normal errors
+LONG: Final = 64  # pairs of one series from which its blocks are summed at once
 SPARE_TOLERATED: Final = 0.1
 SPARE_WEIGHT: Final = 1000.0
 SLOW_MOST: Final = 15.0  # that real sensors of 30 s are still found
@@ -58,7 +59,7 @@ class Scales:
         self._block, self._before, self._steps, self._n = (
             np.ascontiguousarray(records[name].T) for name in STATE_FIELDS
         )
-        self._now = self._ceilings(self._steps, self._n)
+        self._now = np.empty((2, records.size))
         self._known = np.empty((0, 2, records.size))
 
     def advance(self, x: Float, age: Int) -> Ceilings:
@@ -67,10 +68,13 @@ class Scales:
         ``age`` counts the pairs of each series before each.
         """
         known = np.empty((x.shape[0] + 1, 2, x.shape[1]))
-        known[0] = self._now
         if x.shape[1] == 1:
-            self._advance_one(x[:, 0].tolist(), int(age[0, 0]), known)
+            if x.shape[0] < LONG:
+                self._advance_one(x[:, 0].tolist(), int(age[0, 0]), known)
+            else:
+                self._advance_long(x[:, 0], int(age[0, 0]), known)
         else:
+            known[0] = self._now = self._ceilings(self._steps, self._n)
             for rank in range(x.shape[0]):
                 self._take(x[rank], age[rank] + 1)
                 known[rank + 1] = self._now
@@ -125,7 +129,7 @@ class Scales:
         return np.maximum(np.array([offset, spread]), 1.0 + slow * (square / (1.0 + span * square)))
 
     def _advance_one(self, x: list[float], age: int, known: Float) -> None:
-        """Take one series' pairs in plain numbers and fill the ceilings after each."""
+        """Take one series' pairs in plain numbers; fill the ceilings before them and after each."""
         block, before = self._block[:, 0].tolist(), self._before[:, 0].tolist()
         steps, n = self._steps[:, 0].tolist(), self._n[:, 0].tolist()
         seen: list[list[float]] = [[*steps, *n]]
@@ -151,6 +155,53 @@ class Scales:
         self._steps[:, 0], self._n[:, 0] = steps, n
         both = np.array(seen).T
         ceilings = self._ceilings(both[:SCALES], both[SCALES:])
-        counts = age + 1 + np.arange(len(x))
-        known[1:, :, 0] = ceilings[:, counts // 2 - age // 2].T
-        self._now[:, 0] = known[-1, :, 0]
+        known[:, :, 0] = ceilings[:, np.arange(age, age + len(x) + 1) // 2 - age // 2].T
+
+    def _advance_long(self, x: Float, age: int, known: Float) -> None:
+        """Do what :meth:`_advance_one` does for many pairs of one series, scale by scale."""
+        evens = 2 * np.arange(age // 2, (age + x.size) // 2 + 1)
+        seen = np.empty((2 * SCALES, evens.size))
+        for i, length in enumerate(LENGTHS):
+            sums, self._block[i, 0] = _sums(x, float(self._block[i, 0]), length, age % length)
+            before, step_sum, n = (
+                float(part[i, 0]) for part in (self._before, self._steps, self._n)
+            )
+            steps, counts = [step_sum], [n]
+            fade, lasting = _FADES[i], 2.0 * length
+            is_first = age < length
+            for block in sums:
+                if is_first:
+                    is_first = False
+                else:
+                    difference = block - before
+                    step = difference * difference / lasting
+                    usual = step_sum / n if n > 1.0 else step_sum
+                    most = STEP_MOST * (max(1.0, usual))
+                    step_sum = step_sum * fade + (min(most, step))
+                    n = n * fade + 1.0
+                before = block
+                steps.append(step_sum)
+                counts.append(n)
+            done = evens // length - age // length
+            seen[i], seen[SCALES + i] = np.array(steps)[done], np.array(counts)[done]
+            self._before[i, 0], self._steps[i, 0], self._n[i, 0] = before, step_sum, n
+        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:])
+        known[:, :, 0] = ceilings[:, np.arange(age, age + x.size + 1) // 2 - age // 2].T
+
+
+def _sums(x: Float, begun: float, length: int, held: int) -> tuple[list[float], float]:
+    """Return the sums of the blocks that ``x`` ends, and of the one it begins.
+
+    ``begun`` is the sum of the ``held`` pairs before it in its first block. Pairs are added one
+    after the other.
+    """
+    first = min(length - held, x.size)
+    opening = float(np.add.accumulate(np.concatenate([[begun], x[:first]]))[-1])
+    if held + first < length:
+        return [], opening
+    whole = (x.size - first) // length
+    rows = np.zeros((whole, length + 1))
+    rows[:, 1:] = x[first : first + whole * length].reshape(whole, length)
+    rest = np.concatenate([[0.0], x[first + whole * length :]])
+    sums = [opening, *np.add.accumulate(rows, axis=1)[:, -1].tolist()]
+    return sums, float(np.add.accumulate(rest)[-1])

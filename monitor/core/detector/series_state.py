@@ -28,6 +28,7 @@ STATE: Final = np.dtype(
         ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
         ("reverse", np.float64),  # evidence that the fault is gone
         ("moments", np.float64, 3),  # of the fault
+        ("calm", np.float64, 3),  # those of the pairs since the fault may be gone
         ("held", np.int16),  # last z a replay may use
         ("refining", np.int8),  # pairs that still sharpen the fault's moments
         ("state", np.int8),
@@ -36,21 +37,30 @@ STATE: Final = np.dtype(
     align=True,
 )
 
-# What saved states were before dependence was seen at several scales.
-_WITHOUT_SCALES: Final = np.dtype(
-    [
-        (name, of.base, of.shape)
-        for name in STATE.names or ()
-        if name not in STATE_FIELDS
-        for of in (STATE[name],)
-    ],
-    align=True,
-)
+
+def _without(now: np.dtype[np.void], fields: tuple[str, ...]) -> np.dtype[np.void]:
+    kept = [name for name in now.names or () if name not in fields]
+    return np.dtype([(name, now[name].base, now[name].shape) for name in kept], align=True)
+
+
+# What saved states were before the pairs after a fault were asked for another, and before that
+# before dependence was seen at several scales.
+_WITHOUT_CALM: Final = _without(STATE, ("calm",))
+_WITHOUT_SCALES: Final = _without(_WITHOUT_CALM, STATE_FIELDS)
+
+
+def with_calm(state: bytes) -> bytes:
+    """Return a saved state of the form without calm, with no pair since a fault counted."""
+    return _converted(state, _WITHOUT_CALM, STATE)
 
 
 def with_scales(state: bytes) -> bytes:
-    """Return a saved state of the form without scales, with nothing learnt of them."""
-    old, new = np.frombuffer(state, _WITHOUT_SCALES, 1), np.zeros(1, STATE)
-    for name in _WITHOUT_SCALES.names or ():
+    """Return a saved state of the form without scales in the next form, nothing learnt of them."""
+    return _converted(state, _WITHOUT_SCALES, _WITHOUT_CALM)
+
+
+def _converted(state: bytes, before: np.dtype[np.void], after: np.dtype[np.void]) -> bytes:
+    old, new = np.frombuffer(state, before, 1), np.zeros(1, after)
+    for name in before.names or ():
         new[name] = old[name]
-    return new.tobytes() + state[_WITHOUT_SCALES.itemsize :]
+    return new.tobytes() + state[before.itemsize :]

@@ -17,7 +17,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
-from monitor.core.verdict import FAULTS
+from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED, Verdict
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,14 @@ class Snapshot:
         present = np.ones(len(self.names), dtype=np.bool_)
         present[list(self.gone)] = False
         return present
+
+    def verdict(self, row: int) -> Verdict:
+        """Return the verdict on one series; a calm one is right, or it is not known yet."""
+        report = self.reports.get(row)
+        if report is not None:
+            return report.verdict
+        state = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
+        return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
 
 
 # -- the states of series -------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
 from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
-from monitor.core.state.self_check import CheckedStages, Compared, compare
+from monitor.core.state.self_check import CheckedStages, Compared, compare_states
 from monitor.core.steps import Steps, with_each
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
@@ -90,7 +90,7 @@ class Pipeline:
             stages.windows, stages.replayer, self._columns_of, stages.derived.stats
         )
         history = self._history.pairs_of(row)
-        return compare(checked, row, self._context.rules[row], history, is_whole=is_whole)
+        return compare_states(checked, row, self._context.rules[row], history, is_whole=is_whole)
 
     def renew(self, row: int) -> None:
         """Take everything about a series from its history again."""

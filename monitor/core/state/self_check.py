@@ -47,7 +47,7 @@ class CheckedStages(NamedTuple):
     stats: SeriesStats
 
 
-def compare(
+def compare_states(
     stages: CheckedStages, row: int, rules: SeriesRules, history: Records, *, is_whole: bool
 ) -> Compared:
     """Compare a series with its ``history``: all its pairs, unless ``is_whole`` is false.

@@ -87,7 +87,7 @@ def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
         if piece is not None:
             return _was_wrong(p, piece, unit)
     found = found._replace(remedy=remedies_for(side, [found], [held])[0])
-    return with_words(found, p, unit, float(side.unit[0]), fired=True)
+    return with_words(found, p, unit, float(side.unit[0]), fired=fires)
 
 
 class _Worst(NamedTuple):

@@ -1,0 +1,231 @@
+"""A frame of pairs as the table of pairs that a file becomes.
+
+Rules of this file: a column that is named must be there; of those that are not named, a column of
+the usual name is taken where there is one. Numbers are numbers and times have a zone: nothing is
+parsed from text but times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from monitor.core.model import NAN, Bool, Float, Int
+from monitor.decode.checks import U_MIN, VALUE_MAX
+from monitor.errors import USAGE, MonitorError
+from monitor.files import PairTable
+from monitor.files.input_file import all_seconds
+
+# What a column may be called where its argument is not given.
+USUAL: Final = {
+    "u": ("u", "sigma"),
+    "lower": ("lower",),
+    "upper": ("upper",),
+    "p": ("p",),
+    "u_reference": ("u_reference", "reference_sigma"),
+    "time": ("time",),
+    "by": ("sensor",),
+    "quantity": ("quantity",),
+}
+_NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "u_reference")
+_NEEDED: Final = ("value", "reference")
+
+
+class FrameError(MonitorError, ValueError):
+    """A frame cannot be read as pairs; the message says which column, which row and what to do."""
+
+    exit_code = USAGE
+
+
+class PairColumns(NamedTuple):
+    """Names of a frame's columns, None for the usual name or nothing; ``by`` may be several."""
+
+    value: str = "value"
+    reference: str = "reference"
+    u: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    p: str | None = None
+    u_reference: str | None = None
+    time: str | None = None
+    by: str | Sequence[str] | None = None
+    quantity: str | None = None
+
+
+def pairs_of(frame: Any, named: PairColumns, unit: str = "") -> PairTable:  # noqa: ANN401 - any frame
+    """Return the pairs of a frame, in its order; raises FrameError."""
+    table = _wrapped(frame)
+    chosen = _chosen(table, named)
+    numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
+    _refuse_without_claim(table, chosen)
+    gone = _absent(numbers, chosen)
+    kept = np.flatnonzero(~gone)
+    if not kept.size:
+        what = "has no rows" if not len(table) else "has no row with all of its numbers"
+        raise FrameError(f"the frame {what}: nothing can be scored")
+    _refuse_faults(numbers, chosen, kept)
+    series, names = _series(table, named, chosen, kept)
+    time = chosen["time"]
+    rows = {name: column[kept] for name, column in numbers.items()}
+    lost = int(gone.sum())
+    return PairTable(
+        names=names,
+        units=(unit,) * len(names),
+        series=series,
+        time=np.arange(kept.size, dtype=np.float64) if not time else _times(table, time)[kept],
+        value=rows["value"],
+        u=rows["u"],
+        lower=rows["lower"],
+        upper=rows["upper"],
+        p=rows["p"],
+        reference=rows["reference"],
+        u_ref=np.nan_to_num(rows["u_reference"]),
+        reference_id=np.zeros(kept.size, dtype=np.uint64),
+        crps=np.full(kept.size, NAN),
+        notes=(f"{lost} of {len(table)} rows lack a number and are left out",) if lost else (),
+        timed=bool(time),
+    )
+
+
+def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise FrameError(
+            f"{type(frame).__name__} is no frame: pass one of pandas, Polars or Arrow (of arrays, "
+            "pandas.DataFrame({'value': ..., 'u': ..., 'reference': ...}); collect a lazy frame)"
+        ) from error
+
+
+def _chosen(table: Any, named: PairColumns) -> dict[str, str]:  # noqa: ANN401
+    """Return the column of each part, empty where there is none; raises FrameError."""
+    chosen = {}
+    for part, given in named._asdict().items():
+        if part == "by" and given is not None and not isinstance(given, str):
+            for each in given:
+                _must_be_there(table, part, each)
+            chosen[part] = ""
+        elif given is None:
+            usual = (name for name in USUAL[part] if name in table.columns)
+            chosen[part] = next(usual, "")
+        else:
+            chosen[part] = _must_be_there(table, part, given)
+    return chosen
+
+
+def _must_be_there(table: Any, part: str, name: str) -> str:  # noqa: ANN401
+    if name in table.columns:
+        return name
+    near = get_close_matches(name, table.columns, 1)
+    hint = f" (is it {near[0]!r}?)" if near else ""
+    raise FrameError(
+        f"the frame has no column {name!r}{hint}; name the right one with {part}=...; there are "
+        f"{', '.join(map(str, table.columns)) or 'none'}"
+    )
+
+
+def _refuse_without_claim(table: Any, chosen: dict[str, str]) -> None:  # noqa: ANN401
+    if bool(chosen["lower"]) != bool(chosen["upper"]):
+        raise FrameError("lower and upper are the two ends of an interval: name both of them")
+    if not chosen["u"] and not chosen["lower"]:
+        raise FrameError(
+            "no uncertainty is stated: name a column with u=..., or two with lower=... and "
+            f"upper=...; there are {', '.join(table.columns)}"
+        )
+
+
+def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
+    """Return a column as numbers, NaN where there is none."""
+    if not name:
+        return np.full(len(table), NAN)
+    column = table[name]
+    if column.dtype == nw.Boolean or not column.dtype.is_numeric():
+        first = next(iter(column.to_list()), None)
+        raise FrameError(
+            f"column {name!r} holds {column.dtype}, not numbers (such as {first!r} in the first "
+            "row): convert it before"
+        )
+    found = column.cast(nw.Float64).to_numpy().astype(np.float64)
+    wrong = np.flatnonzero(np.isinf(found) | (np.abs(found) > VALUE_MAX))
+    if wrong.size:
+        at = int(wrong[0])
+        raise FrameError(
+            f"column {name!r}, row {at}: {found[at]:g} is not finite, or larger than {VALUE_MAX:g}"
+        )
+    return found
+
+
+def _absent(numbers: dict[str, Float], chosen: dict[str, str]) -> Bool:
+    """Return which rows lack what they need: value, reference, or both claims."""
+    gone = np.isnan(numbers["value"]) | np.isnan(numbers["reference"])
+    interval = np.isnan(numbers["lower"]) | np.isnan(numbers["upper"])
+    gone |= np.isnan(numbers["u"]) & interval
+    for part in ("p", "u_reference"):
+        if chosen[part]:
+            gone |= np.isnan(numbers[part])
+    return gone
+
+
+def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str], kept: Int) -> None:
+    rows = {name: column[kept] for name, column in numbers.items()}
+    lower, upper, u_ref = rows["lower"], rows["upper"], rows["u_reference"]
+    for wrong, part, what in (
+        (rows["u"] < U_MIN, "u", f"must be at least {U_MIN:g}"),
+        (lower > upper, "lower", "is above the upper end"),
+        ((upper >= lower) & (upper - lower < U_MIN), "lower", "the interval has no width"),
+        ((rows["p"] <= 0.0) | (rows["p"] >= 1.0), "p", "must lie between 0 and 1, such as 0.9"),
+        ((u_ref < U_MIN) & (u_ref != 0.0), "u_reference", f"must be 0 or at least {U_MIN:g}"),
+    ):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise FrameError(
+                f"column {chosen[part]!r}, row {int(kept[at])}: {rows[part][at]:g} {what}"
+            )
+
+
+def _times(table: Any, name: str) -> Float:  # noqa: ANN401
+    """Return a column of times as s UTC."""
+    column = table[name]
+    if column.null_count():
+        at = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise FrameError(f"column {name!r}, row {at}: a time is missing; leave such rows out")
+    if isinstance(column.dtype, nw.Datetime):
+        if column.dtype.time_zone is None:
+            raise FrameError(
+                f"column {name!r} has times without a zone: say which, such as "
+                f"df[{name!r}].dt.tz_localize('UTC') or .dt.replace_time_zone('UTC')"
+            )
+        return np.asarray(column.dt.timestamp("us").to_numpy() / 1e6, dtype=np.float64)
+    if column.dtype.is_numeric():
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    try:
+        texts = [each if isinstance(each, str) else each.isoformat() for each in column.to_list()]
+        return np.array(all_seconds(texts))
+    except (ValueError, AttributeError) as error:
+        raise FrameError(
+            f"column {name!r}: {error}; times are datetimes with a zone, seconds since 1970, or "
+            "text such as 2026-03-01T06:00:00Z"
+        ) from error
+
+
+def _series(
+    table: Any,  # noqa: ANN401
+    named: PairColumns,
+    chosen: dict[str, str],
+    kept: Int,
+) -> tuple[Int, tuple[tuple[str, str], ...]]:
+    """Return the series of each kept row, and the names (sensor, quantity) of all."""
+    several = named.by is not None and not isinstance(named.by, str)
+    by = [*(named.by or ())] if several else [chosen["by"]] if chosen["by"] else []
+    columns = [[str(each) for each in table[name].to_list()] for name in by]
+    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * len(table)
+    quantity = chosen["quantity"]
+    quantities = map(str, table[quantity].to_list()) if quantity else ["value"] * len(table)
+    rows = list(zip(sensors, quantities, strict=True))
+    known: dict[tuple[str, str], int] = {}
+    series = [known.setdefault(rows[at], len(known)) for at in kept.tolist()]
+    return np.array(series, dtype=np.int64), tuple(known)

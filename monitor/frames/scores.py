@@ -1,0 +1,147 @@
+"""Scores of a frame, and two of its sensors compared.
+
+Source of every figure: docs/papers.md; what each is called and which way is good: docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Final
+
+import narwhals.stable.v1 as nw
+
+from monitor.core.analysis.ranking import Profile
+from monitor.core.analysis.side_by_side import MISS
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.scores.proper_scores import Density
+from monitor.frames.pair_frames import FrameError, PairColumns, pairs_of
+from monitor.report.comparisons import Comparing, comparison_of
+from monitor.report.recorded import of_pairs
+from monitor.report.scored import Scored
+
+
+class Scores:
+    """What the pairs of each sensor say. Print it, or take its parts.
+
+    ``series`` has one plain dictionary a sensor and quantity: ``n``, ``statistics`` (by name, None
+    where one is not defined), ``intervals`` of ZMS and RCE, and the ``verdict`` with its sentence,
+    estimate and remedy. ``incidents`` is what the daemon would have raised over the pairs (none
+    without times), ``notes`` says what of the frame was not used.
+    """
+
+    def __init__(self, scored: Scored, frame: Any) -> None:  # noqa: ANN401 - any frame
+        self._scored: Final = scored
+        self._space: Final = nw.get_native_namespace(frame)
+        self.series: Final[list[dict[str, Any]]] = scored.series
+        self.notes: Final = scored.recorded.notes
+
+    @property
+    def incidents(self) -> list[dict[str, Any]]:
+        """The incidents that the daemon would have raised, in the order of their beginning."""
+        return self._scored.incidents if self._scored.recorded.timed else []
+
+    @property
+    def sentences(self) -> list[str]:
+        """A sentence a sensor: what is wrong with it, if anything."""
+        return [f"{each['sensor']} {each['verdict']['sentence']}" for each in self.series]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as ``monitor score --json`` prints it."""
+        return self._scored.document()
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
+        """Return a frame of the library that was passed, a row a series, a column a statistic."""
+        heads = ("sensor", "quantity", "n")
+        columns: dict[str, list[Any]] = {
+            head: [each[head] for each in self.series] for head in heads
+        }
+        for name in self.series[0]["statistics"]:
+            columns[name] = [each["statistics"][name] for each in self.series]
+        columns["fault"] = [each["verdict"]["fault"] or "" for each in self.series]
+        columns["sentence"] = [each["verdict"]["sentence"] for each in self.series]
+        for name in self.series[0]["statistics"]:
+            columns[name] = [float("nan") if each is None else each for each in columns[name]]
+        return nw.from_dict(columns, native_namespace=self._space).to_native()
+
+    def __str__(self) -> str:
+        return "\n".join((*self.notes, *self._scored.lines()))
+
+    def __repr__(self) -> str:
+        count = len(self.series)
+        return f"<Scores of {count} {'series' if count != 1 else 'sensor'}; print() shows them>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def score(
+    frame: Any,  # noqa: ANN401 - any frame
+    *,
+    value: str = "value",
+    u: str | None = None,
+    reference: str = "reference",
+    lower: str | None = None,
+    upper: str | None = None,
+    p: str | None = None,
+    u_reference: str | None = None,
+    time: str | None = None,
+    by: str | Sequence[str] | None = None,
+    quantity: str | None = None,
+    unit: str = "",
+    level: float = 0.9,
+    bca: bool = False,
+) -> Scores:
+    """Score the pairs of a frame: one row a reading and its reference.
+
+    Arguments but the last three are names of columns; one that is not given is the column of the
+    usual name where there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``, ``u_reference``
+    or ``reference_sigma``, ``time``, ``sensor``, ``quantity``).
+
+    ``value`` and ``reference``: the reading and the reference, in one unit (``unit``, told in
+    sentences). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the stated
+    interval of coverage probability ``p`` (``level`` without it). ``u_reference``: standard
+    uncertainty of the reference. ``time``: datetimes with a zone, seconds since 1970, or RFC 3339
+    text; without it nothing is dated. ``by``: what tells sensors apart. ``bca``: BCa intervals
+    (Pernot, arXiv 2402.10043) instead of those used live.
+
+    The figures are bit for bit those of ``monitor score`` for the same rows. Raises FrameError (a
+    ValueError) with column, row and what to do.
+    """
+    _refuse_share("level", level)
+    columns = PairColumns(value, reference, u, lower, upper, p, u_reference, time, by, quantity)
+    recorded = of_pairs(pairs_of(frame, columns, unit), SeriesRules(level=level))
+    return Scores(Scored(recorded, level, bca=bca), frame)
+
+
+def compare(
+    frame: Any,  # noqa: ANN401 - any frame
+    *sensors: str,
+    at: float | None = None,
+    density: Density = "normal",
+    profile: Profile = "balanced",
+    level: float = 0.9,
+    miss: float = MISS,
+    **columns: Any,  # noqa: ANN401 - as of PairColumns
+) -> dict[str, Any]:
+    """Compare two sensors of a frame on their common events, or one before and after.
+
+    ``sensors``: two names, or one, compared before and from ``at`` (s UTC) on, without it by its
+    halves. Common events have the same time and reference. ``density`` is what a sensor states,
+    ``profile`` what counts first, ``miss`` the miss rate at which widths are compared; other
+    arguments are columns as of :func:`score`.
+
+    Returns what ``monitor compare --json`` prints: sentences, mean scores with permutation tests,
+    the characteristics curves (Navratil et al., arXiv 2106.00858). Raises CompareError where there
+    is nothing to compare, FrameError (a ValueError) for a frame that cannot be read.
+    """
+    _refuse_share("level", level)
+    _refuse_share("miss", miss)
+    recorded = of_pairs(pairs_of(frame, PairColumns(**columns)), SeriesRules(level=level))
+    asked = Comparing(sensors, at=at, density=density, profile=profile, level=level, miss=miss)
+    return comparison_of(recorded, asked)
+
+
+def _refuse_share(name: str, number: float) -> None:
+    if not 0.0 < number < 1.0:
+        raise FrameError(f"{name}={number}: must lie between 0 and 1, such as 0.9")

@@ -1,0 +1,152 @@
+"""A recorded file scored: statistics, intervals and a verdict for each of its series.
+
+Rules of this file: one result behind ``monitor score``, its JSON and :func:`monitor.score`; the
+numbers come from the core. What is dear (verdicts, incidents) is computed when it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Final
+
+from monitor.core.analysis.resampling import bca_rce, bca_zms
+from monitor.core.formatting import finite
+from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interval
+from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.statistics import STATISTICS, compute
+from monitor.core.verdict import Verdict, document
+from monitor.report.incidents import incidents_of, judgements
+from monitor.report.recorded import Recorded
+
+VERSION: Final = 2
+SEED: Final = 20_240_210
+REPLICATES: Final = 10_000
+_HEADS: Final = (
+    *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
+    *("coverage", "information"),
+)
+
+
+class Scored:
+    """Statistics of all pairs of each series, in the order of ``recorded.names``.
+
+    ``level`` is the probability of intervals that are made from u; ``bca``: intervals of ZMS and
+    RCE by the BCa bootstrap of independent pairs, instead of the formulas used live.
+    """
+
+    def __init__(self, recorded: Recorded, level: float, *, bca: bool = False) -> None:
+        self.recorded: Final = recorded
+        self.windows: Final = recorded.columns(level)
+        self.statistics: Final = compute(self.windows, STATISTICS)
+        self.intervals: Final[dict[str, Interval]] = (
+            {
+                "zms": bca_zms(self.windows, seed=SEED, replicates=REPLICATES),
+                "rce": bca_rce(self.windows, seed=SEED, replicates=REPLICATES),
+            }
+            if bca
+            else {"zms": zms_interval(self.windows), "rce": abc_rce(self.windows)}
+        )
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """What all pairs of each series say."""
+        return judgements(self.recorded, self.windows)
+
+    @cached_property
+    def incidents(self) -> list[dict[str, Any]]:
+        """What the daemon would have raised over the pairs, in the order of their beginning."""
+        return incidents_of(self.recorded, self.windows)
+
+    @property
+    def series(self) -> list[dict[str, Any]]:
+        """Each series as plain values: what JSON holds of it."""
+        return [
+            {
+                "sensor": name.sensor,
+                "quantity": name.quantity,
+                "unit": name.unit,
+                "n": int(self.windows.counts[row]),
+                "verdict": document(self.verdicts[row], name.unit),
+                "statistics": {key: finite(each[row]) for key, each in self.statistics.items()},
+                "intervals": {
+                    key: entry
+                    for key, each in self.intervals.items()
+                    if (entry := _interval(each, row)) is not None
+                },
+            }
+            for row, name in enumerate(self.recorded.names)
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as plain values: ``monitor score --json`` prints it."""
+        found: dict[str, Any] = {"version": VERSION, "series": self.series}
+        return found | {"alerts": self.incidents} if self.recorded.timed else found
+
+    def lines(self, density: Density = "normal") -> list[str]:
+        """Return the table, verdicts and incidents that ``monitor score`` prints."""
+        return [*self._table(density), *self._verdicts(), *self._incidents()]
+
+    def _table(self, density: Density) -> list[str]:
+        hat = "_tophat" if density == "tophat" else ""
+        statistics, zms = self.statistics, self.intervals["zms"]
+        rows = [
+            (
+                name.sensor,
+                name.quantity,
+                str(self.windows.counts[row]),
+                f"{figure(statistics['bias'][row])} {name.unit}".strip(),
+                figure(statistics[f"crps{hat}"][row]),
+                figure(statistics[f"crps{hat}_expected_ratio"][row]),
+                figure(statistics["zms"][row]),
+                f"[{figure(zms.lower[row])}, {figure(zms.upper[row])}]",
+                figure(statistics["coverage"][row]),
+                figure(statistics["auucc_partial_gain"][row]),
+            )
+            for row, name in enumerate(self.recorded.names)
+        ]
+        return aligned([_HEADS, *rows])
+
+    def _verdicts(self) -> list[str]:
+        lines = ["", "over all pairs"]
+        for name, found in zip(self.recorded.names, self.verdicts, strict=True):
+            advice = f"; to mend it: {found.advice}" if found.advice else ""
+            lines.append(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")
+        return lines
+
+    def _incidents(self) -> list[str]:
+        lines = ["", "incidents the daemon would have raised"] if self.incidents else []
+        for each in self.incidents:
+            until = "it still lasts" if each["until"] is None else f"until {each['until']}"
+            lines.append(f"{each['since']}, {until}: {each['sentence']} ({each['quantity']})")
+        return lines
+
+
+def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
+    if not math.isfinite(interval.lower[row]):
+        return None
+    zeta = finite(interval.zeta[row])
+    return {
+        "method": interval.method,
+        "level": interval.level,
+        "lower": finite(interval.lower[row]),
+        "upper": finite(interval.upper[row]),
+        "zeta": zeta,
+        "verdict": verdict(float(interval.zeta[row])),
+        "replicates": interval.replicates,
+        "seed": interval.seed,
+    }
+
+
+def aligned(lines: list[tuple[str, ...]]) -> list[str]:
+    """Return a table as lines of text."""
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def figure(number: float) -> str:
+    """Return a number with four digits, a dash where it is not defined."""
+    return f"{number:.4g}" if math.isfinite(number) else "-"

@@ -1,0 +1,272 @@
+"""Frames of pandas, Polars and Arrow in Python: the figures of `monitor score`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import monitor
+from monitor.cli import main
+
+
+def frame(n: int = 240, seed: int = 1) -> pd.DataFrame:
+    """Return two sensors: an honest one, and one that reads 4 high from its 100th pair on."""
+    random = np.random.default_rng(seed)
+    reference = random.normal(500.0, 20.0, 2 * n).round(6)
+    u = random.uniform(1.0, 2.0, 2 * n).round(6)
+    value = (reference + u * random.normal(size=2 * n)).round(6)
+    value[n + 100 :] += 4.0
+    hours = [datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=i) for i in range(n)]
+    return pd.DataFrame(
+        {
+            "sensor": np.repeat(["cart-1", "cart-2"], n),
+            "time": pd.to_datetime(hours * 2),
+            "value": value,
+            "u": u,
+            "reference": reference,
+        }
+    )
+
+
+def by_command(capsys, tmp_path, pairs: pd.DataFrame, *options: str) -> dict:
+    file = tmp_path / "pairs.csv"
+    written = pairs.rename(columns={"u": "sigma"})
+    written["time"] = [each.isoformat() for each in written["time"]]
+    written.to_csv(file, index=False, float_format="%.17g")
+    capsys.readouterr()
+    assert main(["score", str(file), "--json", *options]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_frame_has_the_figures_of_the_command_bit_for_bit(library, capsys, tmp_path):
+    pairs = frame()
+    wanted = by_command(capsys, tmp_path, pairs)
+    given = {
+        "pandas": lambda: pairs,
+        "polars": lambda: pl.from_pandas(pairs),
+        "arrow": lambda: pa.Table.from_pandas(pairs),
+    }[library]()
+
+    found = monitor.score(given)
+
+    assert json.loads(json.dumps(found.to_dict())) == wanted
+    table = found.to_frame()
+    assert type(table) is type(given)
+    assert list(table["n"].to_pylist() if library == "arrow" else table["n"]) == [240, 240]
+    offset = found.series[1]["verdict"]
+    assert offset["fault"] == "offset"
+    assert offset["lower"] < 4.0 < offset["upper"]
+    assert "cart-2 reads" in found.sentences[1]
+    assert found.incidents[0]["sensor"] == "cart-2"
+    assert "cart-2" in str(found)
+    assert found.notes == ()
+
+
+def test_bca_and_level_are_those_of_the_command(capsys, tmp_path):
+    pairs = frame()
+
+    assert (
+        monitor.score(pairs, level=0.95, bca=True).to_dict()
+        == by_command(capsys, tmp_path, pairs, "--alpha", "0.05", "--bca")
+    )  # fmt: skip
+
+
+def test_columns_of_other_names_and_several_that_tell_sensors_apart():
+    pairs = frame().rename(columns={"value": "y_pred", "u": "y_std", "reference": "y_true"})
+    pairs["site"] = "north"
+
+    found = monitor.score(
+        pairs, value="y_pred", u="y_std", reference="y_true", by=["site", "sensor"]
+    )
+
+    assert [each["sensor"] for each in found.series] == ["north/cart-1", "north/cart-2"]
+    assert found.series[0]["statistics"] == monitor.score(frame()).series[0]["statistics"]
+
+
+def test_intervals_without_u_and_numbers_without_times():
+    pairs = frame()
+    bare = pd.DataFrame(
+        {
+            "value": pairs["value"],
+            "reference": pairs["reference"],
+            "lower": pairs["value"] - 1.645 * pairs["u"],
+            "upper": pairs["value"] + 1.645 * pairs["u"],
+        }
+    )[:240]
+
+    found = monitor.score(bare, level=0.9)
+
+    assert found.series[0]["sensor"] == "data"
+    assert found.series[0]["statistics"]["coverage"] == pytest.approx(0.9, abs=0.06)
+    assert found.incidents == []
+    assert "alerts" not in found.to_dict()
+
+
+def test_rows_that_lack_a_number_are_left_out_and_counted():
+    pairs = frame()
+    pairs.loc[[3, 7], "reference"] = np.nan
+    pairs.loc[9, "u"] = np.nan
+
+    found = monitor.score(pairs)
+
+    assert [each["n"] for each in found.series] == [237, 240]
+    assert found.notes == ("3 of 480 rows lack a number and are left out",)
+
+
+def mistake(change, **arguments):
+    return lambda: monitor.score(change(frame()), **arguments)
+
+
+MISTAKES = {
+    "no such column": (mistake(lambda f: f, value="valeu"), r"no column 'valeu' .is it 'value'\?"),
+    "no uncertainty": (mistake(lambda f: f.drop(columns="u")), "no uncertainty is stated: name"),
+    "text": (mistake(lambda f: f.assign(value="1,5")), "column 'value' holds .*'1,5'.*convert"),
+    "no rows": (mistake(lambda f: f[:0]), "has no rows"),
+    "all lack": (mistake(lambda f: f.assign(u=np.nan)), "no row with all of its numbers"),
+    "no zone": (
+        mistake(lambda f: f.assign(time=f["time"].dt.tz_localize(None))),
+        "without a zone: say which",
+    ),
+    "u of zero": (mistake(lambda f: f.assign(u=0.0)), "column 'u', row 0: 0 must be at least"),
+    "infinite": (mistake(lambda f: f.assign(value=np.inf)), "column 'value', row 0: inf"),
+    "no frame": (lambda: monitor.score([1, 2, 3]), "list is no frame: pass one of pandas"),
+    "one end": (mistake(lambda f: f.assign(lower=0.0)), "two ends of an interval"),
+    "level of 95": (mistake(lambda f: f, level=95), "level=95: must lie between 0 and 1"),
+    "mixed times": (
+        mistake(lambda f: f.assign(time=["2026-03-01T00:00:00Z", *["now"] * 479])),
+        "column 'time': .*times are datetimes with a zone",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(MISTAKES))
+def test_a_mistake_is_one_sentence_with_its_remedy(name):
+    call, said = MISTAKES[name]
+
+    with pytest.raises(monitor.FrameError, match=said) as caught:
+        call()
+
+    assert isinstance(caught.value, ValueError)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_frame_is_not_changed():
+    pairs = frame()
+    before = pairs.copy()
+
+    monitor.score(pairs)
+
+    pd.testing.assert_frame_equal(pairs, before)
+
+
+def test_two_sensors_are_compared_as_the_command_does(capsys, tmp_path):
+    pairs = frame()
+    pairs["reference"] = [*pairs["reference"][:240]] * 2
+    noise = np.random.default_rng(2).normal(size=480)
+    pairs["value"] = (pairs["reference"] + noise + np.repeat([0.0, 4.0], 240)).round(6)
+    file = tmp_path / "pairs.csv"
+    written = pairs.rename(columns={"u": "sigma"})
+    written["time"] = [each.isoformat() for each in written["time"]]
+    written.to_csv(file, index=False, float_format="%.17g")
+    assert main(["compare", str(file), "--sensors", "cart-1", "cart-2", "--json"]) == 0
+
+    found = monitor.compare(pairs, "cart-1", "cart-2")
+
+    assert json.loads(json.dumps(found)) == json.loads(capsys.readouterr().out)
+    assert found["sentences"][0].startswith("On 240 common events cart-1")
+
+
+def test_a_watch_raises_what_a_file_would_have_raised():
+    pairs = frame()
+    watch = monitor.Watch(unit="kg")
+
+    raised = []
+    for row in pairs.itertuples():
+        raised += watch.update(
+            row.value, row.reference, u=row.u, time=row.time.timestamp(), sensor=row.sensor
+        )
+
+    incident = monitor.score(pairs, unit="kg").incidents[0]
+    assert [each.sensor for each in raised if each.is_firing] == ["cart-2"]
+    assert raised[0].time == datetime.fromisoformat(incident["since"]).timestamp()
+    assert raised[0].sentence.startswith("reads ")
+    verdict = watch.verdict("cart-2")
+    assert verdict["fault"] == "offset"
+    assert verdict["lower"] < 4.0 < verdict["upper"]
+    assert watch.verdict("cart-1")["state"] == "right"
+    assert watch.statistics("cart-1")["calibration_zms"] == pytest.approx(1.0, abs=0.3)
+
+
+def test_many_pairs_at_once_are_the_same_as_one_after_the_other():
+    one, many = monitor.Watch(), monitor.Watch()
+    pairs = frame()[240:]
+    columns = [pairs[name].to_numpy() for name in ("value", "reference", "u")]
+
+    found = many.update(columns[0], columns[1], u=columns[2])
+    each = [
+        alert
+        for value, reference, u in zip(*columns, strict=True)
+        for alert in one.update(value, reference, u=u)
+    ]
+
+    assert [alert._replace(sentence="", advice="") for alert in found] == [
+        alert._replace(sentence="", advice="") for alert in each
+    ]
+    assert one.statistics() == many.statistics()
+    assert one.verdict() == many.verdict()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"value": 1.0, "reference": 1.0}, "no uncertainty is stated"),
+        ({"value": [1.0, 2.0], "reference": [1.0, 2.0, 3.0], "u": 1.0}, "different lengths"),
+        ({"value": float("nan"), "reference": 1.0, "u": 1.0}, r"value\[0\] is nan"),
+        ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0"),
+        ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
+    ],
+)
+def test_a_watch_refuses_what_cannot_be_and_takes_nothing(given, said):
+    watch = monitor.Watch()
+
+    with pytest.raises(monitor.FrameError, match=said):
+        watch.update(**given)
+    with pytest.raises(KeyError):
+        watch.verdict()
+
+
+def test_the_page_on_python_runs(capsys):
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+    exec("\n".join(blocks), {})  # noqa: S102 - what the page says
+
+    said = capsys.readouterr().out
+    assert "cart-1 value: as right as it says" in said
+    assert "cart-1 reads better" in said
+    assert re.search(r"^cart-2 \w+ reads [34]\.\d+ kg heavy", said, re.MULTILINE)
+
+
+def test_importing_the_package_imports_none_of_it():
+    """What costs is imported at its first use; and no library of frames is imported at all."""
+    code = (
+        "import sys, monitor; assert 'numpy' not in sys.modules; "
+        "monitor.score; assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules); "
+        "assert 'fastapi' not in sys.modules; print(set(monitor.__all__) & set(dir(monitor)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )  # fmt: skip
+
+    assert "'score'" in done.stdout
