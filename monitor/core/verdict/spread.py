@@ -39,9 +39,7 @@ _ENDS: Final = np.array([0.5, 0.025, 0.975])
 _TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
 _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy tails
-_FROM_0: Final = (
-    0.1  # of the upper end of a factor on u, below which its lower end is not told from 0
-)
+_FROM_0: Final = 0.1  # of a factor's upper end, below which its lower end is not told from 0
 _LEAST_TOLD: Final = 0.03  # nor a factor below: a level has been rounded to that
 _LEAST_SAID: Final = 0.1  # and of such a one it is not said that it is less
 _WILD: Final = 20.0  # robust scales from which an error is a bad row, where so few are
