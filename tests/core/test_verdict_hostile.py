@@ -108,3 +108,13 @@ def test_without_times_there_is_no_date_and_no_rate():
     assert math.isnan(verdict.began)
     assert math.isnan(verdict.due)
     assert math.isnan(verdict.slope_per_day.value)
+
+
+def test_uncertainties_ten_orders_apart_have_no_level_beyond_their_errors():
+    u = np.array([2.2e-16, 1.3e-6, 1.9e-7, 2.9e-8])
+    value, none = np.array([0.0, 1e-12, 0.0, 0.0]), np.zeros(4)
+
+    found = judge(Pairs(np.arange(4.0), value, u, none, none, timed=False))
+
+    assert abs(found.level.value) < 1e-6
+    assert found.fault == ""

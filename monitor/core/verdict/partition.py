@@ -32,6 +32,7 @@ _SHORTEST: Final = (0, 3, 8, 8)  # pairs
 _SHORTEST_MORE: Final = 5  # pairs more for a spread
 _LEAST_VARIANCE: Final = 0.01
 _TINY: Final = 1e-100
+_LEAST_WEIGHT: Final = 1e-13  # of a pair, of that of all
 _PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
 _AT_ONCE: Final = 1 << 14  # numbers in one step of the search: what a processor keeps near
 
@@ -82,6 +83,8 @@ def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     kept = (h > 0.0).astype(np.float64)
     for goal, row in zip(found, (kept, hh, hht, hht * t, hz, hz * t, z * z), strict=True):
         np.cumsum(segments(row, bounds)[:, :-1], axis=1, out=goal[:, 1:])
+    # A piece of far less certain pairs than others has a weight, whatever their difference loses.
+    found[1] += _LEAST_WEIGHT * found[1, :, -1:] * found[0]
     return found
 
 
