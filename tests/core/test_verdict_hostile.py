@@ -117,4 +117,4 @@ def test_uncertainties_ten_orders_apart_have_no_level_beyond_their_errors():
     found = judge(Pairs(np.arange(4.0), value, u, none, none, timed=False))
 
     assert abs(found.level.value) < 1e-6
-    assert found.fault == ""
+    assert found.state == "undecided"
