@@ -33,8 +33,17 @@ def fleet(rho, seed):
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.5])
-def seen(request):
-    z = fleet(request.param, 7)
+def several(request):
+    return [published(fleet(request.param, seed)) for seed in range(7, 12)]
+
+
+@pytest.fixture
+def seen(several):
+    return several[0]
+
+
+def published(z):
+    """Return what is shown of a fleet in the end."""
     pairs = np.zeros(z.shape, PAIR)
     pairs["series"] = np.arange(COUNT)[:, None]
     pairs["id"] = np.arange(1, z.size + 1).reshape(z.shape)
@@ -57,13 +66,15 @@ def seen(request):
     return network.evaluate(3600.0 * LENGTH)
 
 
-def test_the_first_shown_are_wrong_though_honest_ones_have_alarmed(seen):
-    warned = np.logical_or.reduce([seen.alerts[fault] for fault in FAULTS])
-    first = select(seen, SeriesQuery(rows=WRONG)).rows
+def test_the_first_shown_are_wrong_though_honest_ones_have_alarmed(several):
+    honest = []
+    for seen in several:
+        warned = np.logical_or.reduce([seen.alerts[fault] for fault in FAULTS])
+        honest.append((select(seen, SeriesQuery(rows=WRONG)).rows >= WRONG).mean())
 
-    assert warned[:WRONG].sum() >= 0.9 * WRONG
-    assert (first >= WRONG).mean() <= 0.05
-    assert seen.paged[WRONG:].sum() <= FleetRules().q * seen.paged.sum()
+        assert warned[:WRONG].sum() >= 0.9 * WRONG
+        assert seen.paged[WRONG:].sum() <= FleetRules().q * seen.paged.sum()
+    assert np.mean(honest) <= 0.05, honest
 
 
 def test_state_stands_before_what_lasts_and_ties_go_by_evidence(seen):
