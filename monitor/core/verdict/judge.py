@@ -101,7 +101,9 @@ def judge_all(
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
         side = Side([pairs[i] for i in some])
-        named_so, held = judged(side, [alarm[i] for i in some], [healthy[i] for i in some])
+        alarms = [alarm[i] for i in some]
+        shown = gathered_evidence(side, alarms, [healthy[i] for i in some])
+        named_so, held = judged(side, alarms, *shown)
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
         for i, verdict, remedy, usual in zip(some, named_so, remedies, typical, strict=True):
@@ -120,10 +122,12 @@ def _too_few(p: Pairs, began: float) -> Verdict:
 
 
 def judged(
-    side: Side, alarm: list[int | None], healthy: list[Slopes | None]
+    side: Side, alarm: list[int | None], evidence: list[Evidence], cut: Cut
 ) -> tuple[list[Verdict], list[int]]:
-    """Return verdicts without remedies, and for how long a state before the present one held."""
-    evidence, cut = gathered_evidence(side, alarm, healthy)
+    """Return verdicts without remedies, and for how long a state before the present one held.
+
+    ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns of ``side``.
+    """
     found = [named_verdict(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
     some = [i for i, each in enumerate(found) if wants_model(each)]
     if some:

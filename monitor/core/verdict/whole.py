@@ -19,6 +19,7 @@ from monitor.core.verdict.pairs import (
     Pairs,
     Side,
     cautious_rho,
+    inflation,
     inflation_of_squares,
     long_inflation,
     median,
@@ -108,13 +109,13 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
     p = side.pairs[0]
     if whole.fault in ("gain", "sign", "lag"):
         return whole, 0, None
-    (evidence,), cut = gathered_evidence(side, [p.n - 1], [None])
+    evidence, cut = gathered_evidence(side, [p.n - 1], [None])
     starts = cut.starts[0]
-    if starts[-1] and is_over(evidence, starts[-1] - 1):
+    if starts[-1] and is_over(evidence[0], starts[-1] - 1):
         excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
         worst = int(np.argmax(np.abs(excess[:-1])))
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
-    (found,), (held,) = judged(side, [p.n - 1], [None])
+    (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
     if found.state != FAULT:
         return whole, 0, None
     began = float(p.time[found.since]) if p.timed and found.since else NAN
@@ -155,8 +156,7 @@ def _judged(side: Side) -> Verdict:
     drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
         abs(fit.middle.value), _OFFSET[1] * w.unit
     )
-    rho = fit.rho
-    inflated = max(long_inflation(fit.left**2), (1.0 + rho * rho) / (1.0 - rho * rho))
+    inflated = max(long_inflation(fit.left**2), float(inflation_of_squares(fit.rho)))
     spread = _spread(fit.left, inflated, fit.inflation)
     slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
@@ -179,9 +179,9 @@ def _judged(side: Side) -> Verdict:
     )
 
 
-def _spread(left: Float, inflated: float, inflation: float) -> Spread:
+def _spread(left: Float, inflated: float, of_mean: float) -> Spread:
     """Return the factor on u; the mean of dependent errors takes more of their spread with it."""
-    lost = np.array([2.0, min(2.0 * inflation, 0.5 * left.size)])
+    lost = np.array([2.0, min(2.0 * of_mean, 0.5 * left.size)])
     two = np.full(2, inflated), lost, np.zeros((2, SHAPES))
     plain, widened = spreads_of([left, left], *two)
     return plain._replace(factor=plain.factor._replace(upper=widened.factor.upper))
@@ -206,14 +206,14 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
     off = z - level * h
     line = off - slope * centred * h
     rho = cautious_rho(line)
-    least = (1.0 + rho) / (1.0 - rho)
+    least = float(inflation(rho))
     # As many pairs of the stated spread: a few dependent ones are near each other.
     stated = _PRIOR_PAIRS * least
     spread = (stated + float(line @ line)) / max(stated + z.size - 2.0, 1.0)
-    flat_inflation, inflation = (max(long_inflation(each), least) for each in (off, line))
-    df = z.size / inflation
-    se = np.sqrt(spread * inflation / weight)
-    steep = np.sqrt(spread * inflation / square) if square > 0.0 else np.inf
+    flat_inflation, inflated = (max(long_inflation(each), least) for each in (off, line))
+    df = z.size / inflated
+    se = np.sqrt(spread * inflated / weight)
+    steep = np.sqrt(spread * inflated / square) if square > 0.0 else np.inf
     end = 1.0 - middle
     rows = (level + slope * end, np.hypot(se, steep * end))
     spread = (stated + float(off @ off)) / (stated + z.size)
