@@ -227,6 +227,21 @@ def test_many_pairs_at_once_are_the_same_as_one_after_the_other():
     assert one.verdict() == many.verdict()
 
 
+def test_a_watch_without_times_tells_no_dates():
+    watch = monitor.Watch(unit="kg")
+    pairs = frame()[240:]
+
+    raised = watch.update(pairs["value"], pairs["reference"], u=pairs["u"])
+
+    verdict = watch.verdict()
+    assert verdict["fault"] == "offset"
+    assert (verdict["since"], verdict["slope_per_day"], verdict["due"]) == (None, None, None)
+    for sentence in (verdict["sentence"], *(each.sentence for each in raised)):
+        assert "since" not in sentence
+    with pytest.raises(monitor.FrameError, match="with all pairs of a watch, or with none"):
+        watch.update(1.0, 1.0, u=1.0, time=1.77e9)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

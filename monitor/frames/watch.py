@@ -26,6 +26,8 @@ _ALWAYS: Final = 1e15  # seconds: a watch is never stale, because nobody tells i
 class Alert(NamedTuple):
     """An alert fired, or the one that fired ended; ``time`` is that of the pair that told (s UTC).
 
+    Without times it is the number of that pair.
+
     ``sentence`` says what is wrong, ``advice`` what would mend it (empty where that is open).
     """
 
@@ -65,7 +67,10 @@ class Watch:
             stale_after_seconds=_ALWAYS,
             reference_stale_seconds=_ALWAYS,
         )
-        self._memory: Final = InMemoryNetwork(lambda _sensor, _quantity: rules, window)
+        self._timed: bool | None = None  # as the first pairs are
+        self._memory: Final = InMemoryNetwork(
+            lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
+        )
         self._unit: Final = unit
         self._pairs = 0
         self._now: Snapshot | None = None
@@ -87,9 +92,9 @@ class Watch:
         """Take one pair, or several of one sensor, and return the alerts that fired or ended.
 
         Numbers or arrays of one length, as :func:`monitor.score` has them. ``time`` in s since 1970
-        UTC; without it pairs are numbered, and a drift is told per pair of that clock. Pairs that
-        come late count as if they had come in time. Raises FrameError (a ValueError) for numbers
-        that are missing or impossible; nothing is taken then.
+        UTC, for all pairs of a watch or for none: without it pairs are numbered, and nothing is
+        dated. Pairs that come late count as if they had come in time. Raises FrameError (a
+        ValueError) for numbers that are missing or impossible; nothing is taken then.
         """
         pairs = self._checked(
             {
@@ -103,6 +108,9 @@ class Watch:
                 "time": time,
             }
         )
+        if self._timed not in (None, time is not None):
+            raise FrameError("pass time= with all pairs of a watch, or with none of them")
+        self._timed = time is not None
         network = self._memory.network
         row = network.registry.get(sensor, quantity)
         pairs["series"] = network.registry.add(sensor, quantity) if row is None else row

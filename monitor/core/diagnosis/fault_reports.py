@@ -83,7 +83,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     """Return what the last pairs of each series say."""
     last = [each.pairs.rows(slice(-PAIRS_MAX, None)) for each in asked]
     found = judge_all(
-        [Pairs.of(each) for each in last],
+        [Pairs.of(each, timed=of.rules.timed) for of, each in zip(asked, last, strict=True)],
         alarm=[
             None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.value.size, 0)
             for of, each in zip(asked, last, strict=True)

@@ -55,7 +55,7 @@ class SeriesRules(NamedTuple):
     """The settings that hold for one series.
 
     ``tolerance`` is the largest error that is allowed, in its unit; None: its typical standard
-    uncertainty.
+    uncertainty. ``timed``: the times of its pairs are real ones; without them nothing is dated.
     """
 
     group: str = ""
@@ -70,4 +70,5 @@ class SeriesRules(NamedTuple):
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
     tolerance: float | None = None
+    timed: bool = True
     pairing: Rules = Rules()
