@@ -62,6 +62,7 @@ MEANINGS: Final = (
         "the same; fleet_median on the driver, over the blocks that have reported",
     ),
     Meaning("sinks", "where alerts go", "the same, from the driver"),
+    Meaning("verdicts", "the verdict on every series at the broker", NOTHING),
     Meaning("series", "which series there are", SAME),
     Meaning(
         "series.max",

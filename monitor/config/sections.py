@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
+from monitor.alerts.mqtt_sink import Prefix
 from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
@@ -184,6 +185,37 @@ class Alerts(Section):
         gt=0,
         le=1,
     )
+
+
+class HomeAssistant(Section):
+    """Home Assistant finds every sensor as a device by MQTT discovery."""
+
+    discovery_topic: Prefix = setting(
+        "homeassistant",
+        "Home Assistant's discovery prefix; its birth message comes on status below it.",
+    )
+
+
+class Verdicts(Section):
+    """Verdicts as retained MQTT messages, one for each series, kept up to date."""
+
+    prefix: Prefix | None = setting(
+        None,
+        "Topic prefix, such as monitor: PREFIX/verdict/SENSOR/QUANTITY and PREFIX/status, which is "
+        "online or offline. Each daemon at a broker needs its own. null publishes nothing.",
+    )
+    home_assistant: HomeAssistant | None = setting(
+        None,
+        "Every sensor as a device in Home Assistant, with state, bias, ZMS and problem of each "
+        "quantity; null for none, {} for the defaults.",
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Devices show what is published."""
+        if self.home_assistant is not None and self.prefix is None:
+            yield Contradiction(
+                ("home_assistant",), "shows what is published; give verdicts.prefix too"
+            )
 
 
 class Series(Section):

@@ -21,6 +21,7 @@ from monitor.config.sections import (
     Publish,
     Scoring,
     Series,
+    Verdicts,
     Windows,
 )
 from monitor.config.sources import Area, Maintenance, Place, Source
@@ -110,6 +111,9 @@ class Settings(Section):
         "what they cost.",
     )
     sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
+    verdicts: Verdicts = setting(
+        Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."
+    )
     series: Series = setting(
         Series(),
         "How many series (one quantity of one sensor) there may be, and when one is stale.",
@@ -141,6 +145,7 @@ class Settings(Section):
                 "need `subject` among pairing.match_on, for without it all references concern all"
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
+        yield from _verdict_contradictions(self)
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),
@@ -162,6 +167,22 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
         if kind not in kinds:
             what = f"has no source of kind {kind}, without which nothing can be paired"
             yield Contradiction(("sources",), what, ("sources",))
+
+
+def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """No source takes in what is published as verdicts."""
+    prefix = settings.verdicts.prefix
+    if prefix is None:
+        return
+    for at, source in enumerate(settings.sources):
+        template = Template.parse(source.topic)
+        if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
+            what = "takes in the verdicts too, which are published below it (verdicts.prefix)"
+            yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
+
+
+# Topics below verdicts.prefix, with names that no template has as plain text.
+_PUBLISHED: Final = ("verdict/\x1f/\x1f", "status")
 
 
 def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[Contradiction]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor import __version__
 from monitor.alerts.outlet import SinkFigures
 from monitor.http.text_format import Family, by, counter, counters, gauge, gauges
+
+
+class VerdictFigures(NamedTuple):
+    """Figures of the verdict topics: messages, and series that wait."""
+
+    published: int = 0
+    lost: int = 0
+    waiting: int = 0
+    connected: bool = False
 
 
 @dataclass
@@ -51,6 +60,7 @@ class Figures:
     settings_hash: str = ""
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
+    verdicts: VerdictFigures | None = None
 
 
 def families(now: Figures) -> Iterator[Family]:
@@ -59,6 +69,8 @@ def families(now: Figures) -> Iterator[Family]:
     yield from _sources(now)
     yield from _work(now)
     yield from _alerts(now)
+    if now.verdicts is not None:
+        yield from _verdicts(now.verdicts)
 
 
 def _messages(now: Figures) -> Iterator[Family]:
@@ -167,6 +179,19 @@ def _alerts(now: Figures) -> Iterator[Family]:
         ("sink",),
         by({sink: figures.queued for sink, figures in now.sinks.items()}),
     )
+
+
+def _verdicts(now: VerdictFigures) -> Iterator[Family]:
+    yield counter(
+        "verdict_messages", "Messages of `verdicts` that the broker acknowledged.", now.published
+    )
+    yield counter(
+        "verdict_messages_lost",
+        "Messages of `verdicts` whose connection ended before; all are sent anew on the next.",
+        now.lost,
+    )
+    yield gauge("verdict_series_waiting", "Series whose verdict is to be published.", now.waiting)
+    yield gauge("verdict_connected", "1 while the connection of `verdicts` is up.", now.connected)
 
 
 _SINK_COUNTERS: Final = {
