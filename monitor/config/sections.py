@@ -12,7 +12,7 @@ from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty
-from monitor.core.setting import Contradiction, File
+from monitor.core.setting import Contradiction, File, Glob
 from monitor.mqtt.connection import is_loopback
 
 # Modes in which `candidates` chooses the pairing rule, with its default.
@@ -187,12 +187,40 @@ class Alerts(Section):
     )
 
 
+class TypedReference(Section):
+    """A number in Home Assistant in which references to some series are typed."""
+
+    sensor: Glob = setting("*", "Pattern of the sensors.")
+    quantity: Glob = setting("*", "Pattern of the quantities.")
+    u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
+        None,
+        "Standard uncertainty of what is typed, in the unit of the quantity; null: exact beside "
+        "the sensor's.",
+    )
+    minimum: float = setting(-1e6, "Least number that can be typed.", ge=-1e15, le=1e15)
+    maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
+    step: float = setting(0.001, "Smallest difference between two numbers.", ge=0.001, le=1e15)
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Something can be typed."""
+        if self.minimum >= self.maximum:
+            yield Contradiction(("maximum",), "is not above minimum")
+
+
 class HomeAssistant(Section):
     """Home Assistant finds every sensor as a device by MQTT discovery."""
 
     discovery_topic: Prefix = setting(
         "homeassistant",
         "Home Assistant's discovery prefix; its birth message comes on status below it.",
+    )
+    references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
+        setting(
+            (),
+            "Series whose device has a number in which a reference is typed; it is published as "
+            "a native reference with the time at which it was typed. Of several that match, the "
+            "first applies.",
+        )
     )
 
 

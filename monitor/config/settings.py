@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field
@@ -146,6 +146,7 @@ class Settings(Section):
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
         yield from _verdict_contradictions(self)
+        yield from _typed_contradictions(self)
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),
@@ -179,6 +180,32 @@ def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
         if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
             what = "takes in the verdicts too, which are published below it (verdicts.prefix)"
             yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
+
+
+def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """What is typed in Home Assistant is published where a native source reads it."""
+    home = settings.verdicts.home_assistant
+    if home is None or not home.references or native_topic(settings.sources, "reference"):
+        return
+    what = (
+        "are published as native references, and no source takes those; add {topic: "
+        "'monitor/{subject}/{quantity}/reference', kind: reference} to sources"
+    )
+    path = ("verdicts", "home_assistant", "references")
+    yield Contradiction(path, what, ("sources", "verdicts"))
+
+
+def native_topic(sources: Iterable[Source], kind: str) -> str:
+    """Return the topic of the first native source of a kind on which any name can be published."""
+    for source in sources:
+        names = set(Template.parse(source.topic).names)
+        is_complete = not set(source.topic) & set("+#") and names in (
+            {"subject", "quantity"},
+            {"sensor", "quantity"},
+        )
+        if (source.kind, source.decoder) == (kind, "native") and is_complete:
+            return source.topic
+    return ""
 
 
 # Topics below verdicts.prefix, with names that no template has as plain text.

@@ -13,7 +13,7 @@ from monitor.alerts.outlet import Outlet, SinkContext
 from monitor.alerts.sinks import SINKS
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
-from monitor.config.settings import Settings
+from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.intake import UNITS, Intake, recover
@@ -159,6 +159,7 @@ def verdict_topics(settings: Settings, credentials: Credentials) -> VerdictTopic
         settings.verdicts,
         lambda will: publisher_of(settings, credentials, client_id=name, will=will),
         settings.publish.interval_seconds,
+        references_topic=native_topic(settings.sources, "reference"),
     )
 
 

@@ -19,6 +19,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.mqtt.publish import Retained
 from monitor.topics.payload import verdict_topic
+from monitor.topics.reference_numbers import ReferenceNumbers
 
 ONLINE: Final = "online"
 OFFLINE: Final = "offline"
@@ -32,8 +33,11 @@ def status_topic(prefix: str) -> str:
 class HomeAssistantDevices:
     """State: what each sensor was announced with; see :class:`monitor.topics.series.Devices`."""
 
-    def __init__(self, prefix: str, discovery_topic: str) -> None:
+    def __init__(
+        self, prefix: str, discovery_topic: str, numbers: ReferenceNumbers | None = None
+    ) -> None:
         self._prefix: Final = prefix
+        self._numbers: Final = numbers or ReferenceNumbers()
         self._discovery_topic: Final = discovery_topic
         self._announced: Final[dict[str, tuple[SeriesName, ...]]] = {}
 
@@ -117,11 +121,13 @@ class HomeAssistantDevices:
                 "payload_off": "OFF",
             },
         }
+        entities = {name: {"state_topic": topic, **each} for name, each in entities.items()}
+        if (number := self._numbers.entity(of)) is not None:
+            entities["reference"] = number
         return {
             (unique := identity(self._prefix, of.sensor, of.quantity, name)): {
                 "name": f"{of.quantity} {name}",
                 "unique_id": unique,
-                "state_topic": topic,
                 **entity,
             }
             for name, entity in entities.items()

@@ -21,6 +21,7 @@ from monitor.mqtt.publish import BrokerPublisher, PublishError, Retained
 from monitor.mqtt.source import SourceRefusedError
 from monitor.topics.home_assistant import OFFLINE, ONLINE, HomeAssistantDevices, status_topic
 from monitor.topics.payload import LEVELS
+from monitor.topics.reference_numbers import ReferenceNumbers
 from monitor.topics.series import SeriesTopics
 
 SERIES_A_ROUND: Final = 250
@@ -43,11 +44,13 @@ class VerdictTopics:
         connect: Callable[[Retained], BrokerPublisher],
         interval_seconds: float,
         *,
+        references_topic: str = "",
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """``connect`` makes a connection with a last will; nothing is connected before the start.
 
-        ``interval_seconds`` lie between two snapshots.
+        ``interval_seconds`` lie between two snapshots; ``references_topic`` is the template on
+        which references that are typed in Home Assistant are published.
         """
         assert settings.prefix is not None  # noqa: S101 - who sets none has no topics
         home = settings.home_assistant
@@ -58,7 +61,10 @@ class VerdictTopics:
         self._status: Final = status_topic(prefix)
         self._strays: Final = f"{prefix}/{LEVELS}"
         self._birth: Final = "" if home is None else f"{home.discovery_topic}/status"
-        devices = None if home is None else HomeAssistantDevices(prefix, home.discovery_topic)
+        devices = None
+        if home is not None:
+            numbers = ReferenceNumbers(home.references, references_topic)
+            devices = HomeAssistantDevices(prefix, home.discovery_topic, numbers)
         self._series: Final = SeriesTopics(prefix, devices)
         self._slot: Snapshot | None = None
         self._taken: Snapshot | None = None

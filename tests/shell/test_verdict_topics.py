@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import paho.mqtt.client as paho
@@ -25,6 +26,7 @@ from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import level_name, topic_level
 from monitor.topics.home_assistant import HomeAssistantDevices
 from monitor.topics.payload import verdict_topic
+from monitor.topics.reference_numbers import ReferenceNumbers
 from monitor.topics.series import SeriesTopics
 from monitor.topics.thread import VerdictTopics
 
@@ -286,6 +288,55 @@ def test_a_series_that_is_forgotten_is_cleared_and_is_back_when_heard(tmp_path):
     assert dict.fromkeys(of_a, True).items() <= sent(later + 7200.0).items()
 
 
+TYPED = """
+verdicts:
+  prefix: site/m
+  home_assistant: {references: [{quantity: x, u: 0.1, minimum: -40, maximum: 60}]}
+"""
+
+
+def test_a_number_typed_in_home_assistant_is_a_reference(tmp_path, mosquitto):
+    jinja2 = pytest.importorskip("jinja2")
+    daemon = Daemon(tmp_path, mosquitto.port, TYPED)
+    daemon.start()
+    try:
+        now = datetime.now(UTC)
+        reading = {"time": now.isoformat(), "value": 21.0, "u": 0.5, "unit": "K"}
+        say(mosquitto.port, "monitor/room/x/reading", json.dumps(reading))
+        say(mosquitto.port, "monitor/room/y/reading", json.dumps(reading))
+        with following(mosquitto.port, "homeassistant/device/+/config") as seen:
+            until("it is found", lambda: len(seen.came) and b"y state" in seen.came[-1][1])
+            found = json.loads(seen.came[-1][1])
+        (number,) = [each for each in found["components"].values() if each["platform"] == "number"]
+        assert (number["min"], number["max"], number["unit_of_measurement"]) == (-40.0, 60.0, "K")
+        assert number["name"] == "x reference"
+        assert "state_topic" not in number
+        assert "retain" not in number
+        template = jinja2.Template(number["command_template"])
+        say(
+            mosquitto.port,
+            number["command_topic"],
+            template.render(value=20.4, utcnow=lambda: now + timedelta(seconds=3)),
+        )
+        pairs = 'monitor_window_pairs{sensor="room",quantity="x"}'
+        until("the pair is in", lambda: daemon.value(pairs) == 1)
+        (pair,) = daemon.json("/api/v1/series/room/x/pairs")["pairs"]
+        assert (pair["reference"], pair["u_ref"]) == (20.4, 0.1)
+        assert pair["error"] == pytest.approx(0.6)
+    finally:
+        daemon.kill()
+
+
+def test_a_unit_or_a_name_with_braces_is_no_template_of_ours():
+    wanted = parse(TYPED.encode(), "s.yaml").verdicts.home_assistant.references
+    numbers = ReferenceNumbers(wanted, "monitor/{subject}/{quantity}/reference")
+    assert numbers.entity(SeriesName("a/b", "x")) is None
+    assert numbers.entity(SeriesName("a", "y")) is None
+    found = numbers.entity(SeriesName("{quantity}", "x", "{{ 1 }}"))
+    assert found["command_topic"] == "monitor/{quantity}/x/reference"
+    assert "{{ 1 }}" not in found["command_template"]
+
+
 # -- names ----------------------------------------------------------------------------------------
 
 
@@ -314,6 +365,13 @@ def test_a_broker_that_is_away_holds_nobody_up():
     assert topics.figures().connected is False
 
 
+WILD = """
+sources:
+  - {topic: "a/{sensor}/{quantity}", kind: reading}
+  - {topic: "r/+/{subject}/{quantity}", kind: reference}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -323,6 +381,11 @@ def test_a_broker_that_is_away_holds_nobody_up():
             "verdicts: {prefix: a}\nsources: [{topic: 'a/+/{sensor}/{quantity}', kind: reading}]",
             "takes in the verdicts too",
         ),
+        (
+            "verdicts: {prefix: a, home_assistant: {references: [{minimum: 2, maximum: 1}]}}",
+            "is not above minimum",
+        ),
+        ("verdicts: {prefix: a, home_assistant: {references: [{u: 1}]}}" + WILD, "no source takes"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(text, words):
