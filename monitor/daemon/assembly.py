@@ -120,6 +120,7 @@ def publisher_of(
         password=reader.password,
         keepalive_seconds=reader.keepalive_seconds,
         will=will,
+        websocket_path=reader.websocket_path,
         tls=None if reader.tls is None else tls_context(reader.tls),
     )
 
@@ -144,6 +145,7 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         max_packet_bytes=mqtt.max_packet_bytes,
         connect_timeout_seconds=mqtt.connect_timeout_seconds,
         tls=mqtt.tls,
+        websocket_path=mqtt.websocket_path,
     )
 
 

@@ -60,6 +60,7 @@ class BrokerPublisher:
         timeout_seconds: float = 15.0,
         keepalive_seconds: int = 30,
         will: Retained | None = None,
+        websocket_path: str | None = None,
     ) -> None:
         self._address: Final = (host, port)
         self._window: Final = window
@@ -73,8 +74,11 @@ class BrokerPublisher:
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
             protocol=_PROTOCOLS[protocol],
+            transport="tcp" if websocket_path is None else "websockets",
             reconnect_on_failure=False,
         )
+        if websocket_path is not None:
+            client.ws_set_options(path=websocket_path)
         client.max_inflight_messages_set(window)
         client.max_queued_messages_set(window + 1)
         if username is not None:
@@ -111,10 +115,11 @@ class BrokerPublisher:
         """Connect and wait until the broker agrees; raises PublishError."""
         try:
             self._client.connect(*self._address, keepalive=self._keepalive_seconds)
-        except OSError as error:
+        except (OSError, mqtt.WebsocketConnectionError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise PublishError(
-                f"{self._where}: {error.strerror or error}; is the broker running, are address "
-                f"and port right? See {CONNECTION}"
+                f"{self._where}: {reason}; is the broker running, are address and port right? "
+                f"See {CONNECTION}"
             ) from error
         self._work_until(lambda: self._connected, "did not answer")
 

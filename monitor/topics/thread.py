@@ -52,9 +52,8 @@ class VerdictTopics:
         ``interval_seconds`` lie between two snapshots; ``references_topic`` is the template on
         which references that are typed in Home Assistant are published.
         """
-        assert settings.prefix is not None  # noqa: S101 - who sets none has no topics
         home = settings.home_assistant
-        prefix = settings.prefix
+        prefix = settings.prefix or ""  # who sets none has no topics
         self._connect: Final = connect
         self._monotonic: Final = monotonic
         self._silent_seconds: Final = _SILENT_SECONDS + 3.0 * interval_seconds
