@@ -62,6 +62,7 @@ def _service(http: Http) -> Service:
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
         host_names=http.host_names if is_loopback(http.host) or http.host_names else None,
+        essential_metrics=http.metrics == "essential",
         loaded=freeze,
     )
     service.start()

@@ -310,6 +310,11 @@ class Http(Section):
         "Web configuration file as Prometheus exporters use it (exporter-toolkit): "
         "tls_server_config, and basic_auth_users with bcrypt hashes; null for neither.",
     )
+    metrics: Literal["all", "essential"] = setting(
+        "all",
+        "What /metrics shows of each series: all, or essential for what the shipped alerting "
+        "rules need, about half as many samples (docs/metrics.md).",
+    )
     max_connections: int = setting(
         64, "Maximum number of simultaneous connections.", ge=1, le=10_000
     )
