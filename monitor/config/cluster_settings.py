@@ -91,6 +91,7 @@ MEANINGS: Final = (
         "how many a batch may add to their table, at most 100 per block",
     ),
     Meaning("http", "page, API and metrics", "nothing; the ports of the metrics are in cluster"),
+    Meaning("otlp", "where metrics are pushed to", NOTHING),
     Meaning("log", "the program's own log", SAME),
     Meaning("groups", "settings of some series", SAME),
     Meaning("overrides", "settings of one series", SAME),

@@ -332,6 +332,20 @@ class Http(Section):
             )
 
 
+class Otlp(Section):
+    """The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."""
+
+    endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
+        None,
+        "URL to post to, such as http://127.0.0.1:4318/v1/metrics; null for none. Needs the extra "
+        "otlp. Credentials go into the variable OTEL_EXPORTER_OTLP_HEADERS.",
+    )
+    interval_seconds: float = setting(30.0, "Time between two pushes.", ge=0.1, le=86_400)
+    timeout_seconds: float = setting(
+        10.0, "Time limit of one push, repetitions included.", gt=0, le=600
+    )
+
+
 class Log(Section):
     """The daemon's own log, on standard error."""
 

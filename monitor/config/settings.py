@@ -17,6 +17,7 @@ from monitor.config.sections import (
     Http,
     Journal,
     Log,
+    Otlp,
     Pairing,
     Publish,
     Scoring,
@@ -121,6 +122,9 @@ class Settings(Section):
     publish: Publish = setting(Publish(), "When results are published.")
     journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
+    otlp: Otlp = setting(
+        Otlp(), "The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."
+    )
     log: Log = setting(Log(), "The daemon's own log, on standard error.")
     cluster: Cluster = setting(
         Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."

@@ -177,7 +177,7 @@ class Exposition:
                         (name, column.label), _Block(name, column.label)
                     )
                     yield from block.write(column.values, rows, self._labels)
-        yield [_references(snapshot)]
+        yield [render(reference_families(snapshot))]
         if self._infos:
             infos = self._infos
             if snapshot.gone:
@@ -244,23 +244,16 @@ def _states(snapshot: Snapshot, every: Bool, *, essential: bool) -> Iterator[_Co
         yield _Column(known.view(np.uint8), shown, b',state="%b"' % state.encode())
 
 
-def _references(snapshot: Snapshot) -> bytes:
-    """Return the lines of references that look wrong."""
+def reference_families(snapshot: Snapshot) -> Iterator[Family]:
+    """Yield what is told of references that look wrong, nothing if there are none."""
     suspects = snapshot.suspects
     if not suspects:
-        return b""
+        return
     names = [(each.reference, each.quantity) for each in suspects]
     numbers = {
         "monitor_reference_suspect": [1.0] * len(names),
         "monitor_reference_bias": [each.estimate.value for each in suspects],
     }
-    return render(
-        Family(
-            name,
-            "gauge",
-            OTHERS[name],
-            ("reference", "quantity"),
-            dict(zip(names, of, strict=True)),
-        )
-        for name, of in numbers.items()
-    )
+    for name, of in numbers.items():
+        samples: dict[tuple[str, ...], float] = dict(zip(names, of, strict=True))
+        yield Family(name, "gauge", OTHERS[name], ("reference", "quantity"), samples)

@@ -13,7 +13,7 @@ from monitor.core.scores.statistics import STATISTICS, live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import alert_meanings
 from monitor.http.metrics import ESSENTIAL, OTHERS
-from monitor.http.telemetry import Figures, VerdictFigures, families
+from monitor.http.telemetry import Figures, OtlpFigures, VerdictFigures, families
 from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -38,6 +38,10 @@ settings allows so many.
 * With `http.metrics: essential` a series has only the metrics marked *essential*, and of
   `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
   need. Dashboards then lack what is not on the page.
+* Where nobody can scrape, `otlp.endpoint` pushes the same numbers under the same names to an
+  OpenTelemetry collector over HTTP every `otlp.interval_seconds` (`pip install 'monitor[otlp]'`), a
+  few thousand in a post. What cannot be sent is not kept. Headers come from
+  `OTEL_EXPORTER_OTLP_HEADERS`, more about the resource from `OTEL_RESOURCE_ATTRIBUTES`.
 * Scores and areas carry the unit of the quantity, which is the label `unit` of
   `monitor_series_info`; ratios have none and may be compared between quantities.
 * Times are the events' own, in seconds since 1970 UTC.
@@ -149,7 +153,7 @@ def _every_figure() -> Figures:
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
-    every.verdicts = VerdictFigures()
+    every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
     return every
 
 

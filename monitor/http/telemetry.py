@@ -24,6 +24,13 @@ class VerdictFigures(NamedTuple):
     connected: bool = False
 
 
+class OtlpFigures(NamedTuple):
+    """How many posts of metrics by OTLP were sent, and failed."""
+
+    sent: int = 0
+    failed: int = 0
+
+
 @dataclass
 class Figures:
     """What the daemon knows of itself at one instant.
@@ -61,6 +68,7 @@ class Figures:
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
     verdicts: VerdictFigures | None = None
+    otlp: OtlpFigures | None = None
 
 
 def families(now: Figures) -> Iterator[Family]:
@@ -71,6 +79,13 @@ def families(now: Figures) -> Iterator[Family]:
     yield from _alerts(now)
     if now.verdicts is not None:
         yield from _verdicts(now.verdicts)
+    if now.otlp is not None:
+        yield counters(
+            "otlp_posts",
+            "Posts of metrics by OTLP; what could not be sent is not sent later.",
+            ("result",),
+            by(now.otlp._asdict()),
+        )
 
 
 def _messages(now: Figures) -> Iterator[Family]:
