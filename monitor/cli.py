@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
     "replay": "publish a recorded stream to the broker as if it were live",
-    "reference": "publish a reference that was measured by hand",
+    "reference": "publish references: one measured by hand, or a table",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
     "docs": "print a page of the documentation, or write all of them as a site",

@@ -69,8 +69,8 @@ def examples_taken_in(text: str) -> str:
         for line in text.splitlines()
         if line not in ("areas: []", "thresholds: []", "groups: []", "overrides: []")
     ]
-    for nothing in ("  tls: null", "  mqtt: null", "  webhook: null"):
-        kept.remove(nothing)
+    for nothing in ("tls", "mqtt", "webhook", "prefix", "home_assistant"):
+        kept.remove(f"  {nothing}: null")
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)
 
 

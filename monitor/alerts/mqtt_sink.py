@@ -19,6 +19,7 @@ from monitor import __version__
 from monitor.alerts.outlet import GiveUpHours, LaterError, RetrySeconds, SinkKind
 from monitor.alerts.transition import Transition, transition_document
 from monitor.core.setting import Check, Contradiction
+from monitor.mqtt.topic_templates import topic_level
 
 if TYPE_CHECKING:
     from monitor.mqtt.publish import BrokerPublisher
@@ -27,14 +28,14 @@ _OUTSIDE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_TOPICS: Final = frozenset("+#$\0")
 
 
-def _prefix(topic: str) -> str:
+def _accept_prefix(topic: str) -> str:
     levels = topic.split("/")
     if not topic.isprintable() or _NOT_IN_TOPICS & set(topic) or "" in levels:
         raise ValueError("is not a topic prefix; write levels separated by /, such as a/b")
     return topic
 
 
-Prefix = Annotated[str, MinLen(1), MaxLen(256), Check(_prefix)]
+Prefix = Annotated[str, MinLen(1), MaxLen(256), Check(_accept_prefix)]
 
 
 class MqttSinkSettings(NamedTuple):
@@ -94,8 +95,8 @@ class MqttSink:
 
 
 def topic_of(prefix: str, of: Transition) -> str:
-    """Return the topic of an alert; the names of series contain nothing a topic may not."""
-    return f"{prefix}/{of.sensor}/{of.quantity}/{of.alert}"
+    """Return the topic of an alert."""
+    return f"{prefix}/{topic_level(of.sensor)}/{topic_level(of.quantity)}/{of.alert}"
 
 
 def discovery_topic(prefix: str, of: Transition) -> str:

@@ -19,7 +19,7 @@ from monitor.config import (
     Settings,
     parse,
 )
-from monitor.daemon.assembly import Parts, assemble, mqtt_settings
+from monitor.daemon.assembly import Parts, assemble, mqtt_settings, verdict_topics
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.daemon.runtime import configure
@@ -41,6 +41,7 @@ pairing: {{mode: key, match_on: [subject, key]}}
 series: {{stale_after_seconds: 10}}
 publish: {{interval_seconds: 1}}
 journal: {{path: "{state}/journal.sqlite"}}
+verdicts: {{prefix: monitor, home_assistant: {{}}}}
 """
 
 
@@ -60,11 +61,11 @@ def run(options: argparse.Namespace) -> int:
         state = stack.enter_context(tempfile.TemporaryDirectory(prefix="monitor-demo-"))
         settings = parse(SETTINGS.format(host=host, port=port, state=state).encode(), "demo")
         parts = assemble(settings, time.time())
-        source = MqttSource(mqtt_settings(settings, Credentials(None, None)))
+        nobody = Credentials(None, None)
+        source = MqttSource(mqtt_settings(settings, nobody))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
-        daemon = Daemon(
-            parts, source, Publisher(parts, stage, [Outlet("demo", stage, LogSettings())])
-        )
+        outlets, topics = [Outlet("demo", stage, LogSettings())], verdict_topics(settings, nobody)
+        daemon = Daemon(parts, source, Publisher(parts, stage, outlets, topics))
         daemon.signals.install()
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
@@ -110,6 +111,7 @@ class Stage:
         print(f"page      {self.service.url}/")
         print(f"metrics   {self.service.url}/metrics")
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
+        print(f"verdicts  {settings.verdicts.prefix}/verdict/# on that broker, retained")
         print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are faulty")
         print("Press Ctrl-C to stop.\n", flush=True)
 

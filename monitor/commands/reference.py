@@ -1,19 +1,40 @@
-"""``monitor reference``: a reference measured by hand, published as every reference is."""
+"""``monitor reference``: references measured by hand or kept in a table, published as all are."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 from monitor.commands.event import instant_of
-from monitor.config import load, resolve_secret
+from monitor.config import Settings, load, resolve_secret
 from monitor.core.formatting import instant
 from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import USAGE, MonitorError
-from monitor.simulate.playback import native_message
+from monitor.files.input_file import FileError
+from monitor.files.reference_table import (
+    REFERENCE_FIELDS,
+    TableLayout,
+    read_references,
+    typed_number,
+)
+from monitor.simulate.playback import RawMessage, native_message
+
+_BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
+_STDIN = "-"
+_EPILOG = """\
+A TABLE is CSV (separated by commas, semicolons or tabs, the header first) or JSON (an object, a
+list of them, or one a line), also gzipped; - is standard input. --columns says which column, or
+which path in JSON, holds what: subject, quantity, value, u, U (expanded, with k = 2 unless there is
+a k), k, unit, time, key, id, rev. --subject, --quantity, --u, --unit, --key and --time stand in
+where it has none. Either all of it is published or, where a row is wrong, nothing. Publishing a
+table again changes nothing: what came before is recognised. Recipes: docs/references.md.
+"""
 
 
 class HandReferenceError(MonitorError):
@@ -24,12 +45,15 @@ class HandReferenceError(MonitorError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.epilog = _EPILOG
     parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
-        "subject", metavar="SUBJECT", help="what was measured: the sensor, unless settings differ"
+        "what",
+        nargs="+",
+        metavar="SUBJECT QUANTITY VALUE | TABLE",
+        help="what was measured (the sensor, unless settings differ), such as cart-03 mass 503,5; "
+        "or a table of references",
     )
-    parser.add_argument("quantity", metavar="QUANTITY", help="such as mass or pm25")
-    parser.add_argument("value", metavar="VALUE", help="a number; a decimal comma is understood")
     parser.add_argument(
         "--u", metavar="U", help="its standard uncertainty (default: exact beside the sensor's)"
     )
@@ -38,33 +62,57 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time", metavar="TIME", help="when, ISO 8601 with a time zone (default: now)"
     )
+    table = parser.add_argument_group("of a TABLE")
+    table.add_argument(
+        "--columns", metavar="FIELD=COLUMN,...", help="such as value=Ergebnis,time=Probenahme"
+    )
+    table.add_argument("--subject", metavar="NAME", help="the subject of all rows")
+    table.add_argument("--quantity", metavar="NAME", help="the quantity of all rows")
+    table.add_argument(
+        "--time-zone", default="", metavar="ZONE", help="of times without one: Pacific/Auckland"
+    )
+    table.add_argument(
+        "--time-format", default="", metavar="FORMAT", help="of times: '%%d.%%m.%%Y %%H:%%M'"
+    )
+    table.add_argument(
+        "--decimal-comma",
+        action="store_true",
+        help="1.021,5 is 1021.5 (21,5 is understood without)",
+    )
+    table.add_argument(
+        "--records", default="", metavar="PATH", help="where in JSON the list is: data.values"
+    )
+    table.add_argument("--dry-run", action="store_true", help="print the messages instead")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Publish the reference on the settings' native topic, and wait until the broker has it."""
+    """Publish references on the settings' native topic, and wait until the broker has them."""
     settings = load(options.config)
+    if len(options.what) == 1:
+        return _publish_table(settings, options)
+    if len(options.what) != _BY_HAND:
+        raise HandReferenceError(
+            f"{' '.join(options.what)}: write SUBJECT QUANTITY VALUE, such as cart-03 mass 503.5, "
+            "or the name of one table"
+        )
+    return _publish_one(settings, options)
+
+
+def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
+    subject, quantity, value = options.what
     now = time.time()
     try:
         reference = Reference(
-            check_name("subject", options.subject),
-            check_name("quantity", options.quantity),
+            check_name("subject", subject),
+            check_name("quantity", quantity),
             now if options.time is None else check_time(instant_of(options.time), now),
-            check_number("VALUE", _number("VALUE", options.value)),
+            check_number("VALUE", _number("VALUE", value)),
             0.0 if options.u is None else check_u("--u", _number("--u", options.u)),
             check_key(options.key),
         )
     except Rejected as error:
         raise HandReferenceError(f"{REASONS[error.reason]} ({error.detail})") from error
-    topics = native_topics(settings)
-    if not topics.reference:
-        raise HandReferenceError(
-            f"{options.config} has no native source of kind reference: add "
-            "{topic: monitor/{subject}/{quantity}/reference, kind: reference} to sources"
-        )
-    topic, payload = native_message(reference, topics, options.unit)
-    with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
-        publisher.publish(topic, payload)
-        publisher.flush()
+    ((_, topic, _),) = _publish(settings, options.config, [(reference, options.unit)])
     size = f"{reference.value:g} {options.unit}".strip()
     stated = (
         f" (u {reference.u:g})" if reference.u else ", taken as exact: --u states how sure it is"
@@ -76,10 +124,81 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
+    (name,) = options.what
+    found, skipped = read_references(name, _read(name), _layout(options), time.time())
+    messages = _publish(settings, options.config, found, dry_run=options.dry_run)
+    if options.dry_run:
+        for each in messages:
+            print(each.topic, each.payload.decode())
+    exact = sum(reference.u == 0.0 for reference, _ in found)
+    also = [f"{skipped} rows without a value left out"] if skipped else []
+    also += [f"{exact} taken as exact: column u or --u states how sure they are"] if exact else []
+    done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
+    print("; ".join([f"{len(found)} references {done}", *also]), file=sys.stderr)
+    return 0
+
+
+def _publish(
+    settings: Settings,
+    config: str,
+    found: Sequence[tuple[Reference, str]],
+    *,
+    dry_run: bool = False,
+) -> list[RawMessage]:
+    """Publish references with their units, in their order; return the messages."""
+    topics = native_topics(settings)
+    if not topics.reference:
+        raise HandReferenceError(
+            f"{config} has no native source of kind reference: add "
+            "{topic: monitor/{subject}/{quantity}/reference, kind: reference} to sources"
+        )
+    messages = [RawMessage(each.time, *native_message(each, topics, unit)) for each, unit in found]
+    if not dry_run:
+        with publisher_of(settings, resolve_secret(settings, config)) as publisher:
+            for message in messages:
+                publisher.publish(message.topic, message.payload)
+            publisher.flush()
+    return messages
+
+
+def _read(name: str) -> bytes:
+    if name == _STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _layout(options: argparse.Namespace) -> TableLayout:
+    columns: dict[str, str] = {}
+    for part in filter(None, (options.columns or "").split(",")):
+        field, _, column = part.partition("=")
+        if field.strip() not in REFERENCE_FIELDS or not column.strip():
+            raise HandReferenceError(
+                f"--columns {part}: write FIELD=COLUMN, where FIELD is one of "
+                f"{', '.join(REFERENCE_FIELDS)}"
+            )
+        columns[field.strip()] = column.strip()
+    constants = {
+        name: stated
+        for name in ("subject", "quantity", "u", "unit", "key", "time")
+        if (stated := getattr(options, name))
+    }
+    return TableLayout(
+        columns,
+        constants,
+        options.time_zone,
+        options.time_format,
+        options.decimal_comma,
+        options.records,
+    )
+
+
 def _number(what: str, text: str) -> float:
     """Return a number that a person typed: 21.5 or 21,5."""
-    plain = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
     try:
-        return float(plain)
+        return typed_number(text)
     except ValueError as error:
-        raise HandReferenceError(f"{what} {text!r}: is not a number; write 21.5 or 21,5") from error
+        raise HandReferenceError(f"{what} {error}") from error

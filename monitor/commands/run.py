@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
+from monitor.config import Settings
 from monitor.config.sections import Http
 from monitor.daemon.loop import ReloadingDaemon, read_settings
 from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
@@ -35,13 +37,26 @@ def run(options: argparse.Namespace) -> int:
         _recover(Path(first.settings.journal.path))
     daemon = ReloadingDaemon(options.config, first, time.time())
     service = _service(first.settings.http)
-    with Supervisor.of_environment() as supervisor:
-        try:
-            daemon.run(service, supervisor)
-        finally:
-            supervisor.stopping()
-            service.stop()
+    with ExitStack() as stack:
+        stack.callback(service.stop)
+        _push(first.settings, service, stack)
+        supervisor = stack.enter_context(Supervisor.of_environment())
+        stack.callback(supervisor.stopping)
+        daemon.run(service, supervisor)
     return 0
+
+
+def _push(settings: Settings, service: Service, stack: ExitStack) -> None:
+    """Begin to push metrics if the settings want that; raises OtlpMissingError."""
+    if settings.otlp.endpoint is not None:
+        from monitor.http.otlp import OtlpPusher  # noqa: PLC0415 - few want it
+
+        essential = settings.http.metrics == "essential"
+        pusher = OtlpPusher(
+            service.published, settings.otlp, settings.otlp.endpoint, essential=essential
+        )
+        pusher.start()
+        stack.callback(pusher.stop)
 
 
 def _recover(path: Path) -> None:
@@ -62,6 +77,7 @@ def _service(http: Http) -> Service:
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
         host_names=http.host_names if is_loopback(http.host) or http.host_names else None,
+        essential_metrics=http.metrics == "essential",
         loaded=freeze,
     )
     service.start()

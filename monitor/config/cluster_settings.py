@@ -62,6 +62,7 @@ MEANINGS: Final = (
         "the same; fleet_median on the driver, over the blocks that have reported",
     ),
     Meaning("sinks", "where alerts go", "the same, from the driver"),
+    Meaning("verdicts", "the verdict on every series at the broker", NOTHING),
     Meaning("series", "which series there are", SAME),
     Meaning(
         "series.max",
@@ -90,6 +91,7 @@ MEANINGS: Final = (
         "how many a batch may add to their table, at most 100 per block",
     ),
     Meaning("http", "page, API and metrics", "nothing; the ports of the metrics are in cluster"),
+    Meaning("otlp", "where metrics are pushed to", NOTHING),
     Meaning("log", "the program's own log", SAME),
     Meaning("groups", "settings of some series", SAME),
     Meaning("overrides", "settings of one series", SAME),

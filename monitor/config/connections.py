@@ -79,6 +79,13 @@ class Mqtt(Section):
     connect_timeout_seconds: float = setting(
         3.0, "Time limit of one connection attempt.", gt=0, le=120
     )
+    websocket_path: (
+        Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^/[!-~]*$")] | None
+    ) = setting(
+        None,
+        "Path of the broker's WebSocket, such as /mqtt (ws://host:port/mqtt; with tls it is "
+        "wss://); null for plain MQTT.",
+    )
     tls: Annotated[Tls, Derived(_tls_contradictions)] | None = setting(
         None, "TLS; null for an unencrypted connection, {} to trust the system's CA certificates."
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
+from monitor.alerts.mqtt_sink import Prefix
 from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty
-from monitor.core.setting import Contradiction, File
+from monitor.core.setting import Contradiction, File, Glob
 from monitor.mqtt.connection import is_loopback
 
 # Modes in which `candidates` chooses the pairing rule, with its default.
@@ -186,6 +187,65 @@ class Alerts(Section):
     )
 
 
+class TypedReference(Section):
+    """A number in Home Assistant in which references to some series are typed."""
+
+    sensor: Glob = setting("*", "Pattern of the sensors.")
+    quantity: Glob = setting("*", "Pattern of the quantities.")
+    u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
+        None,
+        "Standard uncertainty of what is typed, in the unit of the quantity; null: exact beside "
+        "the sensor's.",
+    )
+    minimum: float = setting(-1e6, "Least number that can be typed.", ge=-1e15, le=1e15)
+    maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
+    step: float = setting(0.001, "Smallest difference between two numbers.", ge=0.001, le=1e15)
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Something can be typed."""
+        if self.minimum >= self.maximum:
+            yield Contradiction(("maximum",), "is not above minimum")
+
+
+class HomeAssistant(Section):
+    """Home Assistant finds every sensor as a device by MQTT discovery."""
+
+    discovery_topic: Prefix = setting(
+        "homeassistant",
+        "Home Assistant's discovery prefix; its birth message comes on status below it.",
+    )
+    references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
+        setting(
+            (),
+            "Series whose device has a number in which a reference is typed; it is published as "
+            "a native reference with the time at which it was typed. Of several that match, the "
+            "first applies.",
+        )
+    )
+
+
+class Verdicts(Section):
+    """Verdicts as retained MQTT messages, one for each series, kept up to date."""
+
+    prefix: Prefix | None = setting(
+        None,
+        "Topic prefix, such as monitor: PREFIX/verdict/SENSOR/QUANTITY and PREFIX/status, which is "
+        "online or offline. Each daemon at a broker needs its own. null publishes nothing.",
+    )
+    home_assistant: HomeAssistant | None = setting(
+        None,
+        "Every sensor as a device in Home Assistant, with state, bias, ZMS and problem of each "
+        "quantity; null for none, {} for the defaults.",
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Devices show what is published."""
+        if self.home_assistant is not None and self.prefix is None:
+            yield Contradiction(
+                ("home_assistant",), "shows what is published; give verdicts.prefix too"
+            )
+
+
 class Series(Section):
     """How many series (one quantity of one sensor) there may be, and when one is stale."""
 
@@ -250,6 +310,11 @@ class Http(Section):
         "Web configuration file as Prometheus exporters use it (exporter-toolkit): "
         "tls_server_config, and basic_auth_users with bcrypt hashes; null for neither.",
     )
+    metrics: Literal["all", "essential"] = setting(
+        "all",
+        "What /metrics shows of each series: all, or essential for what the shipped alerting "
+        "rules need, about half as many samples (docs/metrics.md).",
+    )
     max_connections: int = setting(
         64, "Maximum number of simultaneous connections.", ge=1, le=10_000
     )
@@ -265,6 +330,20 @@ class Http(Section):
                 "would let other machines read the pages without a password; write 127.0.0.1, "
                 "give web_config, or set allow_remote: true if you want that",
             )
+
+
+class Otlp(Section):
+    """The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."""
+
+    endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
+        None,
+        "URL to post to, such as http://127.0.0.1:4318/v1/metrics; null for none. Needs the extra "
+        "otlp. Credentials go into the variable OTEL_EXPORTER_OTLP_HEADERS.",
+    )
+    interval_seconds: float = setting(30.0, "Time between two pushes.", ge=0.1, le=86_400)
+    timeout_seconds: float = setting(
+        10.0, "Time limit of one push, repetitions included.", gt=0, le=600
+    )
 
 
 class Log(Section):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field
@@ -17,10 +17,12 @@ from monitor.config.sections import (
     Http,
     Journal,
     Log,
+    Otlp,
     Pairing,
     Publish,
     Scoring,
     Series,
+    Verdicts,
     Windows,
 )
 from monitor.config.sources import Area, Maintenance, Place, Source
@@ -110,6 +112,9 @@ class Settings(Section):
         "what they cost.",
     )
     sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
+    verdicts: Verdicts = setting(
+        Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."
+    )
     series: Series = setting(
         Series(),
         "How many series (one quantity of one sensor) there may be, and when one is stale.",
@@ -117,6 +122,9 @@ class Settings(Section):
     publish: Publish = setting(Publish(), "When results are published.")
     journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
+    otlp: Otlp = setting(
+        Otlp(), "The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."
+    )
     log: Log = setting(Log(), "The daemon's own log, on standard error.")
     cluster: Cluster = setting(
         Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
@@ -141,6 +149,8 @@ class Settings(Section):
                 "need `subject` among pairing.match_on, for without it all references concern all"
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
+        yield from _verdict_contradictions(self)
+        yield from _typed_contradictions(self)
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),
@@ -162,6 +172,48 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
         if kind not in kinds:
             what = f"has no source of kind {kind}, without which nothing can be paired"
             yield Contradiction(("sources",), what, ("sources",))
+
+
+def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """No source takes in what is published as verdicts."""
+    prefix = settings.verdicts.prefix
+    if prefix is None:
+        return
+    for at, source in enumerate(settings.sources):
+        template = Template.parse(source.topic)
+        if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
+            what = "takes in the verdicts too, which are published below it (verdicts.prefix)"
+            yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
+
+
+def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """What is typed in Home Assistant is published where a native source reads it."""
+    home = settings.verdicts.home_assistant
+    if home is None or not home.references or native_topic(settings.sources, "reference"):
+        return
+    what = (
+        "are published as native references, and no source takes those; add {topic: "
+        "'monitor/{subject}/{quantity}/reference', kind: reference} to sources"
+    )
+    path = ("verdicts", "home_assistant", "references")
+    yield Contradiction(path, what, ("sources", "verdicts"))
+
+
+def native_topic(sources: Iterable[Source], kind: str) -> str:
+    """Return the topic of the first native source of a kind on which any name can be published."""
+    for source in sources:
+        names = set(Template.parse(source.topic).names)
+        is_complete = not set(source.topic) & set("+#") and names in (
+            {"subject", "quantity"},
+            {"sensor", "quantity"},
+        )
+        if (source.kind, source.decoder) == (kind, "native") and is_complete:
+            return source.topic
+    return ""
+
+
+# Topics below verdicts.prefix, with names that no template has as plain text.
+_PUBLISHED: Final = ("verdict/\x1f/\x1f", "status")
 
 
 def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[Contradiction]:

@@ -13,7 +13,7 @@ from monitor.alerts.outlet import Outlet, SinkContext
 from monitor.alerts.sinks import SINKS
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
-from monitor.config.settings import Settings
+from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.intake import UNITS, Intake, recover
@@ -22,10 +22,11 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
-from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher, Retained
 from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import KindTopics
+from monitor.topics.thread import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 _LEFT_MAX: Final = 100
@@ -101,15 +102,25 @@ def native_topics(settings: Settings) -> KindTopics:
     )
 
 
-def publisher_of(settings: Settings, credentials: Credentials) -> BrokerPublisher:
-    """Return a publisher to the settings' broker, with a client identifier of its own."""
+def publisher_of(
+    settings: Settings,
+    credentials: Credentials,
+    *,
+    client_id: str = "",
+    will: Retained | None = None,
+) -> BrokerPublisher:
+    """Return a publisher to the settings' broker; the broker names it unless it has a name."""
     reader = mqtt_settings(settings, credentials)
     return BrokerPublisher(
         reader.host,
         reader.port,
         protocol=settings.mqtt.protocol,
+        client_id=client_id,
         username=reader.username,
         password=reader.password,
+        keepalive_seconds=reader.keepalive_seconds,
+        will=will,
+        websocket_path=reader.websocket_path,
         tls=None if reader.tls is None else tls_context(reader.tls),
     )
 
@@ -134,6 +145,23 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         max_packet_bytes=mqtt.max_packet_bytes,
         connect_timeout_seconds=mqtt.connect_timeout_seconds,
         tls=mqtt.tls,
+        websocket_path=mqtt.websocket_path,
+    )
+
+
+def verdict_topics(settings: Settings, credentials: Credentials) -> VerdictTopics | None:
+    """Return what publishes the verdicts, not started; None if the settings want none.
+
+    Its client identifier stays, so that a new connection ends one that is half open.
+    """
+    if settings.verdicts.prefix is None:
+        return None
+    name = f"{settings.mqtt.client_id}-verdicts"
+    return VerdictTopics(
+        settings.verdicts,
+        lambda will: publisher_of(settings, credentials, client_id=name, will=will),
+        settings.publish.interval_seconds,
+        references_topic=native_topic(settings.sources, "reference"),
     )
 
 

@@ -22,7 +22,14 @@ from monitor.config.core_plan import plan_of
 from monitor.config.credentials import resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
-from monitor.daemon.assembly import Parts, assemble, mqtt_settings, note_subscriptions, outlets
+from monitor.daemon.assembly import (
+    Parts,
+    assemble,
+    mqtt_settings,
+    note_subscriptions,
+    outlets,
+    verdict_topics,
+)
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
 from monitor.errors import MonitorError
@@ -30,6 +37,7 @@ from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
 from monitor.mqtt.source import InboxMessage, MqttSource
+from monitor.topics.thread import VerdictTopics
 
 # -- one daemon -----------------------------------------------------------------------------------
 
@@ -208,6 +216,7 @@ class Prepared(NamedTuple):
     settings: Settings
     source: MqttSource
     sinks: list[Outlet]
+    topics: VerdictTopics | None
 
 
 def read_settings(path: str) -> Prepared:
@@ -215,7 +224,8 @@ def read_settings(path: str) -> Prepared:
     settings = load(path)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
-    return Prepared(settings, source, outlets(settings, path))
+    topics = verdict_topics(settings, credentials)
+    return Prepared(settings, source, outlets(settings, path), topics)
 
 
 class ReloadingDaemon:
@@ -241,12 +251,12 @@ class ReloadingDaemon:
             self._run_once(service, supervisor)
 
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
-        parts, (_, source, sinks) = self._parts, self._current
+        parts, (_, source, sinks, topics) = self._parts, self._current
         source.leave(note_subscriptions(parts))
         daemon = Daemon(
             parts,
             source,
-            Publisher(parts, service, sinks),
+            Publisher(parts, service, sinks, topics),
             supervisor=supervisor,
             signals=self._signals,
             reload=self.reload,

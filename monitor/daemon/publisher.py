@@ -27,11 +27,13 @@ from monitor.explain.doctor import doctor_report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
+from monitor.topics.thread import VerdictTopics
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
 # Series judged per publication; the first one judges all, so that a restart notifies nothing twice.
 JUDGED_MOST: Final = 128
+_STOP_SECONDS: Final = 3.0
 
 
 class SourceStatus(Protocol):
@@ -58,9 +60,15 @@ class Show(Protocol):
 
 
 class Publisher:
-    """Evaluates the network and publishes the results; starts ``outlets``."""
+    """Evaluates the network and publishes the results; starts ``outlets`` and ``topics``."""
 
-    def __init__(self, parts: Parts, show: Show, outlets: Sequence[Outlet] = ()) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        show: Show,
+        outlets: Sequence[Outlet] = (),
+        topics: VerdictTopics | None = None,
+    ) -> None:
         self._parts: Final = parts
         self._show: Final = show
         self._dispatch: Final = Dispatch(parts.journal.alerts, outlets)
@@ -78,6 +86,9 @@ class Publisher:
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
         self._noted = 0
+        self._topics: Final = topics
+        if topics is not None:
+            topics.start()
 
     @property
     def is_busy(self) -> bool:
@@ -125,6 +136,8 @@ class Publisher:
 
     def close(self) -> None:
         """Give the sinks a moment to deliver; the rest is delivered after the next start."""
+        if self._topics is not None:
+            self._topics.stop(_STOP_SECONDS)
         self._dispatch.close()
 
     def _steps(self, now: float, connection: SourceStatus, trouble: str) -> Steps[None]:
@@ -139,6 +152,8 @@ class Publisher:
                 frozenset(parts.network.replayer.taken_back),
             )
         )
+        if self._topics is not None:
+            self._topics.offer(snapshot)
         yield
         answers = self._on_demand.evaluate(now)
         yield
@@ -216,6 +231,7 @@ class Publisher:
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),
+            verdicts=None if self._topics is None else self._topics.figures(),
         )
 
 

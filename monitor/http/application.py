@@ -55,8 +55,8 @@ class _Written(NamedTuple):
 class Scraping:
     """Answers with the metrics of a page; one text is written at a time, whoever asks."""
 
-    def __init__(self) -> None:
-        self._exposition: Final = Exposition()
+    def __init__(self, *, essential: bool = False) -> None:
+        self._exposition: Final = Exposition(essential=essential)
         self._process: Final = ProcessMetrics()
         self._turn: Final = asyncio.Lock()
         self._plain = self._packed = _Written()
@@ -107,9 +107,9 @@ async def _sent(written: _Written) -> AsyncIterator[bytes]:
         yield portion
 
 
-def metrics_routes(shared: Published) -> APIRouter:
+def metrics_routes(shared: Published, *, essential: bool = False) -> APIRouter:
     """Return the routes."""
-    router, scraping = APIRouter(include_in_schema=False), Scraping()
+    router, scraping = APIRouter(include_in_schema=False), Scraping(essential=essential)
 
     @router.get("/metrics")
     async def metrics(request: Request) -> Response:
@@ -150,7 +150,9 @@ _METHOD_NOT_ALLOWED: Final = 405
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
-def application(shared: Published, connections_max: int) -> FastAPI:
+def application(
+    shared: Published, connections_max: int, *, essential_metrics: bool = False
+) -> FastAPI:
     """Return the application that shows what was published last."""
     app = FastAPI(
         title="monitor",
@@ -161,7 +163,7 @@ def application(shared: Published, connections_max: int) -> FastAPI:
         redoc_url=None,
     )
     renderer = Renderer()
-    app.include_router(metrics_routes(shared))
+    app.include_router(metrics_routes(shared, essential=essential_metrics))
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
     app.include_router(pages.page_routes(shared, renderer, rankings))

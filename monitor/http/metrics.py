@@ -53,6 +53,21 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
+# Of the above, what alerting rules and a first look need: `http.metrics: essential`.
+ESSENTIAL: Final = frozenset(
+    (
+        *("monitor_calibration_bias", "monitor_calibration_zms"),
+        *("monitor_calibration_zms_lower", "monitor_calibration_zms_upper"),
+        *("monitor_score_crps_mean", "monitor_score_crps_expected_ratio"),
+        *("monitor_score_quadratic_expected_ratio", "monitor_window_pairs_effective"),
+        *("monitor_error_now", "monitor_drift_per_day", "monitor_due_seconds"),
+        *("monitor_fault_since_timestamp_seconds", "monitor_window_pairs"),
+        "monitor_series_last_reading_timestamp_seconds",
+        "monitor_series_last_pair_timestamp_seconds",
+        *("monitor_series_state", "monitor_alert_active", "monitor_alert_page"),
+        *("monitor_reference_suspect", "monitor_reference_bias", "monitor_series_info"),
+    )
+)
 STATES: Final = tuple(STATE_MEANINGS)
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -136,7 +151,9 @@ class _Block:
 class Exposition:
     """Renders snapshots; remembers the names of series, which only grow in number, and lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, essential: bool = False) -> None:
+        """With ``essential`` only those of :data:`ESSENTIAL`, and of states the one that is."""
+        self._essential: Final = essential
         self._names: tuple[SeriesName, ...] = ()
         self._labels: list[bytes] = []
         self._infos: list[bytes] = []
@@ -149,7 +166,7 @@ class Exposition:
     def parts(self, snapshot: Snapshot) -> Iterator[list[bytes]]:
         """Yield the same in order, each time after a bounded piece of work; some have no text."""
         self._learn(snapshot.names)
-        for name, words, columns in _families(snapshot):
+        for name, words, columns in series_families(snapshot, essential=self._essential):
             first = [family_header(name, words)]
             for column in columns:
                 rows = column.shown & np.isfinite(column.values)
@@ -160,7 +177,7 @@ class Exposition:
                         (name, column.label), _Block(name, column.label)
                     )
                     yield from block.write(column.values, rows, self._labels)
-        yield [_references(snapshot)]
+        yield [render(reference_families(snapshot))]
         if self._infos:
             infos = self._infos
             if snapshot.gone:
@@ -183,8 +200,18 @@ class Exposition:
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
 
-def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]]:
+def series_families(
+    snapshot: Snapshot, *, essential: bool = False
+) -> Iterator[tuple[str, str, Iterable[_Column]]]:
     """Yield name, help and columns of each metric; columns are made as they are asked for."""
+    for name, words, columns in _families(snapshot, essential=essential):
+        if not essential or name in ESSENTIAL:
+            yield name, words, columns
+
+
+def _families(
+    snapshot: Snapshot, *, essential: bool
+) -> Iterator[tuple[str, str, Iterable[_Column]]]:
     shown, every = ~snapshot.withdrawn, snapshot.present()
     for name, metric in METRICS.items():
         values = snapshot.statistics.get(metric.statistic)
@@ -197,7 +224,7 @@ def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
         "monitor_series_last_reading_timestamp_seconds": [_Column(snapshot.last_reading, every)],
         "monitor_series_last_pair_timestamp_seconds": [_Column(snapshot.last_pair, every)],
-        "monitor_series_state": _states(snapshot, every),
+        "monitor_series_state": _states(snapshot, every, essential=essential),
         "monitor_alert_active": (
             _Column(active.view(np.uint8), told, b',alert="%b"' % escape(alert).encode())
             for alert, active in snapshot.alerts.items()
@@ -208,31 +235,25 @@ def _families(snapshot: Snapshot) -> Iterator[tuple[str, str, Iterable[_Column]]
         yield name, OTHERS[name], columns
 
 
-def _states(snapshot: Snapshot, every: Bool) -> Iterator[_Column]:
-    """Yield a column a state, 1 for the series that are in it."""
+def _states(snapshot: Snapshot, every: Bool, *, essential: bool) -> Iterator[_Column]:
+    """Yield a column a state, 1 for the series that are in it; essential are these alone."""
     states = np.array(snapshot.states, dtype=object)
     for state in STATES:
         known = np.asarray(states == state, dtype=np.bool_)
-        yield _Column(known.view(np.uint8), every, b',state="%b"' % state.encode())
+        shown = every & known if essential else every
+        yield _Column(known.view(np.uint8), shown, b',state="%b"' % state.encode())
 
 
-def _references(snapshot: Snapshot) -> bytes:
-    """Return the lines of references that look wrong."""
+def reference_families(snapshot: Snapshot) -> Iterator[Family]:
+    """Yield what is told of references that look wrong, nothing if there are none."""
     suspects = snapshot.suspects
     if not suspects:
-        return b""
+        return
     names = [(each.reference, each.quantity) for each in suspects]
     numbers = {
         "monitor_reference_suspect": [1.0] * len(names),
         "monitor_reference_bias": [each.estimate.value for each in suspects],
     }
-    return render(
-        Family(
-            name,
-            "gauge",
-            OTHERS[name],
-            ("reference", "quantity"),
-            dict(zip(names, of, strict=True)),
-        )
-        for name, of in numbers.items()
-    )
+    for name, of in numbers.items():
+        samples: dict[tuple[str, ...], float] = dict(zip(names, of, strict=True))
+        yield Family(name, "gauge", OTHERS[name], ("reference", "quantity"), samples)

@@ -12,8 +12,8 @@ from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS, live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import alert_meanings
-from monitor.http.metrics import OTHERS
-from monitor.http.telemetry import Figures, families
+from monitor.http.metrics import ESSENTIAL, OTHERS
+from monitor.http.telemetry import Figures, OtlpFigures, VerdictFigures, families
 from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -35,6 +35,13 @@ settings allows so many.
 * A series that **stopped** is withdrawn at the next page, not frozen: it keeps
   `monitor_series_state` (`stale` is 1), `monitor_series_info` and the times of its last reading
   and pair, and loses everything else. It comes back with its next pair.
+* With `http.metrics: essential` a series has only the metrics marked *essential*, and of
+  `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
+  need. Dashboards then lack what is not on the page.
+* Where nobody can scrape, `otlp.endpoint` pushes the same numbers under the same names to an
+  OpenTelemetry collector over HTTP every `otlp.interval_seconds` (`pip install 'monitor[otlp]'`), a
+  few thousand in a post. What cannot be sent is not kept. Headers come from
+  `OTEL_EXPORTER_OTLP_HEADERS`, more about the resource from `OTEL_RESOURCE_ATTRIBUTES`.
 * Scores and areas carry the unit of the quantity, which is the label `unit` of
   `monitor_series_info`; ratios have none and may be compared between quantities.
 * Times are the events' own, in seconds since 1970 UTC.
@@ -83,7 +90,7 @@ _LABELS: Final = {
 def metrics_page() -> str:
     """Return docs/metrics.md: the statistics, what else is told of a series, and of the daemon."""
     series = (
-        f"| `{name}` | gauge | {_LABELS.get(name, 'sensor, quantity')} | {told} |"
+        f"| `{name}`{_mark(name)} | gauge | {_LABELS.get(name, 'sensor, quantity')} | {told} |"
         for name, told in OTHERS.items()
     )
     own = map(_row, families(_every_figure()))
@@ -127,8 +134,12 @@ def _statistics(rows: Iterable[tuple[str, str, Statistic | None]]) -> str:
     lines = ["| statistic | unit | good | limit | meaning |", "|---|---|---|---|---|"]
     for name, words, entry in rows:
         cells = ("", "high", "") if entry is None else _cells(entry)
-        lines.append(f"| `{name}` | {' | '.join(cells)} | {words} |")
+        lines.append(f"| `{name}`{_mark(name)} | {' | '.join(cells)} | {words} |")
     return "\n".join([*lines, ""])
+
+
+def _mark(name: str) -> str:
+    return " *essential*" if name in ESSENTIAL else ""
 
 
 def _cells(entry: Statistic) -> tuple[str, str, str]:
@@ -142,6 +153,7 @@ def _every_figure() -> Figures:
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
+    every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
     return every
 
 

@@ -21,7 +21,7 @@ from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http.telemetry import Figures
+from monitor.http.telemetry import Figures, OtlpFigures
 from monitor.journal.store import DeadLetter
 
 TICK_SECONDS_MAX: Final = 10.0
@@ -66,9 +66,13 @@ class Published:
         self._ticked = monotonic()
         self.requests: Final = OnDemandRequests(monotonic)
         self.stopping = False
+        self.otlp: OtlpFigures | None = None
+        """What the thread that pushes metrics says of itself, if there is one."""
 
     def publish(self, page: Page) -> None:
         """Show ``page`` from now on."""
+        if page.figures is not None:
+            page.figures.otlp = self.otlp
         self._page = page
         self.tick()
 

@@ -41,6 +41,7 @@ class Service:
         header_timeout_seconds: float = 5.0,
         access: Access = OPEN,
         host_names: tuple[str, ...] | None = None,
+        essential_metrics: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         loaded: Callable[[], None] = lambda: None,
     ) -> None:
@@ -55,6 +56,7 @@ class Service:
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._access: Final = access
         self._host_names: Final = host_names
+        self._essential_metrics: Final = essential_metrics
         self._loaded: Final = loaded
         self.published: Final = Published(monotonic)
         self.requests: Final = self.published.requests
@@ -124,7 +126,10 @@ class Service:
             loop_of,
         )
 
-        app, users = application(self.published, self.connections_max), self._access.users
+        app = application(
+            self.published, self.connections_max, essential_metrics=self._essential_metrics
+        )
+        users = self._access.users
         answering: ASGIApp = Authenticated(app, users) if users else app
         if self._host_names is not None:
             answering = KnownHosts(answering, self._host_names)

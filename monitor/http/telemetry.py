@@ -8,11 +8,27 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor import __version__
 from monitor.alerts.outlet import SinkFigures
 from monitor.http.text_format import Family, by, counter, counters, gauge, gauges
+
+
+class VerdictFigures(NamedTuple):
+    """Figures of the verdict topics: messages, and series that wait."""
+
+    published: int = 0
+    lost: int = 0
+    waiting: int = 0
+    connected: bool = False
+
+
+class OtlpFigures(NamedTuple):
+    """How many posts of metrics by OTLP were sent, and failed."""
+
+    sent: int = 0
+    failed: int = 0
 
 
 @dataclass
@@ -51,6 +67,8 @@ class Figures:
     settings_hash: str = ""
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
+    verdicts: VerdictFigures | None = None
+    otlp: OtlpFigures | None = None
 
 
 def families(now: Figures) -> Iterator[Family]:
@@ -59,6 +77,15 @@ def families(now: Figures) -> Iterator[Family]:
     yield from _sources(now)
     yield from _work(now)
     yield from _alerts(now)
+    if now.verdicts is not None:
+        yield from _verdicts(now.verdicts)
+    if now.otlp is not None:
+        yield counters(
+            "otlp_posts",
+            "Posts of metrics by OTLP; what could not be sent is not sent later.",
+            ("result",),
+            by(now.otlp._asdict()),
+        )
 
 
 def _messages(now: Figures) -> Iterator[Family]:
@@ -167,6 +194,19 @@ def _alerts(now: Figures) -> Iterator[Family]:
         ("sink",),
         by({sink: figures.queued for sink, figures in now.sinks.items()}),
     )
+
+
+def _verdicts(now: VerdictFigures) -> Iterator[Family]:
+    yield counter(
+        "verdict_messages", "Messages of `verdicts` that the broker acknowledged.", now.published
+    )
+    yield counter(
+        "verdict_messages_lost",
+        "Messages of `verdicts` whose connection ended before; all are sent anew on the next.",
+        now.lost,
+    )
+    yield gauge("verdict_series_waiting", "Series whose verdict is to be published.", now.waiting)
+    yield gauge("verdict_connected", "1 while the connection of `verdicts` is up.", now.connected)
 
 
 _SINK_COUNTERS: Final = {

@@ -9,9 +9,9 @@ The way of a message::
 
 ``primitives``, ``packets`` and ``codec`` are MQTT 3.1.1 and 5 without I/O: tables from bytes to
 types and back. ``receiver`` splits what a connection brings; ``wire`` is the socket, with ``tls``
-over memory buffers; ``session`` connects, subscribes, keeps the connection alive and comes back;
-``source`` decides how long messages may gather (``pacing``) and is what the daemon holds.
-``publish`` sends messages for sinks and tools; it alone uses paho.
+over memory buffers and ``websocket`` frames inside; ``session`` connects, subscribes, keeps the
+connection alive and comes back; ``source`` decides how long messages may gather (``pacing``) and is
+what the daemon holds. ``publish`` sends messages for sinks and tools; it alone uses paho.
 
 Why messages are columns: a broker sends hundreds of messages a read, and an object for each costs
 more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers and payloads as places in

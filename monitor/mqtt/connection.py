@@ -80,6 +80,7 @@ class MqttSettings:
     connect_timeout_seconds: float = 3.0
     coalesce_seconds: float = 0.25
     tls: Tls | None = None
+    websocket_path: str | None = None
 
     def __repr__(self) -> str:
         return f"MqttSettings({self.host}:{self.port}, client_id={self.client_id!r})"

@@ -1,16 +1,17 @@
 """Publishing to a broker with a bound on what is on its way: each message at QoS 1.
 
 Rules of this file: one thread, no background loop; the connection lives while ``publish``,
-``sleep`` or ``flush`` is called. A message counts when the broker has acknowledged it.
+``sleep`` or ``flush`` is called. A message counts when the broker has acknowledged it. Whoever
+keeps a connection may leave a last will with the broker, and hear what comes on some topics.
 """
 
 from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
@@ -30,10 +31,19 @@ class PublishError(MonitorError):
     exit_code = UNAVAILABLE
 
 
+class Retained(NamedTuple):
+    """A message that the broker keeps (retained); an empty payload makes it forget the topic."""
+
+    topic: str
+    payload: bytes
+
+
 class BrokerPublisher:
     """Publishes to one broker; at most ``window`` messages wait for their acknowledgement.
 
     Use it as a context: it connects on entry, and waits for all acknowledgements on a good exit.
+    The broker publishes ``will``, retained, if the connection ends without a goodbye or is silent
+    for one and a half times ``keepalive_seconds``.
     """
 
     def __init__(
@@ -48,10 +58,14 @@ class BrokerPublisher:
         tls: ssl.SSLContext | None = None,
         window: int = 500,
         timeout_seconds: float = 15.0,
+        keepalive_seconds: int = 30,
+        will: Retained | None = None,
+        websocket_path: str | None = None,
     ) -> None:
         self._address: Final = (host, port)
         self._window: Final = window
         self._timeout_seconds: Final = timeout_seconds
+        self._keepalive_seconds: Final = keepalive_seconds
         self._waiting: set[int] = set()
         self._refused: str = ""
         self._connected = False
@@ -60,14 +74,19 @@ class BrokerPublisher:
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
             protocol=_PROTOCOLS[protocol],
+            transport="tcp" if websocket_path is None else "websockets",
             reconnect_on_failure=False,
         )
+        if websocket_path is not None:
+            client.ws_set_options(path=websocket_path)
         client.max_inflight_messages_set(window)
         client.max_queued_messages_set(window + 1)
         if username is not None:
             client.username_pw_set(username, password)
         if tls is not None:
             client.tls_set_context(tls)
+        if will is not None:
+            client.will_set(will.topic, will.payload, qos=1, retain=True)
         client.on_connect = self._on_connect
         client.on_publish = self._on_publish
         self._client: Final = client
@@ -95,13 +114,35 @@ class BrokerPublisher:
     def connect(self) -> None:
         """Connect and wait until the broker agrees; raises PublishError."""
         try:
-            self._client.connect(*self._address, keepalive=30)
-        except OSError as error:
+            self._client.connect(*self._address, keepalive=self._keepalive_seconds)
+        except (OSError, mqtt.WebsocketConnectionError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise PublishError(
-                f"{self._where}: {error.strerror or error}; is the broker running, are address "
-                f"and port right? See {CONNECTION}"
+                f"{self._where}: {reason}; is the broker running, are address and port right? "
+                f"See {CONNECTION}"
             ) from error
         self._work_until(lambda: self._connected, "did not answer")
+
+    def subscribe(self, filters: Sequence[str], heard: Callable[[str, bytes], None]) -> None:
+        """Hear what comes on ``filters`` while this connection works: topic and payload.
+
+        ``heard`` may not call this object. Raises PublishError when the broker is gone.
+        """
+        self._client.on_message = lambda _client, _data, came: heard(
+            came.topic, bytes(came.payload)
+        )
+        code, _ = self._client.subscribe([(each, 1) for each in filters])
+        if code != mqtt.MQTT_ERR_SUCCESS:
+            raise self._lost(mqtt.error_string(code))
+
+    def unsubscribe(self, filters: Sequence[str]) -> None:
+        """Hear no more on ``filters``."""
+        self._client.unsubscribe([*filters])
+
+    @property
+    def on_their_way(self) -> int:
+        """Messages that the broker has not acknowledged."""
+        return len(self._waiting)
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
         """Send one message, first waiting while ``window`` are on their way.
@@ -133,6 +174,7 @@ class BrokerPublisher:
         # They hold this object, and it the client, whose own sockets close when nobody holds it.
         self._client.on_connect = None
         self._client.on_publish = None
+        self._client.on_message = None
 
     @property
     def _where(self) -> str:

@@ -140,7 +140,11 @@ class Session:
         try:
             opening = encode(connect_packet(settings), self._version)
             self._wire = Wire.connect(
-                settings.host, settings.port, settings.connect_timeout_seconds, self._context
+                settings.host,
+                settings.port,
+                settings.connect_timeout_seconds,
+                self._context,
+                settings.websocket_path,
             )
         except (OSError, ValueError) as error:
             self._retry_later(plain_reason(error))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, overload
+from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ CHARACTERS_MAX: Final = 1000
 _FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _WILDCARD: Final = re.compile(r"[+#{}]")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_NOT_IN_A_LEVEL: Final = re.compile("[%/+#\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
 # MQTT 5 section 4.7.2: a filter that begins with a wildcard does not match topics with a first $.
 _NOT_INTERNAL: Final = r"(?!\$)"
 
@@ -104,6 +106,20 @@ def topics_of(topics: Sequence[str]) -> Topics:
 def valid_name(name: str) -> bool:
     """Whether ``name`` may name a sensor, subject or quantity: 1 to 128 of A-Z a-z 0-9 _ . : -."""
     return _NAME.fullmatch(name) is not None
+
+
+def topic_level(name: str) -> str:
+    """Return a name as one level of a topic: ``% / + #`` and control characters as ``%2F``.
+
+    RFC 3986 section 2.1 on the name's UTF-8; every other character stands for itself, so that most
+    names are their own levels. :func:`level_name` takes it back.
+    """
+    return _NOT_IN_A_LEVEL.sub(lambda one: quote(one[0], safe="", errors="surrogatepass"), name)
+
+
+def level_name(level: str) -> str:
+    """Return the name that :func:`topic_level` wrote."""
+    return unquote(level, errors="surrogatepass")
 
 
 def _check_whole(text: str) -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final, Self
 
 from monitor.mqtt.tls import Encryption
+from monitor.mqtt.websocket import RIGHT_PORT, WebSocket, WebSocketError
 
 READ_BYTES: Final = 262_144
 
@@ -25,10 +26,16 @@ class EndedError(Exception):
 class Wire:
     """State: the socket, what the peer has to get, and whether more may have come."""
 
-    def __init__(self, connected: socket.socket, encryption: Encryption | None = None) -> None:
+    def __init__(
+        self,
+        connected: socket.socket,
+        encryption: Encryption | None = None,
+        frames: WebSocket | None = None,
+    ) -> None:
         connected.settimeout(0.0)
         self._socket: Final = connected
         self._encryption: Final = encryption
+        self._frames: Final = frames
         self._written = bytearray()
         self._unsent = b""
         self._has_ended = False
@@ -38,19 +45,31 @@ class Wire:
 
     @classmethod
     def connect(
-        cls, host: str, port: int, seconds: float, context: ssl.SSLContext | None = None
+        cls,
+        host: str,
+        port: int,
+        seconds: float,
+        context: ssl.SSLContext | None = None,
+        websocket_path: str | None = None,
     ) -> Self:
-        """Connect, and agree on TLS if there is a context, waiting at most ``seconds`` each time.
+        """Connect, and agree on TLS if there is a context and on WebSocket if there is a path.
 
+        It waits at most ``seconds`` each time.
         Raises OSError, of which ssl.SSLError is one, and ValueError where ``host`` is no name.
         """
         connected = socket.create_connection((host, port), timeout=seconds)
         try:
             # Packets are gathered before they are written: holding back small ones only delays.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if context is None:
-                return cls(connected)
-            return cls(connected, _agreed(connected, Encryption(context, host)))
+            encryption = None
+            if context is not None:
+                encryption = _agreed(connected, Encryption(context, host))
+            frames = None
+            if websocket_path is not None:
+                named = f"[{host}]" if ":" in host else host
+                frames = WebSocket(f"{named}:{port}", websocket_path)
+                _upgraded(connected, encryption, frames)
+            return cls(connected, encryption, frames)
         except BaseException:
             connected.close()
             raise
@@ -58,7 +77,9 @@ class Wire:
     @property
     def has_unsent(self) -> bool:
         """Whether something waits for the system to take it."""
-        return bool(self._unsent or self._written)
+        return bool(
+            self._unsent or self._written or (self._frames is not None and self._frames.has_to_send)
+        )
 
     def not_after(self) -> float | None:
         """Return when the peer's certificate ends, None without TLS."""
@@ -93,6 +114,9 @@ class Wire:
             self._has_ended = self._encryption.has_ended
         else:
             self._has_ended = not data
+        if self._frames is not None:
+            data = self._frames.unwrap(data) if data or self._has_ended else b""
+            self._has_ended |= self._frames.has_ended
         if self._has_ended and not data:
             raise EndedError
         return data
@@ -112,13 +136,18 @@ class Wire:
         A connection that is lost is not noticed here but when it is read.
         """
         with suppress(OSError):
-            if self._encryption is None:
-                self._unsent += bytes(self._written)
-            else:
-                if self._written:
-                    self._encryption.encrypt(bytes(self._written))
-                self._unsent += self._encryption.to_send()
+            written = bytes(self._written)
             self._written.clear()
+            if self._frames is not None:
+                if written:
+                    self._frames.wrap(written)
+                written = self._frames.to_send()
+            if self._encryption is None:
+                self._unsent += written
+            else:
+                if written:
+                    self._encryption.encrypt(written)
+                self._unsent += self._encryption.to_send()
             while self._unsent:
                 sent = self._socket.send(self._unsent)
                 self._unsent = self._unsent[sent:]
@@ -142,6 +171,29 @@ def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
         with suppress(OSError):
             connected.sendall(encryption.to_send())  # if this side refuses, the other is told why
     return encryption
+
+
+def _upgraded(connected: socket.socket, encryption: Encryption | None, frames: WebSocket) -> None:
+    """Agree on WebSocket; raises OSError where the peer does not."""
+    is_done = False
+    while not is_done:
+        request = frames.to_send()
+        if encryption is None:
+            connected.sendall(request)
+        else:
+            if request:
+                encryption.encrypt(request)
+            connected.sendall(encryption.to_send())
+        try:
+            data = connected.recv(READ_BYTES)
+        except OSError as error:
+            what = error.strerror or error
+            raise WebSocketError(f"no answer to a WebSocket: {what}; {RIGHT_PORT}") from error
+        if not data:
+            raise WebSocketError(f"the peer hung up at a WebSocket; {RIGHT_PORT}")
+        if encryption is not None:
+            data = encryption.decrypt(data)
+        is_done = bool(data) and frames.agrees(data)
 
 
 def plain_reason(error: Exception) -> str:

@@ -7,6 +7,7 @@ read the difference before it is committed.
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from monitor.core.verdict import Estimate
 from monitor.decode import REASONS
 from monitor.http import metrics
 from monitor.http.metrics import (
+    ESSENTIAL,
     METRICS,
     OTHERS,
     STATES,
@@ -36,6 +38,7 @@ from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import by, counters, render
 
 ZMS = METRICS["monitor_calibration_zms"]
+PROJECT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
 
 
@@ -93,6 +96,22 @@ def golden() -> bytes:
             suspects=(seen,),
         )
     )
+
+
+def test_essential_metrics_are_a_part_of_all_that_the_rules_can_do_with():
+    every = replace(snapshot(), states=("firing", "ok"))
+    statistics = {metric.statistic: np.ones(2) for metric in METRICS.values()}
+    every = replace(every, statistics=statistics)
+    whole, part = (samples(Exposition(essential=each).render(every)) for each in (False, True))
+    assert part.items() < whole.items()
+    assert len(part) <= 0.6 * len(whole)
+    states = [dict(labels)["state"] for name, labels in part if name == "monitor_series_state"]
+    assert sorted(states) == ["firing", "ok"]
+
+    rules = (PROJECT / "deploy" / "prometheus" / "alerts.yml").read_text(encoding="utf-8")
+    asked = set(re.findall(r"monitor_[a-z0-9_]+", rules)) & {*METRICS, *OTHERS}
+    assert len(asked) > 10
+    assert asked <= ESSENTIAL <= {*METRICS, *OTHERS}
 
 
 def test_the_page_is_the_golden_page():

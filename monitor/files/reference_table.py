@@ -1,0 +1,304 @@
+"""A table of references as laboratories, stations and databases write them, to references.
+
+Rules of this file: a column is named by whoever reads the table; nothing is guessed that changes a
+number. Columns are separated by a tab, a semicolon or a comma, whichever the header has; JSON is
+one object, a list of them, or one a line, whose columns are paths. A table is refused as a whole
+with its first mistakes listed, so that it is never half published; rows without a value are counted
+and left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from monitor.core.model import Reference
+from monitor.decode.checks import (
+    Rejected,
+    check_key,
+    check_name,
+    check_number,
+    check_time,
+    check_u,
+)
+from monitor.decode.paths import MISSING, getter
+from monitor.decode.spec import MapError
+from monitor.decode.time import reader
+from monitor.files.input_file import FileError, Mistakes, listing
+
+REFERENCE_FIELDS: Final = (
+    "subject",
+    "quantity",
+    "value",
+    "u",
+    "U",
+    "k",
+    "unit",
+    "time",
+    "key",
+    "id",
+    "rev",
+)
+_BYTES_MAX: Final = 64 * 1024 * 1024
+_NEEDED: Final = ("subject", "quantity", "value", "time")
+_NOTHING: Final = frozenset(("", "-", "--", "n/a", "na", "nan", "null", "none", "unavailable"))
+_USUAL_K: Final = 2.0  # JCGM 100 section 6.3.1: about 95 %
+_SEPARATORS: Final = "\t;,"
+_GZIP: Final = b"\x1f\x8b"
+_BLANKS: Final = str.maketrans("", "", " \u00a0\u202f\u2009'\u2019")
+
+_Record = tuple[int, Mapping[str, str]]
+
+
+class TableLayout(NamedTuple):
+    """How to read a table: the column of each field, and what stands in for a column.
+
+    ``columns`` maps some of :data:`REFERENCE_FIELDS` to columns or paths, ``constants`` to texts.
+    ``time_zone`` is that of times without one, ``time_layout`` in the words of strptime. With
+    ``decimal_comma`` a point separates thousands. ``records`` is the path to a JSON list.
+    """
+
+    columns: Mapping[str, str] = {}
+    constants: Mapping[str, str] = {}
+    time_zone: str = ""
+    time_layout: str = ""
+    decimal_comma: bool = False
+    records: str = ""
+
+
+class ReferenceRows(NamedTuple):
+    """The references of a table with the unit of each ("" for none), and how many had no value."""
+
+    found: list[tuple[Reference, str]]
+    skipped: int
+
+
+def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> ReferenceRows:
+    """Return the references of a table; ``name`` is what mistakes call it.
+
+    Times may lie at most a little after ``now`` (s since 1970 UTC). Raises FileError.
+    """
+    mistakes = Mistakes(Path(name))
+    rows = _Rows(how, now, name)
+    found: list[tuple[Reference, str]] = []
+    skipped = 0
+    for line, cells in _records(name, raw, how):
+        try:
+            reference = rows.reference(cells)
+        except _MistakeError as error:
+            mistakes.add(line, error.column, str(error))
+            if mistakes.enough:
+                break
+        else:
+            skipped += reference is None
+            if reference is not None:
+                found.append((reference, rows.cell(cells, "unit")))
+    mistakes.refuse()
+    return ReferenceRows(found, skipped)
+
+
+class _MistakeError(Exception):
+    """One row is wrong, in a column."""
+
+    def __init__(self, column: str, what: str) -> None:
+        super().__init__(what)
+        self.column = column
+
+
+class _Rows:
+    """Reads rows of cells, a text for each field that has a column."""
+
+    def __init__(self, how: TableLayout, now: float, name: str) -> None:
+        self._how: Final = how
+        self._now: Final = now
+        try:
+            self._time: Final = reader("auto", how.time_zone, how.time_layout)
+        except MapError as error:
+            raise FileError(f"{name}: {error}") from error
+
+    def cell(self, cells: Mapping[str, str], field: str) -> str:
+        """Return a field of a row, or what stands in for it."""
+        return cells.get(field, "").strip() or self._how.constants.get(field, "")
+
+    def reference(self, cells: Mapping[str, str]) -> Reference | None:
+        """Return the reference of a row, None if it has no value; raises _MistakeError."""
+        value = self.cell(cells, "value")
+        if value.casefold() in _NOTHING:
+            return None
+        field = "value"
+        try:
+            number = check_number("value", self._number("value", value))
+            field = "time"
+            time = check_time(self._time(self.cell(cells, "time"), "time"), self._now)
+            field = "subject"
+            subject = check_name("subject", self.cell(cells, "subject"))
+            field = "quantity"
+            quantity = check_name("quantity", self.cell(cells, "quantity"))
+            field = "key"
+            key, identity = check_key(self.cell(cells, "key")), check_key(self.cell(cells, "id"))
+        except Rejected as error:
+            raise _MistakeError(self._column(field), error.detail) from error
+        u, revision = self._u(cells), self._revision(cells)
+        return Reference(subject, quantity, time, number, u, key, identity, 4 * revision)
+
+    def _u(self, cells: Mapping[str, str]) -> float:
+        """Return the standard uncertainty of a row, 0 if it states none."""
+        stated = {name: self.cell(cells, name) for name in ("u", "U", "k")}
+        numbers = {
+            name: self._number(name, text)
+            for name, text in stated.items()
+            if text.casefold() not in _NOTHING
+        }
+        factor = numbers.get("k", _USUAL_K)
+        if not factor > 0.0:
+            raise _MistakeError(self._column("k"), "is not above 0")
+        name = "u" if "u" in numbers else "U"
+        u = numbers.get("u", numbers.get("U", 0.0) / factor)
+        try:
+            return check_u(name, u) if u else 0.0
+        except Rejected as error:
+            raise _MistakeError(self._column(name), error.detail) from error
+
+    def _revision(self, cells: Mapping[str, str]) -> int:
+        text = self.cell(cells, "rev")
+        if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+            raise _MistakeError(self._column("rev"), f"{text[:40]!r} is not a whole number from 0")
+        return int(text or 0)
+
+    def _number(self, field: str, text: str) -> float:
+        try:
+            return typed_number(text, decimal_comma=self._how.decimal_comma)
+        except ValueError as error:
+            raise _MistakeError(self._column(field), str(error)) from error
+
+    def _column(self, field: str) -> str:
+        return self._how.columns.get(field, field)
+
+
+def typed_number(text: str, *, decimal_comma: bool = False) -> float:
+    """Return a number as people write it: 21.5, 21,5 or 1 021,5.
+
+    Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;
+    with ``decimal_comma`` every comma is, and points separate thousands. Raises ValueError.
+    """
+    plain = text.strip().translate(_BLANKS)
+    if decimal_comma:
+        plain = plain.replace(".", "").replace(",", ".")
+    elif plain.count(",") == 1 and "." not in plain:
+        plain = plain.replace(",", ".")
+    try:
+        number = float(plain)
+    except ValueError:
+        number = math.nan
+    if "_" in plain or not math.isfinite(number):
+        raise ValueError(f"{text[:40]!r}: is not a number; write 21.5 or 21,5")
+    return number
+
+
+# -- from bytes to rows ---------------------------------------------------------------------------
+
+
+def _records(name: str, raw: bytes, how: TableLayout) -> Iterator[_Record]:
+    text = _text(name, raw)
+    first = text.lstrip()[:1]
+    if first and first in "{[":
+        yield from _of_json(name, text, how)
+    else:
+        yield from _of_csv(name, text, how)
+
+
+def _text(name: str, raw: bytes) -> str:
+    try:
+        if raw[:2] == _GZIP:
+            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+                raw = packed.read(_BYTES_MAX + 1)
+        if len(raw) > _BYTES_MAX:
+            raise FileError(f"{name}: is larger than {_BYTES_MAX} bytes; cut it into parts")
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{name}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
+    except (EOFError, zlib.error, OSError) as error:
+        raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
+
+
+def _of_csv(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
+    head = text.lstrip("\r\n").partition("\n")[0]
+    separator = max(_SEPARATORS, key=head.count)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows = ((table.line_num, cells) for cells in table if any(cell.strip() for cell in cells))
+    try:
+        line, header = next(rows, (1, []))
+        places = _places(f"{name}:{line}", [cell.strip() for cell in header], how)
+        for at, cells in rows:
+            if len(cells) > len(header):
+                raise FileError(
+                    f"{name}:{at}: has {len(cells)} cells, the header has {len(header)}; quote a "
+                    f"cell that has {separator!r} in it"
+                )
+            yield at, {field: cells[i] for field, i in places.items() if i < len(cells)}
+    except csv.Error as error:
+        raise FileError(f"{name}: is not CSV: {error}") from error
+
+
+def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
+    """Return the place of each field's column: as it is written, else whatever its case."""
+    found: dict[str, int] = {}
+    for field in REFERENCE_FIELDS:
+        column = how.columns.get(field, field)
+        places = [at for at, each in enumerate(header) if each == column] or [
+            at
+            for at, each in enumerate(header)
+            if each.casefold() == column.casefold() and each not in REFERENCE_FIELDS
+        ]
+        if len(places) > 1:
+            raise FileError(f"{where}:{column}: this column stands twice; keep one")
+        if places:
+            found[field] = places[0]
+        elif field in how.columns or (field in _NEEDED and field not in how.constants):
+            raise FileError(
+                f"{where}:{column}: there is no such column for {field}; there are "
+                f"{listing(header)}. Name it with --columns {field}=COLUMN"
+            )
+    return found
+
+
+def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
+    gets = {field: getter(how.columns.get(field, field)) for field in REFERENCE_FIELDS}
+    for at, record in _objects(name, text, how.records):
+        cells = {field: get(record) for field, get in gets.items()}
+        missing = next((f for f in how.columns if cells.get(f) is MISSING and f in _NEEDED), None)
+        if missing is not None:
+            raise FileError(f"{name}:{at}:{how.columns[missing]}: there is nothing at this path")
+        yield at, {field: _cell(cell) for field, cell in cells.items() if cell is not MISSING}
+
+
+def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]:
+    """Yield the records of JSON with the line, or in a list the place, of each."""
+    try:
+        whole = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        for line, each in enumerate(text.splitlines(), 1):
+            if each.strip():
+                try:
+                    yield line, orjson.loads(each)
+                except orjson.JSONDecodeError as error:
+                    raise FileError(f"{name}:{line}: is not JSON: {error}") from error
+        return
+    found = getter(records)(whole) if records else whole
+    if found is MISSING:
+        raise FileError(f"{name}: there is nothing at --records {records}")
+    yield from enumerate(found if isinstance(found, list) else [found], 1)
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 - whatever JSON has
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,192 @@
+"""The numbers of /metrics pushed by OTLP, for those who cannot be scraped.
+
+Rules of this file: a thread of its own reads the page that is shown, as any reader does, and posts
+it in parts of a few thousand points; it holds up nobody, and what cannot be sent is not kept, for
+the next page has newer numbers. OpenTelemetry's exporter encodes, posts and tries again within its
+time; credentials come from its own variables (OTEL_EXPORTER_OTLP_HEADERS), never from the settings.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from prometheus_client.parser import text_string_to_metric_families
+
+from monitor import __version__
+from monitor.config.sections import Otlp
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.errors import USAGE, MonitorError
+from monitor.http.metrics import OTHERS, reference_families, series_families
+from monitor.http.process_metrics import ProcessMetrics
+from monitor.http.published import Page, Published
+from monitor.http.telemetry import OtlpFigures, families
+from monitor.http.text_format import Family
+
+if TYPE_CHECKING:
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics.export import MetricsData
+
+POINTS_A_POST: Final = 4000
+_STOP_SECONDS: Final = 2.0
+_NANO: Final = 1e9
+
+_log: Final = logging.getLogger("monitor")
+
+
+class OtlpMissingError(MonitorError):
+    """The exporter is not installed."""
+
+    exit_code = USAGE
+
+
+class Point(NamedTuple):
+    """One number of a metric, with the values of its labels."""
+
+    name: str
+    kind: str
+    help: str
+    labels: dict[str, str]
+    value: float
+
+
+class OtlpPusher:
+    """Pushes what ``shared`` shows from :meth:`start` to :meth:`stop`.
+
+    Raises OtlpMissingError where OpenTelemetry's exporter is not installed.
+    """
+
+    def __init__(
+        self, shared: Published, settings: Otlp, endpoint: str, *, essential: bool
+    ) -> None:
+        self._shared: Final = shared
+        self._settings: Final = settings
+        self._essential: Final = essential
+        self._process: Final = ProcessMetrics()
+        self._exporter: Final = _exporter(endpoint, settings.timeout_seconds)
+        self._started_at: Final = time.time()
+        self._figures = OtlpFigures()
+        self._stopping: Final = Event()
+        self._thread: Final = Thread(target=self._run, name="otlp", daemon=True)
+
+    def start(self) -> None:
+        """Begin to push."""
+        self._shared.otlp = self._figures
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Push no more; an attempt under way is left to end with the process."""
+        self._stopping.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def _run(self) -> None:
+        shown: Page | None = None
+        while not self._stopping.wait(self._settings.interval_seconds):
+            page = self._shared.page()
+            if page is None or page is shown:
+                continue
+            shown = page
+            try:
+                self._push(page)
+            except Exception:  # noqa: BLE001 - a fault here costs a push, not the thread its life
+                _log.exception("otlp: cannot push")
+                self._count(sent=False)
+
+    def _push(self, page: Page) -> None:
+        points = iter(self.points(page))
+        while some := list(islice(points, POINTS_A_POST)):
+            data = _metrics_data(some, page.snapshot.time, self._started_at)
+            is_sent = self._exporter.export(data).name == "SUCCESS"
+            self._count(sent=is_sent)
+            if not is_sent or self._stopping.is_set():
+                return
+
+    def _count(self, *, sent: bool) -> None:
+        done, failed = self._figures
+        self._figures = OtlpFigures(done + sent, failed + (not sent))
+        self._shared.otlp = self._figures
+
+    def points(self, page: Page) -> Iterator[Point]:
+        """Yield every sample of the page of metrics."""
+        yield from _of_series(page.snapshot, essential=self._essential)
+        yield from _of_families(reference_families(page.snapshot))
+        if page.figures is not None:
+            yield from _of_families(families(page.figures))
+        for family in text_string_to_metric_families(self._process.render().decode()):
+            for sample in family.samples:
+                help_ = family.documentation
+                yield Point(sample.name, family.type, help_, sample.labels, sample.value)
+
+
+def _of_series(now: Snapshot, *, essential: bool) -> Iterator[Point]:
+    labels = [{"sensor": name.sensor, "quantity": name.quantity} for name in now.names]
+    for name, words, columns in series_families(now, essential=essential):
+        for column in columns:
+            more = {}
+            if column.label:  # ,alert="offset"
+                key, _, text = column.label.decode()[1:].partition("=")
+                more = {key: text[1:-1]}
+            rows = np.flatnonzero(column.shown & np.isfinite(column.values))
+            for row in rows.tolist():
+                value = float(column.values[row])
+                yield Point(name, "gauge", words, labels[row] | more, value)
+    info = "monitor_series_info"
+    for row in np.flatnonzero(now.present()).tolist():
+        of = now.names[row]
+        what = labels[row] | {"unit": of.unit, "group": of.group}
+        yield Point(info, "gauge", OTHERS[info], what, 1.0)
+
+
+def _of_families(of: Iterable[Family]) -> Iterator[Point]:
+    for family in of:
+        for values, number in family.samples.items():
+            labels = dict(zip(family.labels, values, strict=True))
+            yield Point(family.name, family.kind, family.help, labels, float(number))
+
+
+def _exporter(endpoint: str, timeout_seconds: float) -> OTLPMetricExporter:
+    try:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415
+            OTLPMetricExporter,
+        )
+    except ImportError as error:
+        raise OtlpMissingError(
+            "otlp.endpoint needs OpenTelemetry's exporter: pip install 'monitor[otlp]'"
+        ) from error
+    return OTLPMetricExporter(endpoint=endpoint, timeout=timeout_seconds)
+
+
+def _metrics_data(points: Iterable[Point], at: float, started_at: float) -> MetricsData:
+    """Return points as OpenTelemetry has them; times in s since 1970 UTC."""
+    from opentelemetry.sdk.metrics import export  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415
+
+    gathered: dict[str, list[export.NumberDataPoint]] = {}
+    kinds: dict[str, tuple[str, str]] = {}
+    for each in points:
+        kinds[each.name] = (each.kind, each.help)
+        gathered.setdefault(each.name, []).append(
+            export.NumberDataPoint(
+                each.labels, round(started_at * _NANO), round(at * _NANO), each.value
+            )
+        )
+    metrics = [
+        export.Metric(
+            name,
+            kinds[name][1],
+            "",
+            export.Sum(of, export.AggregationTemporality.CUMULATIVE, is_monotonic=True)
+            if kinds[name][0] == "counter"
+            else export.Gauge(of),
+        )
+        for name, of in gathered.items()
+    ]
+    scope = export.ScopeMetrics(InstrumentationScope("monitor", __version__), metrics, "")
+    resource = Resource.create({"service.name": "monitor", "service.version": __version__})
+    return export.MetricsData([export.ResourceMetrics(resource, [scope], "")])

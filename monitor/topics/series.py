@@ -1,0 +1,184 @@
+"""Which series have something new for the broker, and the messages that say it.
+
+Rules of this file: no clock, no socket; what waits is at most one entry a series. Rows are those of
+the registry, which are never reused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from monitor.core.model import Bool
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.mqtt.publish import Retained
+from monitor.mqtt.topic_templates import level_name
+from monitor.topics.payload import Documents, verdict_topic
+
+_Numbers = np.ndarray[Any, np.dtype[Any]]
+# What the payload is made of besides state, sentence and alerts.
+_STATISTICS: Final = (
+    *("calibration_bias", "error_now", "error_now_lower", "error_now_upper"),
+    *("calibration_zms", "calibration_zms_lower", "calibration_zms_upper"),
+    *("score_crps_mean", "score_quadratic_mean", "score_interval_mean", "uncertainty_assumed"),
+)
+
+
+class Devices(Protocol):
+    """Describes the series of a sensor to somebody who wants to know them beforehand."""
+
+    def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
+        """Return what is new of a sensor with these ``series``; with none it is taken back."""
+
+    def again(self) -> None:
+        """Announce everything anew."""
+
+
+class Nobody:
+    """Devices that nobody wants described."""
+
+    def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
+        """Return nothing."""
+        del sensor, series
+        return []
+
+    def again(self) -> None:
+        """Do nothing."""
+
+
+class SeriesTopics:
+    """State: the newest snapshot, what the broker was sent of each series, and who waits."""
+
+    def __init__(self, prefix: str, devices: Devices | None = None) -> None:
+        self._prefix: Final = prefix
+        self._devices: Final = devices or Nobody()
+        self._now: Snapshot | None = None
+        self._documents: Documents | None = None
+        self._sent: Final[dict[int, bytes]] = {}  # digests of payloads by row
+        self._urgent: Final[dict[int, None]] = {}
+        self._waiting: Final[dict[int, None]] = {}
+        self._rows: dict[str, list[int]] = {}  # of each sensor
+        self._gone: frozenset[int] = frozenset()
+
+    @property
+    def waiting(self) -> int:
+        """How many series have something new."""
+        return len(self._urgent) + len(self._waiting)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Find what is new in ``snapshot`` since the one before."""
+        before, self._now = self._now, snapshot
+        self._documents = Documents(snapshot)
+        if (
+            before is None
+            or len(snapshot.names) != len(before.names)
+            or snapshot.gone != self._gone
+        ):
+            self._learn(snapshot)
+        urgent, changed = differing(before, snapshot)
+        for row in np.flatnonzero(urgent).tolist():
+            self._waiting.pop(row, None)
+            self._urgent[row] = None
+        for row in np.flatnonzero(changed & ~urgent).tolist():
+            if row not in self._urgent:
+                self._waiting[row] = None
+
+    def again(self) -> None:
+        """Send everything anew: the broker may have lost it, or somebody asks."""
+        self._sent.clear()
+        self._devices.again()
+        if self._now is not None:
+            self._urgent.clear()
+            self._waiting.update(dict.fromkeys(range(len(self._now.names))))
+
+    def messages(self, most: int) -> Iterator[Retained]:
+        """Yield the news of up to ``most`` series, the urgent ones first."""
+        for _ in range(min(most, self.waiting)):
+            place = self._urgent or self._waiting
+            row = next(iter(place))
+            del place[row]
+            yield from self._news(row)
+
+    def stray(self, topic: str) -> list[Retained]:
+        """Return what clears a topic that the broker keeps and no series has."""
+        if self._now is None or not topic.startswith(f"{self._prefix}/verdict/"):
+            return []
+        sensor, quantity = map(
+            level_name, topic.removeprefix(f"{self._prefix}/verdict/").split("/")
+        )
+        rows = self._rows.get(sensor, [])
+        if any(self._now.names[row].quantity == quantity for row in rows):
+            return []
+        return [Retained(topic, b""), *self._devices.announced(sensor, self._series(sensor))]
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _learn(self, snapshot: Snapshot) -> None:
+        self._gone = snapshot.gone
+        self._rows = {}
+        for row, name in enumerate(snapshot.names):
+            if row not in snapshot.gone:
+                self._rows.setdefault(name.sensor, []).append(row)
+
+    def _series(self, sensor: str) -> list[SeriesName]:
+        names = () if self._now is None else self._now.names
+        return [names[row] for row in self._rows.get(sensor, [])]
+
+    def _news(self, row: int) -> Iterator[Retained]:
+        if self._now is None or self._documents is None:
+            return
+        name = self._now.names[row]
+        topic = verdict_topic(self._prefix, name.sensor, name.quantity)
+        payload = b"" if row in self._gone else self._documents.payload(row)
+        digest = blake2b(payload, digest_size=8).digest()
+        if self._sent.get(row) != digest:
+            self._sent[row] = digest
+            # Who hears of a device subscribes to its topics next, and is sent what is kept there.
+            yield Retained(topic, payload)
+        yield from self._devices.announced(name.sensor, self._series(name.sensor))
+
+
+def differing(before: Snapshot | None, now: Snapshot) -> tuple[Bool, Bool]:
+    """Return which series changed in state, words or alerts, and which in anything told."""
+    size = len(now.names)
+    if before is None:
+        return np.zeros(size, dtype=np.bool_), np.ones(size, dtype=np.bool_)
+    known = min(size, len(before.names))
+    urgent = np.zeros(size, dtype=np.bool_)
+    urgent[known:] = True
+    urgent[list(now.gone ^ before.gone)] = True
+    urgent[:known] |= _differ_in_words(before.states, now.states, known)
+    urgent[:known] |= _differ_in_words(before.advice, now.advice, known)
+    for alert, active in now.alerts.items():
+        urgent[:known] |= _differ(before.alerts.get(alert), active, known)
+    changed = urgent.copy()
+    changed[:known] |= _differ_in_words(before.sentences, now.sentences, known)
+    for name in ("window_pairs", "last_pair", "evidence", "withdrawn"):
+        changed[:known] |= _differ(getattr(before, name), getattr(now, name), known)
+    for name in _STATISTICS:
+        one, other = before.statistics.get(name), now.statistics.get(name)
+        if other is not None:
+            changed[:known] |= _differ(one, other, known)
+    return urgent, changed
+
+
+def _differ_in_words(one: tuple[str, ...], other: tuple[str, ...], known: int) -> Bool:
+    if one == other:
+        return np.zeros(known, dtype=np.bool_)
+    pairs = zip(one[:known], other[:known], strict=True)
+    return np.fromiter((a != b for a, b in pairs), np.bool_, known)
+
+
+def _differ(one: _Numbers | None, other: _Numbers, known: int) -> Bool:
+    """Return where columns differ; NaN is NaN, and a column that is new differs everywhere."""
+    if one is None:
+        return np.ones(known, dtype=np.bool_)
+    a, b = one[:known], other[:known]
+    different = a != b
+    if a.dtype.kind == "f":
+        different &= ~(np.isnan(a) & np.isnan(b))
+    return np.asarray(different, dtype=np.bool_)

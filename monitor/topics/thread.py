@@ -1,0 +1,175 @@
+"""The thread that keeps the broker's picture of all verdicts up to date.
+
+Rules of this file: the data's thread only puts a snapshot into a slot. One connection with a last
+will is kept; when it is lost, another is made after growing pauses, and everything is sent anew. A
+round sends a bounded number of messages and then lets the connection work.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from monitor.config.sections import Verdicts
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.telemetry import VerdictFigures
+from monitor.mqtt.publish import BrokerPublisher, PublishError, Retained
+from monitor.mqtt.source import SourceRefusedError
+from monitor.topics.home_assistant import OFFLINE, ONLINE, HomeAssistantDevices, status_topic
+from monitor.topics.payload import LEVELS
+from monitor.topics.reference_numbers import ReferenceNumbers
+from monitor.topics.series import SeriesTopics
+
+SERIES_A_ROUND: Final = 250
+_ROUND_SECONDS: Final = 0.25
+_STRAY_SECONDS: Final = 10.0  # after connecting, in which kept topics of no series are looked for
+_STRAYS_MAX: Final = 10_000
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS_MAX: Final = 30.0
+_SILENT_SECONDS: Final = 30.0  # beside three publish intervals, after which nobody is "online"
+
+_log: Final = logging.getLogger("monitor")
+
+
+class VerdictTopics:
+    """Publishes the verdicts of the newest snapshot from :meth:`start` to :meth:`stop`."""
+
+    def __init__(
+        self,
+        settings: Verdicts,
+        connect: Callable[[Retained], BrokerPublisher],
+        interval_seconds: float,
+        *,
+        references_topic: str = "",
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``connect`` makes a connection with a last will; nothing is connected before the start.
+
+        ``interval_seconds`` lie between two snapshots; ``references_topic`` is the template on
+        which references that are typed in Home Assistant are published.
+        """
+        home = settings.home_assistant
+        prefix = settings.prefix or ""  # who sets none has no topics
+        self._connect: Final = connect
+        self._monotonic: Final = monotonic
+        self._silent_seconds: Final = _SILENT_SECONDS + 3.0 * interval_seconds
+        self._status: Final = status_topic(prefix)
+        self._strays: Final = f"{prefix}/{LEVELS}"
+        self._birth: Final = "" if home is None else f"{home.discovery_topic}/status"
+        devices = None
+        if home is not None:
+            numbers = ReferenceNumbers(home.references, references_topic)
+            devices = HomeAssistantDevices(prefix, home.discovery_topic, numbers)
+        self._series: Final = SeriesTopics(prefix, devices)
+        self._slot: Snapshot | None = None
+        self._taken: Snapshot | None = None
+        self._offered_at = -float("inf")
+        self._heard: Final[deque[str]] = deque(maxlen=_STRAYS_MAX)
+        self._asked = False
+        self._said = ""
+        self._sent = self._lost = 0
+        self._connected = False
+        self._stopping: Final = threading.Event()
+        self._thread: Final = threading.Thread(target=self._run, name="verdicts", daemon=True)
+
+    # -- the data's thread --------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to connect and publish."""
+        self._thread.start()
+
+    def offer(self, snapshot: Snapshot) -> None:
+        """Publish what is new in ``snapshot`` soon; it takes the place of one that still waits."""
+        self._slot = snapshot
+        self._offered_at = self._monotonic()
+
+    def figures(self) -> VerdictFigures:
+        """Return how much was published, lost and waits."""
+        return VerdictFigures(self._sent, self._lost, self._series.waiting, self._connected)
+
+    def stop(self, seconds: float) -> None:
+        """Say "offline" and disconnect, within ``seconds``."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    # -- the thread of this room --------------------------------------------------------------
+
+    def _run(self) -> None:
+        pause, complained = _FIRST_PAUSE_SECONDS, ""
+        while not self._stopping.is_set():
+            began = self._monotonic()
+            try:
+                self._serve()
+            except (PublishError, SourceRefusedError) as error:
+                if str(error) != complained:
+                    _log.warning("verdicts: %s; trying again", error)
+                complained = str(error)
+            except Exception:  # noqa: BLE001 - a fault here costs time, not the topics their life
+                _log.exception("verdicts: an internal error; trying again")
+            if self._monotonic() - began > _PAUSE_SECONDS_MAX:
+                pause = _FIRST_PAUSE_SECONDS
+            self._stopping.wait(pause)
+            pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)
+
+    def _serve(self) -> None:
+        """Connect, and publish until stopped; raises PublishError when the connection is lost."""
+        broker = self._connect(Retained(self._status, OFFLINE.encode()))
+        with broker:
+            before = self._sent
+            try:
+                self._begin(broker)
+                until: float | None = self._monotonic() + _STRAY_SECONDS
+                while not self._stopping.is_set():
+                    self._round(broker)
+                    broker.sleep(_ROUND_SECONDS)
+                    self._sent = before + broker.acknowledged
+                    if until is not None and self._monotonic() >= until:
+                        broker.unsubscribe([self._strays])
+                        until = None
+                self._say(broker, OFFLINE)
+                broker.flush()
+            finally:
+                self._connected = False
+                self._sent = before + broker.acknowledged
+                self._lost += broker.on_their_way
+
+    def _begin(self, broker: BrokerPublisher) -> None:
+        self._connected, self._said = True, ""
+        self._series.again()
+        asked = [f"{self._status}/get", *([self._birth] if self._birth else [])]
+        broker.subscribe([*asked, self._strays], self._hear)
+
+    def _hear(self, topic: str, payload: bytes) -> None:
+        """Note what came; it is answered in the next round."""
+        if topic == self._birth:
+            self._asked |= payload == ONLINE.encode()
+        elif topic == f"{self._status}/get":
+            self._asked = True
+        elif payload:
+            self._heard.append(topic)
+
+    def _round(self, broker: BrokerPublisher) -> None:
+        snapshot = self._slot
+        if snapshot is not None and snapshot is not self._taken:
+            self._series.take(snapshot)
+            self._taken = snapshot
+        is_alive = self._monotonic() - self._offered_at <= self._silent_seconds
+        self._say(broker, ONLINE if is_alive else OFFLINE)
+        if self._asked:
+            self._asked, self._said = False, ""
+            self._series.again()
+        while self._heard and self._taken is not None:
+            for message in self._series.stray(self._heard.popleft()):
+                broker.publish(*message, retain=True)
+        for message in self._series.messages(SERIES_A_ROUND):
+            broker.publish(*message, retain=True)
+
+    def _say(self, broker: BrokerPublisher, status: str) -> None:
+        if status != self._said:
+            broker.publish(self._status, status.encode(), retain=True)
+            self._said = status

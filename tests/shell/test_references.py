@@ -1,0 +1,191 @@
+"""Tables of references as the world writes them become the references that people read in them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from harness.daemon import Daemon
+from harness.programs import until
+
+from monitor.cli import main
+from monitor.errors import BAD_INPUT, USAGE
+from monitor.files.reference_table import typed_number
+from monitor.mqtt.publish import BrokerPublisher
+
+SETTINGS = "mqtt: {port: 1}\n"
+
+
+@pytest.fixture
+def told(tmp_path: Path, capsys):
+    """Return a function from a table and options to the messages that would be published."""
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+
+    def run(content: str | bytes, *options: str) -> list[tuple[str, dict]]:
+        table = tmp_path / "table"
+        table.write_bytes(content if isinstance(content, bytes) else content.encode())
+        words = ["reference", "--config", str(settings), str(table), "--dry-run", *options]
+        assert main(words) == 0, capsys.readouterr().err
+        lines = capsys.readouterr().out.splitlines()
+        return [(line.split(" ", 1)[0], json.loads(line.split(" ", 1)[1])) for line in lines]
+
+    return run
+
+
+def test_a_plain_table_needs_no_option(told):
+    found = told("time,subject,quantity,value,u,unit,key\n2026-03-01T05:00Z,s1,co2,412.5,2,ppm,a\n")
+    assert found == [
+        (
+            "monitor/s1/co2/reference",
+            {"time": "2026-03-01T05:00:00Z", "value": 412.5, "u": 2.0, "unit": "ppm", "key": "a"},
+        )
+    ]
+
+
+LIMS = """\
+Probe;Parameter;Messwert;U (k=2);Einheit;Probenahme;Auftrag
+AX-1;pH;7,21;0,1;;28.02.2026 18:30;"A;17"
+AX-1;Leitf;1.021,5;20;µS/cm;29.03.2026 02:30;A18
+AX-2;pH;n/a;;;28.02.2026 18:30;A19
+"""
+COLUMNS = (
+    "subject=Probe,quantity=Parameter,value=Messwert,U=U (k=2),unit=Einheit,"
+    "time=Probenahme,key=Auftrag"
+)
+
+
+def test_a_laboratorys_export_with_semicolons_decimal_commas_and_local_times(told):
+    layout = ("--time-zone", "Europe/Berlin", "--time-format", "%d.%m.%Y %H:%M")
+    found = told("\ufeff" + LIMS, "--columns", COLUMNS, "--decimal-comma", *layout)
+    assert [topic for topic, _ in found] == [
+        "monitor/AX-1/pH/reference",
+        "monitor/AX-1/Leitf/reference",
+    ]
+    first, second = (message for _, message in found)
+    assert first == {"time": "2026-02-28T17:30:00Z", "value": 7.21, "u": 0.05, "key": "A;17"}
+    assert (second["value"], second["u"], second["unit"]) == (1021.5, 10.0, "µS/cm")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_header_tells_the_separator(told, separator):
+    rows = [["time", "subject", "quantity", "value"], ["2026-03-01T05:00Z", "s", "x", '"1,5"']]
+    found = told("\r\n".join(separator.join(row) for row in rows))
+    assert [message["value"] for _, message in found] == [1.5]
+
+
+def test_json_as_a_station_answers(told):
+    answer = {
+        "station": {"id": "S3"},
+        "data": {"values": [{"at": 1772341200, "v": {"pm25": 13.0, "u": 1.3}}, {"at": 1, "v": {}}]},
+    }
+    options = ("--records", "data.values", "--columns", "time=at,value=v.pm25,u=v.u")
+    named = ("--subject", "S3", "--quantity", "pm25", "--unit", "ug/m3")
+    expected = [
+        (
+            "monitor/S3/pm25/reference",
+            {"time": "2026-03-01T05:00:00Z", "value": 13.0, "u": 1.3, "unit": "ug/m3"},
+        )
+    ]
+    answer["data"]["values"].pop()
+    assert told(json.dumps(answer), *options, *named) == expected
+    packed = gzip.compress(json.dumps(answer).encode())
+    assert told(packed, *options, *named) == expected
+    lines = "\n".join(json.dumps(each) for each in answer["data"]["values"])
+    assert told(lines, *options[2:], *named) == expected
+    assert told(json.dumps(answer["data"]["values"]), *options[2:], *named) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "says"),
+    [
+        ("a,b\n1,2\n", (), "table:1:subject: there is no such column for subject; there are a, b"),
+        ("t,value\n1,2\n", ("--columns", "time=T2"), "--columns subject=COLUMN"),
+        ("time,value\n2026-03-01T05:00Z,<0.5\n", (), "table:2:value: '<0.5': is not a number"),
+        ("time,value\n2026-03-01T05:00,1\n", (), "table:2:time: time 2026-03-01T05:00:00 has no"),
+        ("time,value\n01.03.2026,1\n", (), "table:2:time"),
+        ("time,value,u\n2026-03-01T05:00Z,1,-2\n", (), "table:2:u"),
+        ("time,value,k,U\n2026-03-01T05:00Z,1,0,1\n", (), "table:2:k: is not above 0"),
+        ("time,value,rev\n2026-03-01T05:00Z,1,x\n", (), "table:2:rev"),
+        ("time,value\n2126-03-01T05:00Z,1\n", (), "ahead of this machine's clock"),
+        ("time,value\n2026-03-01T05:00Z,1,5\n", (), "has 3 cells, the header has 2; quote a cell"),
+        ("time,value,value\n", (), "table:1:value: this column stands twice"),
+        ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
+        ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
+        ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),
+        ("time,value\n", ("--time-zone", "Mars"), "'Mars' is not a time zone"),
+        (b"time,value\n\xff", (), "is not UTF-8 text"),
+    ],
+)
+def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
+    tmp_path, capsys, monkeypatch, table, options, says
+):
+    monkeypatch.chdir(tmp_path)
+    Path("settings.yaml").write_text(SETTINGS)
+    Path("table").write_bytes(table if isinstance(table, bytes) else table.encode())
+    named = ("--subject", "s", "--quantity", "x") if "no such" not in says else ()
+    named = () if "subject=COLUMN" in says else named
+    words = ["reference", "--config", "settings.yaml", "table", *named, *options]
+    assert main(words) == BAD_INPUT
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["a", "b"], "write SUBJECT QUANTITY VALUE"),
+        (["table", "--columns", "Value=x"], "write FIELD=COLUMN, where FIELD is one of subject"),
+        (["table", "--columns", "value"], "write FIELD=COLUMN"),
+    ],
+)
+def test_words_that_cannot_be_meant_are_refused(tmp_path, capsys, words, says):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+    table = tmp_path / "table"
+    table.write_text("time,value\n")
+    words = [str(table) if each == "table" else each for each in words]
+    assert main(["reference", "--config", str(settings), *words]) == USAGE
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "comma", "number"),
+    [
+        ("21.5", False, 21.5),
+        ("21,5", False, 21.5),
+        ("1 021,5", False, 1021.5),
+        ("1'021.5", False, 1021.5),
+        ("-3e-2", False, -0.03),
+        ("1.021,5", True, 1021.5),
+        ("1.021", True, 1021.0),
+    ],
+)
+def test_a_number_is_read_as_it_is_written(text, comma, number):
+    assert typed_number(text, decimal_comma=comma) == number
+
+
+def test_a_table_reaches_a_daemon_once_however_often_it_is_published(tmp_path, mosquitto, capsys):
+    daemon = Daemon(tmp_path, mosquitto.port)
+    daemon.start()
+    table = tmp_path / "lab.csv"
+    rows = ["time;subject;quantity;value;u"]
+    try:
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            for minute in range(5):
+                at = f"2026-01-01T00:{minute:02}:00Z"
+                reading = {"time": at, "value": 5.0, "u": 0.5}
+                out.publish("monitor/s/x/reading", json.dumps(reading).encode())
+                rows.append(f"{at};s;x;4,{minute};0,1")
+        table.write_text("\n".join(rows))
+        pairs = 'monitor_window_pairs{sensor="s",quantity="x"}'
+        for _ in range(2):
+            assert main(["reference", "--config", str(daemon.settings), str(table)]) == 0
+            assert "5 references published, all acknowledged" in capsys.readouterr().err
+        until("they are in", lambda: daemon.value(pairs) == 5)
+        until("once", lambda: daemon.value("monitor_messages_duplicate_total") == 5)
+        found = daemon.json("/api/v1/series/s/x/pairs")["pairs"]
+        assert [each["reference"] for each in found] == [4.4, 4.3, 4.2, 4.1, 4.0]
+    finally:
+        daemon.kill()
