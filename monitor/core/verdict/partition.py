@@ -119,13 +119,25 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLin
     return line, np.maximum(zz - across * slope, 0.0)
 
 
-def squares_left(s: Sums) -> list[Float]:
-    """Return the sums of squares that RIGHT, LEVEL and LINE leave."""
+def allowed(s: Sums, most: Float) -> Float:
+    """Return the level within -+ ``most`` that explains a piece best: that of RIGHT."""
+    return np.clip(s.hz / np.maximum(s.hh, _TINY), -most, most)
+
+
+def squares_left(s: Sums, most: Float) -> list[Float]:
+    """Return the sums of squares that RIGHT, LEVEL and LINE leave.
+
+    ``most`` is the level that is nobody's fault.
+    """
+    right = s.zz
+    if most.any():
+        fixed = allowed(s, most)
+        right = np.maximum(s.zz - fixed * (2.0 * s.hz - fixed * s.hh), 0.0)
     hh = np.maximum(s.hh, _TINY)
     level = s.zz - s.hz * s.hz / hh
     tt = np.maximum(s.htt - s.hht * s.hht / hh, 1e-12 * hh + _TINY)
     line = level - (s.htz - s.hht * s.hz / hh) ** 2 / tt
-    return [s.zz, np.maximum(level, 0.0), np.maximum(line, 0.0)]
+    return [right, np.maximum(level, 0.0), np.maximum(line, 0.0)]
 
 
 def costs(n: Float, left: list[Float], penalty: Float, inflation: Float) -> list[Float]:
@@ -197,13 +209,14 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
-    before, back, kind = _search(of_all, penalty, inflation)
+    before, back, kind = _search(of_all, penalty, inflation, p.most)
     rows, at = np.arange(p.n.size), places
     ends = np.take_along_axis(p.clock, np.maximum(bounds - 1, 0), axis=1)
-    heights = _heights(of_all, ends, back, kind)
+    heights = _heights(of_all, ends, back, kind, p.most)
     begin = np.take_along_axis(p.clock, np.minimum(bounds[:, :-1], p.n[:, None] - 1), axis=1)
     whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
-    lines, left = _rivals(whole, begin, p.clock[rows, p.n - 1][:, None], heights[:, :-1])
+    now = p.clock[rows, p.n - 1][:, None]
+    lines, left = _rivals(whole, begin, now, heights[:, :-1], p.most)
     last = _weighed(whole.n, lines, left, before, places, penalty, inflation)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
@@ -248,7 +261,7 @@ def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
     return found
 
 
-def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int, Int]:
+def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tuple[Float, Int, Int]:
     """Return the least cost before each boundary, with the start and kind of the piece before."""
     _, series, size = of_all.shape
     cost = np.full((series, size, size), np.inf)
@@ -260,7 +273,7 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
         pieces = Sums(*(each[:, first:end, None] - each[:, None, : end - 1] for each in of_all))
         for each in pieces:
             np.copyto(each[:, :, first:], 0.0, where=~later[:, first:])
-        best = _least_cost(pieces, penalties * inflations) / inflations
+        best = _least_cost(pieces, penalties * inflations, most[:, None, None]) / inflations
         np.copyto(best, np.inf, where=~later)
         cost[:, first:end, : end - 1] = best
     before = np.zeros((series, size))
@@ -270,17 +283,19 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
     back = np.argmin(cost, axis=2)
     back[:, 0] = 0
     pieces = _between(of_all, back)
-    kinds = np.stack(costs(pieces.n, squares_left(pieces), penalty[:, None], inflation[:, None]))
+    left = squares_left(pieces, most[:, None])
+    kinds = np.stack(costs(pieces.n, left, penalty[:, None], inflation[:, None]))
     choice = np.argmin(kinds, axis=0)
     return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
 
 
-def _least_cost(s: Sums, penalty: Float) -> Float:
+def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
     """Return the least of what :func:`costs` says of pieces, without inflation."""
     n = s.n
     per_n, floor = 1.0 / np.maximum(n, 1.0), _LEAST_VARIANCE * n
     best: Float | None = None
-    for square, parameters, least in zip(squares_left(s), _PARAMETERS, _SHORTEST, strict=False):
+    left = squares_left(s, most)
+    for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
         wide = square * per_n
         np.maximum(wide, _LEAST_VARIANCE, out=wide)
         np.log(wide, out=wide)
@@ -301,23 +316,24 @@ def _between(of_all: Float, back: Int) -> Sums:
     return Sums(*(each - np.take_along_axis(each, back, axis=1) for each in of_all))
 
 
-def _heights(of_all: Float, ends: Float, back: Int, kind: Int) -> Float:
-    """Return the level at which the best cut before each boundary ends, 0 where it is right."""
+def _heights(of_all: Float, ends: Float, back: Int, kind: Int, most: Float) -> Float:
+    """Return the level at which the best cut before each boundary ends."""
     pieces = _between(of_all, back)
     plain = kind % WIDE
     level, line = level_of(pieces).level, line_of(pieces, ends).level
-    return np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level, line))
+    right = allowed(pieces, most[:, None])
+    return np.where(plain == RIGHT, right, np.where(plain == LEVEL, level, line))
 
 
 def _rivals(
-    whole: Sums, begin: Float, now: Float, heights: Float
+    whole: Sums, begin: Float, now: Float, heights: Float, most: Float
 ) -> tuple[list[FittedLine], list[Float]]:
     """Return the lines from each place to the end, and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
-    right = FittedLine(nothing, nothing, nothing, nothing)
+    right = FittedLine(allowed(whole, most[:, None]), nothing, nothing, nothing)
     lines = [right, level_of(whole), line_of(whole, now), hinge]
-    return lines, [*squares_left(whole), left]
+    return lines, [*squares_left(whole, most[:, None]), left]
 
 
 def _weighed(
@@ -377,7 +393,8 @@ def _fitted(
     plain = np.array([kind for each in kinds for kind in each]) % WIDE
     pieces = Sums(*(each[row, end] - each[row, begin] for each in of_all))
     level, line = level_of(pieces), line_of(pieces, 0.0)
-    height = np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level.level, line.level))
+    right = allowed(pieces, p.most[row])
+    height = np.where(plain == RIGHT, right, np.where(plain == LEVEL, level.level, line.level))
     slope = np.where(plain == LINE, line.slope, 0.0)
     pairs = bounds[row, end] - bounds[row, begin]
     fit = np.zeros(p.live.shape)
