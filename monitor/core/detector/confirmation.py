@@ -75,6 +75,7 @@ def _factors(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool
         previous.ravel(),
         Whitening(*((part * follows).ravel() for part in learnt)),
         Ceilings(*(np.tile(part, z.shape[0]) for part in ceilings)),
+        block.shares(z.shape[0], columns),
     )
     return np.where(held, factors.reshape(e_values.BETS, *z.shape), 0.0)
 

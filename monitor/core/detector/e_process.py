@@ -73,7 +73,8 @@ class EvidenceBlock:
     """New pairs ``z`` [ranks, k] of k series, and the state they pass through.
 
     ``positions`` [ranks, k] says where each pair stands in the batch; ``origin`` is the rank from
-    which a replay may use the series' z (negative: that many of its ring).
+    which a replay may use the series' z (negative: that many of its ring). ``systematic`` is the
+    share of each one's uncertainty that systematic effects have.
     """
 
     def __init__(
@@ -84,8 +85,10 @@ class EvidenceBlock:
         earlier: Float,
         patience: Float,
         path: Int,
+        systematic: Float,
         kept: float,
     ) -> None:
+        self.systematic = systematic
         self.positions = positions
         self.z = z
         self.ranks, self.size = z.shape
@@ -134,11 +137,16 @@ class EvidenceBlock:
         learnt = Whitening(*(part[:-1].ravel() * follows for part in self._known))
         z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
         x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
-        self.scales = Scales(records)
+        self.scales = Scales(records, self.systematic)
         ceilings = self.scales.advance(x, self.age)
         path = np.tile(self.path, self.ranks)
-        computed = e_values.bets_of(path, z, previous, learnt, ceilings)
+        computed = e_values.bets_of(path, z, previous, learnt, ceilings, self.shares(self.ranks))
         return computed.reshape(e_values.BETS, self.ranks, self.size)
+
+    def shares(self, ranks: int, columns: Int | slice = slice(None)) -> Float:
+        """Return the systematic share of each of so many pairs, one 0 where none is declared."""
+        shares = self.systematic[columns]
+        return np.tile(shares, ranks) if shares.any() else e_values.NOTHING_SYSTEMATIC
 
     def rows(self) -> list[list[float]]:
         """Return the bets of a block of one series as plain numbers, one row a pair."""
@@ -178,7 +186,8 @@ class EvidenceBlock:
         """Advance the reverse test of the firing ``columns``; resolve those whose fault is gone."""
         path, z = self.path[columns], self.z[rank, columns]
         family, moments = self.family[columns], self.moments[:, columns]
-        relieved = lifecycle.relief(path, family, moments, z)
+        systematic = self.systematic[columns]
+        relieved = lifecycle.relief(path, family, moments, z, systematic)
         rho = self.rho[rank + 1, columns]
         share = lifecycle.worth(rho)
         grown = self.reverse[columns] + share * relieved
@@ -191,7 +200,9 @@ class EvidenceBlock:
         self.refining[columns] -= refined
         over = np.flatnonzero(grown >= lifecycle.RESOLVED_AT)
         if over.size:
-            after = lifecycle.aftermath(path[over], moments[:, over], calm[:, over], rho[over])
+            after = lifecycle.aftermath(
+                path[over], moments[:, over], calm[:, over], rho[over], systematic[over]
+            )
             self._go_on(columns[over], after.family)
             self._resolve(rank, columns[over[after.is_calm]])
 
@@ -306,7 +317,7 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
         block.discounted[0] = discounted
         return rank
     z = block.z[rank:, 0]
-    relieved = lifecycle.relief(block.path, block.family, block.moments, z)
+    relieved = lifecycle.relief(block.path, block.family, block.moments, z, block.systematic)
     share = lifecycle.worth(block.rho[rank + 1 :, 0])
     added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
     reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()

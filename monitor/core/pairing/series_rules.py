@@ -12,6 +12,7 @@ from monitor.core.model import Float
 
 # Of an error's standard uncertainty: some of it is always by chance.
 MOST_SYSTEMATIC: Final = 0.95
+COVERAGE_FACTOR: Final = 2.0  # GUM 6.2: of systematic effects, as of any expanded uncertainty
 
 PerDistance = Annotated[float, Ge(0), Le(1e15)]
 
@@ -67,6 +68,19 @@ class Systematic(NamedTuple):
         parts = (self.value, self.share * u, self.reference_value, self.reference_share * u_ref)
         found = np.sqrt(sum(np.square(part) for part in parts) + np.zeros(u.shape))
         return np.minimum(found, MOST_SYSTEMATIC * np.hypot(u, u_ref))
+
+    def share_of(self, u: Float, u_ref: Float) -> Float:
+        """Return the systematic part of each error's standard uncertainty as a share of all."""
+        whole = np.hypot(u, u_ref)
+        return np.divide(self.of(u, u_ref), whole, out=np.zeros(u.shape), where=whole > 0.0)
+
+
+def explained(systematic: Float) -> Float:
+    """Return the largest bias that systematic effects account for, in the unit of ``systematic``.
+
+    Detector, verdict and advice take it from here: what is within it is nobody's fault.
+    """
+    return COVERAGE_FACTOR * systematic
 
 
 class Rules(NamedTuple):

@@ -19,12 +19,10 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
-from monitor.core.pairing.series_rules import Systematic
+from monitor.core.pairing.series_rules import Systematic, explained
 
 FAR: Final = 4.0  # uncertainties from which an error is far off
 RHO_MAX: Final = 0.95
-# Of systematic effects (GUM 6.2, k = 2): a level within it is nobody's fault.
-COVERAGE_FACTOR: Final = 2.0
 _RESOLUTION: Final = 2.0**-51
 # An error is never more than 1e9 of its uncertainties, and none of them 1e9 times as certain as
 # most: larger ratios would spoil sums of squares.
@@ -141,7 +139,7 @@ class Side:
     @cached_property
     def most(self) -> Float:
         """Level that systematic effects account for, in typical uncertainties [series]."""
-        return COVERAGE_FACTOR * medians(self.fixed, self.live) / self.unit
+        return explained(medians(self.fixed, self.live)) / self.unit
 
     @cached_property
     def is_resolved(self) -> Bool:
