@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
 from monitor.core.verdict import FAULT, IS_RIGHT, Pairs, judge, judge_all, judge_file
+from monitor.core.verdict.faults import shows
+from monitor.core.verdict.verdict_json import document
 
 U = 2.0
 SHARE = float(np.sqrt(0.3))  # of u: 30 % of u^2
@@ -79,3 +84,53 @@ def test_values_and_shares_of_sensor_and_reference_add_in_squares_and_leave_some
     expected = np.sqrt([0.09 + 1.0 + 0.01 + 0.16, 0.09 + 0.0625 + 0.01])
     np.testing.assert_allclose(found, expected)
     assert np.all(Systematic(value=9.0).of(u, u_ref) < np.hypot(u, u_ref))
+
+
+def test_a_bias_within_it_is_said_to_be_within_it():
+    found = judge_file(sensor(1.2 * FIXED), unit="kg")
+
+    told = re.fullmatch(
+        r"as right as it says: its mean error of ([0-9.]+) kg lies within the ([0-9.]+) kg "
+        r"that its declared systematic part explains \(k = 2\)",
+        found.sentence,
+    )
+    assert told is not None, found.sentence
+    assert float(told[1]) == pytest.approx(1.2 * FIXED, abs=0.3)
+    assert float(told[2]) == pytest.approx(2.0 * FIXED, abs=0.01)
+    assert found.advice == ""
+    assert document(found, "kg")["explained"] == pytest.approx(2.0 * FIXED)
+
+
+def test_a_bias_beyond_it_is_said_to_be_beyond_it_and_taken_off_whole():
+    found = judge(sensor(4.0 * FIXED), alarm=50, unit="kg")
+
+    assert re.match(
+        r"reads 4\.\d kg heavy .*, beyond the 2\.19 kg that its declared", found.sentence
+    )
+    assert found.advice.startswith("subtract 4.")
+
+
+@pytest.mark.parametrize("level", [0.0, 4.0])
+def test_nothing_is_said_of_it_where_nothing_is_declared(level):
+    p = sensor(level * FIXED, declared=False)
+
+    for found in (judge_file(p, unit="kg"), judge(p, alarm=50, unit="kg")):
+        assert "declared" not in found.sentence
+        assert document(found, "kg")["explained"] is None
+
+
+def test_an_offset_whose_interval_reaches_into_it_is_not_called_one():
+    found = judge_file(sensor(4.0 * FIXED))
+    off = found._replace(size=found.size._replace(lower=1.5 * FIXED))
+
+    assert shows(found)
+    assert not shows(off)
+    assert shows(off._replace(explained=0.0))
+
+
+def test_a_drift_is_one_also_while_it_is_within_it():
+    p = sensor(0.0, n=400)
+    p = replace(p, value=p.value + np.linspace(-1.6, 1.6, 400) * FIXED)
+
+    assert judge_file(p).fault == "drift"
+    assert judge(p, alarm=200).fault == "drift"

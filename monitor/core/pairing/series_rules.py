@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from annotated_types import Ge, Le, doc
@@ -41,6 +41,7 @@ class PairUncertainty(NamedTuple):
 
 
 Share = Annotated[float, Ge(0), Le(0.95)]
+Number = TypeVar("Number", float, Float)
 
 
 class Systematic(NamedTuple):
@@ -75,7 +76,7 @@ class Systematic(NamedTuple):
         return np.divide(self.of(u, u_ref), whole, out=np.zeros(u.shape), where=whole > 0.0)
 
 
-def explained(systematic: Float) -> Float:
+def explained(systematic: Number) -> Number:
     """Return the largest bias that systematic effects account for, in the unit of ``systematic``.
 
     Detector, verdict and advice take it from here: what is within it is nobody's fault.

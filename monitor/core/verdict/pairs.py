@@ -72,6 +72,11 @@ class Pairs:
         return self.value - self.reference
 
     @property
+    def explained(self) -> float:
+        """Largest bias that systematic effects account for, in the series' unit; 0 for none."""
+        return 0.0 if self.fixed is None or not self.n else explained(median(self.fixed))
+
+    @property
     def span_days(self) -> float:
         """Days that the clock's 0 to 1 is."""
         return float(self.time[-1] - self.time[0]) / 86_400.0

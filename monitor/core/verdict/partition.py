@@ -140,15 +140,26 @@ def squares_left(s: Sums, most: Float) -> list[Float]:
     return [right, np.maximum(level, 0.0), np.maximum(line, 0.0)]
 
 
-def costs(n: Float, left: list[Float], penalty: Float, inflation: Float) -> list[Float]:
+def constants_of(most: Float) -> Float:
+    """Return how many constants a piece has: one where systematic effects may have left one.
+
+    A drift within what they account for is not cheaper as many constants.
+    """
+    return np.where(most > 0.0, 1.0, 0.0)
+
+
+def costs(
+    n: Float, left: list[Float], penalty: Float, inflation: Float, constants: Float | float = 0.0
+) -> list[Float]:
     """Return costs of pieces of ``n`` pairs by what is left: with spread 1, then with their own.
 
-    ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1.
+    ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1. A piece
+    has ``constants`` parameters beside its own.
     """
     many, floor = np.maximum(n, 1.0), _LEAST_VARIANCE * n
     plain, own = [], []
     for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
-        fixed = penalty * parameters
+        fixed = penalty * (parameters + constants)
         wide = np.log(np.maximum(square / many, _LEAST_VARIANCE))
         wide += 1.0
         wide *= n
@@ -217,7 +228,7 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
     now = p.clock[rows, p.n - 1][:, None]
     lines, left = _rivals(whole, begin, now, heights[:, :-1], p.most)
-    last = _weighed(whole.n, lines, left, before, places, penalty, inflation)
+    last = _weighed(whole.n, lines, left, before, places, penalty, inflation, p.most)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
     return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
@@ -284,7 +295,8 @@ def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tup
     back[:, 0] = 0
     pieces = _between(of_all, back)
     left = squares_left(pieces, most[:, None])
-    kinds = np.stack(costs(pieces.n, left, penalty[:, None], inflation[:, None]))
+    constants = constants_of(most)[:, None]
+    kinds = np.stack(costs(pieces.n, left, penalty[:, None], inflation[:, None], constants))
     choice = np.argmin(kinds, axis=0)
     return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
 
@@ -308,7 +320,7 @@ def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
         np.minimum(wide, np.where(n < least, np.inf, square) if least else square, out=wide)
         wide += parameters * penalty
         best = wide if best is None else np.minimum(best, wide, out=best)
-    return np.asarray(best)
+    return np.asarray(best) + constants_of(most) * penalty
 
 
 def _between(of_all: Float, back: Int) -> Sums:
@@ -344,9 +356,11 @@ def _weighed(
     places: Int,
     penalty: Float,
     inflation: Float,
+    most: Float,
 ) -> Last:
     """Return the rivals with their likelihoods and standard errors."""
-    every = costs(n, left, penalty[:, None], inflation[:, None])
+    constants = constants_of(most)[:, None]
+    every = costs(n, left, penalty[:, None], inflation[:, None], constants)
     cost = np.stack(every, axis=1) + before[:, None, :-1]
     cost[:, [HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
     cost[np.broadcast_to((np.arange(n.shape[1]) >= places[:, None])[:, None], cost.shape)] = np.inf

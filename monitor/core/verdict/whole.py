@@ -176,6 +176,7 @@ def _judged(side: Side) -> Verdict:
         error_model=UNDECIDED if fault in RELATED else slopes.model,
         pairs=n,
         n_effective=n / fit.inflation,
+        explained=p.explained,
     )
 
 
