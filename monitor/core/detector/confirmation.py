@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from monitor.core.detector import e_values, lifecycle
-from monitor.core.detector.e_process import CAP, EvidenceBlock, discounted_after, sum_of
+from monitor.core.detector.accumulation import CAP, discounted_after, sum_of
+from monitor.core.detector.e_process import EvidenceBlock
 from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.scales import Ceilings

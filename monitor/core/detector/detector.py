@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.detector import e_values
+from monitor.core.detector.accumulation import accumulate
 from monitor.core.detector.confirmation import confirm
-from monitor.core.detector.e_process import EvidenceBlock, accumulate, rectangles
+from monitor.core.detector.e_process import EvidenceBlock, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Float, Int, Records
