@@ -10,6 +10,7 @@
 # STREAMS=0.2 for a fifth of the streams).
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
+# `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
 # `make soak` kills, floods and wears it for an hour or two and writes docs/reliability.md.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules. test-lowest,
@@ -43,7 +44,7 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
     tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts alarms sbom audit clean
+.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -90,6 +91,9 @@ cluster-test: $(if $(UV),,.venv/cluster-test.stamp)
 
 soak: $(if $(UV),,.venv/dev.stamp)
 	$(if $(UV),$(TEST) python -m,$(TEST)) tests.reliability --share full --write
+
+docs: $(if $(UV),,.venv/dev.stamp)
+	$(if $(UV),$(TEST),.venv/bin/python -m) monitor docs --out build/site
 
 sbom:
 	mkdir -p build

@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "reference": "publish a reference that was measured by hand",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
+    "docs": "print a page of the documentation, or write all of them as a site",
     "completion": "print the completion script for bash, zsh or fish",
     "version": "print the version",
 }

@@ -69,8 +69,13 @@ def test_the_wheel_is_the_package_its_templates_and_the_starters(wheel):
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     sources = (path for path in (PROJECT / "monitor").rglob("*") if path.suffix in SHIPPED)
     starters = {f"monitor/starters/{name}.yaml" for name in ("weighing", "air", "process")}
+    pages = {
+        f"monitor/manual/{path.relative_to(PROJECT)}"
+        for path in (PROJECT / "docs").rglob("*")
+        if path.is_file()
+    } | {"monitor/manual/docs/README.md"}
 
-    assert names == {str(path.relative_to(PROJECT)) for path in sources} | starters
+    assert names == {str(path.relative_to(PROJECT)) for path in sources} | starters | pages
     about = {name.partition("/")[2] for name in wheel.namelist()} - names
     assert {"METADATA", "entry_points.txt", "licenses/LICENSE"} <= about
 

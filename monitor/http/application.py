@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor import __version__
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http import interface, pages, server_sent_events
+from monitor.http import interface, manual_pages, pages, server_sent_events
 from monitor.http.answers import HTML
 from monitor.http.metrics import Exposition
 from monitor.http.process_metrics import ProcessMetrics
@@ -165,6 +165,7 @@ def application(shared: Published, connections_max: int) -> FastAPI:
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
     app.include_router(pages.page_routes(shared, renderer, rankings))
+    app.include_router(manual_pages.manual_routes(renderer))
     app.include_router(server_sent_events.stream_routes(shared, renderer, connections_max // 2))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)

@@ -195,7 +195,16 @@ def test_head_is_answered(service):
 
 
 @pytest.mark.parametrize(
-    "path", ["/docs", "/../etc/passwd", "/static/../limits.py", "/static/nothing", "/%2e%2e/x"]
+    "path",
+    [
+        "/redoc",
+        "/docs/nothing",
+        "/docs/images/../x",
+        "/../etc/passwd",
+        "/static/../limits.py",
+        "/static/nothing",
+        "/%2e%2e/x",
+    ],
 )
 def test_only_the_fixed_routes_exist(path, service):
     assert get(service, path)[0] == 404
@@ -891,3 +900,17 @@ def test_stopping_ends_its_thread_and_nobody_answers_any_more(service):
 
     until("its thread has ended", lambda: not serving())
     assert get(service, "/healthz")[0] == 0
+
+
+def test_the_documentation_is_served_with_links_that_lead_on(service):
+    service.publish(page())
+    contents = get(service, "/docs")[1].decode()
+    asked = re.findall(r'href="(/docs/[\w./-]+)"', contents)
+
+    assert len(asked) > 25
+    text = get(service, "/docs/pairing")[1].decode()
+    assert '<h2 id="no-pairs">' in text
+    for target in re.findall(r'(?:href|src)="(/docs/[^"#]+)', text + contents):
+        status, _, headers = get(service, target)
+        assert status == 200, target
+        assert "default-src 'none'" in headers["Content-Security-Policy"]

@@ -1,0 +1,221 @@
+"""Pages of the documentation: found, rendered, with links that lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from posixpath import normpath
+from typing import Final, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from monitor.errors import USAGE, MonitorError
+
+README: Final = "readme"
+_INSTALLED: Final = Path(__file__).parent / "docs"
+_CHECKOUT: Final = Path(__file__).parents[2] / "docs"
+_COMMENT: Final = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
+_NOT_IN_SLUGS: Final = re.compile(r"[^\w\- ]")
+_IMAGES: Final = {".svg": "image/svg+xml", ".png": "image/png"}
+
+Href = Callable[[str], str]
+
+
+class BrokenLinkError(MonitorError):
+    """A page links to what is not there."""
+
+
+class PageMissingError(MonitorError):
+    """There is no such page or section; the message names the nearest."""
+
+    exit_code = USAGE
+
+
+class Heading(NamedTuple):
+    """A heading: its level (1 to 6), what names it in an address, and its text."""
+
+    level: int
+    slug: str
+    text: str
+
+
+class ManualPage(NamedTuple):
+    """A page: its name, its title, its first sentence, its headings, and its HTML."""
+
+    name: str
+    title: str
+    about: str
+    headings: tuple[Heading, ...]
+    html: str
+
+
+def page_names() -> list[str]:
+    """Return the names of all pages: the README, then the others by name."""
+    folder = _folder()
+    return [
+        README,
+        *sorted(
+            each.relative_to(folder).with_suffix("").as_posix()
+            for each in folder.rglob("*.md")
+            if each.name != "README.md"
+        ),
+    ]
+
+
+def source(name: str) -> str:
+    """Return the Markdown of a page; raises PageMissingError."""
+    known = page_names()
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"; is it {near[0]}?" if near else ""
+        raise PageMissingError(f"there is no page {name!r}{hint} There are {', '.join(known)}")
+    return _file(name).read_text(encoding="utf-8")
+
+
+def section(name: str, slug: str) -> str:
+    """Return the Markdown of one section of a page; raises PageMissingError."""
+    text = _COMMENT.sub("", source(name))
+    headings = _headings(_parser().parse(text))
+    begins = [line for heading, line in headings if heading.slug == slug]
+    if not begins:
+        known = [heading.slug for heading, _ in headings]
+        near = get_close_matches(slug, known, 1)
+        hint = f"; is it {near[0]}?" if near else ""
+        raise PageMissingError(f"{name} has no section {slug!r}{hint}")
+    level = next(heading.level for heading, line in headings if line == begins[0])
+    ends = [line for heading, line in headings if line > begins[0] and heading.level <= level]
+    return "\n".join(text.splitlines()[begins[0] : ends[0] if ends else None]).strip() + "\n"
+
+
+def page(name: str, href: Href) -> ManualPage:
+    """Return a page; ``href`` gives the address of a page or image (``images/x.svg``) by its name.
+
+    Raises PageMissingError, and BrokenLinkError for a link that leads nowhere.
+    """
+    tokens = _parser().parse(_COMMENT.sub("", source(name)))
+    headings = tuple(heading for heading, _ in _headings(tokens))
+    _address(tokens, headings)
+    for token in _inline(tokens):
+        _lead(token, name, href)
+    title = next((each.text for each in headings), name)
+    about = next((text for text, kind in _texts(tokens) if kind == "paragraph_open"), "")
+    html = _parser().renderer.render(tokens, _parser().options, {})
+    return ManualPage(name, title, about.partition(". ")[0].rstrip("."), headings, html)
+
+
+def image(name: str) -> tuple[bytes, str]:
+    """Return a picture of ``docs/images`` and its media type; raises PageMissingError."""
+    path = _folder() / "images" / Path(name).name
+    kind = _IMAGES.get(path.suffix)
+    if kind is None or not path.is_file():
+        raise PageMissingError(f"there is no picture {name!r}")
+    return path.read_bytes(), kind
+
+
+def images() -> list[str]:
+    """Return the names of all pictures."""
+    return sorted(each.name for each in (_folder() / "images").iterdir() if each.suffix in _IMAGES)
+
+
+# -- where pages are ------------------------------------------------------------------------------
+
+
+def _folder() -> Path:
+    return _INSTALLED if _INSTALLED.is_dir() else _CHECKOUT
+
+
+def _file(name: str) -> Path:
+    folder = _folder()
+    if name != README:
+        return folder / f"{name}.md"
+    return folder / "README.md" if folder == _INSTALLED else folder.parent / "README.md"
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _inline(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield from token.children or ()
+
+
+def _texts(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yield each text with the kind of what opened it."""
+    for before, token in pairwise(tokens):
+        if token.type == "inline":
+            yield _text(token), before.type
+
+
+def _text(token: Token) -> str:
+    return "".join(
+        each.content if each.type != "softbreak" else " " for each in token.children or ()
+    )
+
+
+def _headings(tokens: Sequence[Token]) -> list[tuple[Heading, int]]:
+    """Return the headings with the line each begins in, as GitHub names them."""
+    found: list[tuple[Heading, int]] = []
+    used: dict[str, int] = {}
+    for before, token in pairwise(tokens):
+        if before.type == "heading_open":
+            text = _text(token)
+            slug = _NOT_IN_SLUGS.sub("", text.strip().lower()).replace(" ", "-")
+            again = used.get(slug, 0)
+            used[slug] = again + 1
+            named = f"{slug}-{again}" if again else slug
+            line = before.map[0] if before.map else 0
+            found.append((Heading(int(before.tag[1:]), named, text), line))
+    return found
+
+
+def _address(tokens: Sequence[Token], headings: Sequence[Heading]) -> None:
+    opened = (token for token in tokens if token.type == "heading_open")
+    for token, heading in zip(opened, headings, strict=True):
+        token.attrSet("id", heading.slug)
+
+
+def _lead(token: Token, name: str, href: Href) -> None:
+    """Let a link or a picture of page ``name`` lead to where the reader finds it."""
+    if token.type == "image":
+        token.attrSet("src", href(f"images/{Path(str(token.attrs['src'])).name}"))
+    elif token.type == "link_open":
+        target = str(token.attrs["href"])
+        if not target.startswith(("#", "http://", "https://", "mailto:")):
+            led = _led(target, name, href)
+            if led:
+                token.attrSet("href", led)
+            else:  # a file of the repository that is no page
+                token.attrs = {"title": f"{target}, in the source"}
+
+
+def _led(target: str, name: str, href: Href) -> str:
+    file, _, slug = target.partition("#")
+    base = "" if name == README else "docs/"
+    path = normpath(f"{base}{Path(name).parent.as_posix()}/{file}" if base else file)
+    if path == "README.md":
+        found = README
+    elif path.startswith("docs/") and path.endswith(".md"):
+        found = path.removeprefix("docs/").removesuffix(".md")
+    else:
+        return ""
+    if found not in page_names():
+        raise BrokenLinkError(f"{name}: links to {target}, which is no page")
+    if slug and slug not in _slugs(found):
+        raise BrokenLinkError(f"{name}: links to {target}, which has no such section")
+    return href(found) + (f"#{slug}" if slug else "")
+
+
+@cache
+def _slugs(name: str) -> frozenset[str]:
+    tokens = _parser().parse(_COMMENT.sub("", source(name)))
+    return frozenset(heading.slug for heading, _ in _headings(tokens))
