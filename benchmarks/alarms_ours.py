@@ -28,9 +28,9 @@ class Change(NamedTuple):
 
 
 def rules(s: Sensors) -> SeriesRules:
-    """Return the settings of a series; systematic parts are declared where there is a setting."""
+    """Return the settings of a series, which declare its systematic parts."""
     usual = SeriesRules()
-    if not hasattr(usual, "systematic") or not (s.systematic or s.of_reference):
+    if not (s.systematic or s.of_reference):
         return usual
     shares = {"share": np.sqrt(s.systematic), "reference_share": s.of_reference}
     return usual._replace(systematic=usual.systematic._replace(**shares))

@@ -5,11 +5,14 @@ epochs, in whatever order they arrived. A replay starts from a checkpoint before
 from the first pair in the journal; only series whose past changes have checkpoints. It runs in a
 detector of its own, because the main one may read the windows, which hold the present. No
 checkpoint is older than the present epoch.
+
+The first pair of a series chooses its bets, and with what is declared of systematic effects their
+share of its uncertainty, which stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -21,6 +24,7 @@ from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
 from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
+from monitor.core.pairing.series_rules import SeriesRules, explained
 from monitor.core.windows.windows import History, Windows, grouped
 
 FIRING: Final = "firing"
@@ -58,6 +62,7 @@ class Replayer:
         history: History,
         complete: Callable[[Int, Int, Records], Columns],
         events_of: Callable[[int], list[Event]],
+        rules: Sequence[SeriesRules],
     ) -> None:
         self._detector: Final = detector
         self._alone: Final = detector.alone()
@@ -65,6 +70,7 @@ class Replayer:
         self._history: Final = history
         self._complete: Final = complete
         self._events_of: Final = events_of
+        self._rules: Final = rules
         self._checkpoints: dict[int, list[Checkpoint]] = {}
         self._roots: dict[int, Checkpoint] = {}
         self._known: Bool = np.zeros(detector.path.size, dtype=np.bool_)
@@ -75,13 +81,25 @@ class Replayer:
         """Mark a series whose past changed from an event time on."""
         self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
 
-    def resume(self, row: int, path: int, state: bytes, root: Checkpoint | None = None) -> None:
+    def resume(
+        self,
+        row: int,
+        path: int,
+        state: bytes,
+        root: Checkpoint | None = None,
+        share: float | None = None,
+    ) -> None:
         """Load saved evidence: ``state`` as the detector dumped it; empty: it is gathered anew.
 
-        ``root`` is the state before the first pair that the history still has.
+        ``root`` is the state before the first pair that the history still has, ``share`` what
+        systematic effects have of the uncertainty; None: as of that pair.
         """
         self._known[row] = True
         self._detector.path[row] = path
+        if share is not None:
+            self._detector.systematic[row] = share
+        elif any(self._rules[row].systematic):
+            self._take_share(row, self._history(row)[:1])
         if state:
             self._detector.load(row, state)
         else:
@@ -104,6 +122,7 @@ class Replayer:
         moved = self._detector.alone(rows.size)
         moved.patience[:] = self._detector.patience[rows]
         moved.path[:] = self._detector.path[rows]
+        moved.systematic[:] = self._detector.systematic[rows]
         together: list[int] = []
         for at, row in enumerate(pairs):
             root = self._roots.get(row)
@@ -128,16 +147,20 @@ class Replayer:
 
     def evidence_bits(self, row: int) -> bytes:
         """Return which bets a series' evidence is of, and the evidence, as bits."""
-        return bytes(self._detector.path[[row]].tobytes() + self._detector.bits(row))
+        detector = self._detector
+        chosen = detector.path[[row]].tobytes() + detector.systematic[[row]].tobytes()
+        return bytes(chosen + detector.bits(row))
 
     def evidence_by(self, row: int, history: Records) -> bytes:
         """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing."""
-        known, path = self._known[row], self._detector.path[row]
+        detector, alone = self._detector, self._alone
+        known, path, share = self._known[row], detector.path[row], detector.systematic[row]
         kept = self._checkpoints.pop(row, None)
         self._start(row, history)
         self._run_epochs(row, history)
-        found = bytes(self._alone.path[:1].tobytes() + self._alone.bits(0))
-        self._known[row], self._detector.path[row] = known, path
+        chosen = alone.path[:1].tobytes() + alone.systematic[:1].tobytes()
+        found = bytes(chosen + alone.bits(0))
+        self._known[row], detector.path[row], detector.systematic[row] = known, path, share
         self._checkpoints.pop(row, None)
         if kept is not None:
             self._checkpoints[row] = kept
@@ -187,19 +210,33 @@ class Replayer:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _choose_path(self, series: Int, u: Float) -> None:
+    def _choose_path(self, series: Int, first: Records) -> None:
         """Choose at a series' first pair whether the bets are on its z or on its intervals.
 
-        ``u`` is what the first pair of each series states, NaN for an interval only.
+        ``first`` are the first pairs of each series, whose u is NaN for an interval only.
         """
-        is_new = ~self._known[series]
-        self._known[series] = True
-        self._detector.path[series[is_new]] = np.where(np.isnan(u[is_new]), COVERAGE, Z)
+        is_new = np.flatnonzero(~self._known[series])
+        if not is_new.size:
+            return
+        new = series[is_new]
+        self._known[new] = True
+        self._detector.path[new] = np.where(np.isnan(first["u"][is_new]), COVERAGE, Z)
+        for at, row in zip(is_new.tolist(), new.tolist(), strict=True):
+            if any(self._rules[row].systematic):
+                self._take_share(row, first[at : at + 1])
+
+    def _take_share(self, row: int, first: Records) -> None:
+        """Set the share that systematic effects have of a series' uncertainty by its first pair."""
+        share = 0.0
+        if first.size:
+            one = self._complete(np.array([row]), _ONE, self._windows.as_kept(first))
+            share = float(self._rules[row].systematic.share_of(one.u, one.u_ref)[0])
+        self._detector.systematic[row] = share
 
     def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
         """Return the series of some pairs, the number of each, the detector's input, and times."""
         series, starts, _ = grouped(pairs)
-        self._choose_path(series, pairs["u"][starts])
+        self._choose_path(series, pairs[starts])
         inputs = self._detector_input(series, starts, self._windows.as_kept(pairs))
         return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
@@ -209,7 +246,12 @@ class Replayer:
         covers = self._detector.path[series] == COVERAGE
         if not covers.any():
             return complete.z
-        codes = coverage_code(complete.reference, *complete.widened, complete.alpha)
+        lower, upper = complete.widened
+        shares = self._detector.systematic[series]
+        if shares.any():
+            most = complete.times(complete.u_eff, explained(shares))
+            lower, upper = lower - most, upper + most
+        codes = coverage_code(complete.reference, lower, upper, complete.alpha)
         return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
     def _replay(self, row: int, since: float) -> list[AlertChange]:
@@ -233,6 +275,7 @@ class Replayer:
         """Load the state of a series into the detector for replays."""
         self._alone.patience[0] = self._detector.patience[row]
         self._alone.path[0] = self._detector.path[row]
+        self._alone.systematic[0] = self._detector.systematic[row]
         self._alone.load(0, state)
 
     def _replay_all(self, row: int) -> list[AlertChange]:
@@ -247,8 +290,8 @@ class Replayer:
             self._load(row, root.state)
             return
         self._known[row] = False
-        self._detector.path[row] = Z
-        self._choose_path(np.array([row])[: history.size], history["u"][:1])
+        self._detector.path[row], self._detector.systematic[row] = Z, 0.0
+        self._choose_path(np.array([row])[: history.size], history[:1])
         self._load(row, _FRESH)
 
     def _begins_anew(self, row: int, until: float) -> bool:

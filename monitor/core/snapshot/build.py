@@ -110,7 +110,7 @@ class SnapshotBuilder:
 
     def _told(self, row: int) -> SeriesFacts:
         rules, key = self._sources.rules[row], self._sources.keys[row]
-        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience)
+        return SeriesFacts((key.sensor, key.quantity), rules.unit, rules.patience, rules.systematic)
 
     @property
     def thresholds(self) -> Thresholds:

@@ -207,6 +207,7 @@ class Pipeline:
             history.pairs_of,
             frames.columns,
             lambda row: context.epochs.of(context.registry.keys[row]),
+            context.rules,
         )
         derived = SnapshotBuilder(
             SnapshotSources(
