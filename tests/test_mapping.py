@@ -285,7 +285,7 @@ def test_a_text_is_split_into_names():
         names={"tag": "{device}.{what}"},
         sensor="plant-{device}",
     )
-    tags = ("AT-4012.x.density", "AT-4012", "a b.density")
+    tags = ("AT-4012.x.density", "AT-4012", "a+b.density")
 
     found, plain, spaced = (
         found

@@ -16,7 +16,7 @@ from annotated_types import MaxLen, MinLen
 
 KeyPath = tuple[str | int, ...]
 
-_GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
+_GLOB: Final = re.compile(r"[^/+#\x00-\x1f\x7f-\x9f]{1,128}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -59,7 +59,9 @@ class Check:
 
 def _glob(pattern: str) -> str:
     if _GLOB.fullmatch(pattern) is None:
-        raise ValueError("is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]")
+        raise ValueError(
+            "is not a pattern of names; use 1 to 128 characters, * ? or [abc], but no / + #"
+        )
     return pattern
 
 

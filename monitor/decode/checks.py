@@ -16,6 +16,7 @@ import msgspec
 import scipy
 
 from monitor.core.model import NAN, Collocation, Reading
+from monitor.mqtt.topic_templates import NAME_RULE, valid_name
 
 
 class Limit(NamedTuple):
@@ -49,7 +50,7 @@ NOTE_CHARACTERS_MAX: Final = 500
 UNIT_CHARACTERS_MAX: Final = 60
 DETAIL_CHARACTERS_MAX: Final = 500
 PLACE_CHARACTERS_MAX: Final = 200
-NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
+_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
@@ -65,7 +66,7 @@ REASONS: Final[Mapping[str, str]] = {
     "zero_width": "the coverage interval has no width",
     "bad_level": "the coverage probability p is not between 0 and 1",
     "unit": "the unit is not the one of the source",
-    "bad_name": "a name has characters other than A-Z a-z 0-9 _ . : - or is too long",
+    "bad_name": "a name is empty, too long, or has / + # or control characters in it",
     "name_mismatch": "the payload names another sensor or quantity than its topic",
     "unknown_topic": "no source of the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
@@ -134,10 +135,17 @@ def refusal(reason: str) -> Rejected:
 
 
 def check_name(what: str, name: str) -> str:
-    """Return ``name`` if it may name a sensor or quantity."""
-    if NAME.match(name) is None:
-        detail = f"{what} {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
-        raise Rejected("bad_name", detail, field=what)
+    """Return ``name`` if it may name a sensor, subject or quantity."""
+    if not valid_name(name):
+        raise Rejected("bad_name", f"{what} {name[:60]!r}: {NAME_RULE}", field=what)
+    return name
+
+
+def check_event(name: str) -> str:
+    """Return ``name`` if it may name an event: a word."""
+    if _WORD.fullmatch(name) is None:
+        detail = f"event {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
+        raise Rejected("bad_name", detail, field="event")
     return name
 
 

@@ -24,6 +24,7 @@ from monitor.core.scores.ensembles import packed
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
+    check_event,
     check_key,
     check_name,
     check_number,
@@ -266,7 +267,7 @@ class Mapped:
         return Event(
             check_name("sensor", self._sensor(arrival.fields)),
             check_time(self._time(root, record, arrival.received), arrival.now),
-            check_name("event", self._text("event", root, record)),
+            check_event(self._text("event", root, record)),
             "" if note is None else note(root, record),
         )
 
