@@ -168,7 +168,7 @@ HOSTILE = [
     ("reading", b"{}", "missing_field", "$.time"),
     ("reading", spoilt(time=...), "missing_field", "$.time"),
     ("reading", spoilt(value=...), "missing_field", "$.value"),
-    ("reading", spoilt(value=None), "missing_field", "$.value"),
+    ("reading", spoilt(value=None), "no_reading", "$.value"),
     ("reference", spoilt(time=...), "missing_field", "$.time"),
     ("reference", spoilt(value=...), "missing_field", "$.value"),
     ("event", spoilt(), "missing_field", "$.event"),

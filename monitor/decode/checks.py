@@ -56,6 +56,7 @@ REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
     "bad_field": "a field has the wrong type",
     "missing_field": "a field that is needed is not there",
+    "no_reading": "the sensor says that it has no value: null, nan, unavailable or unknown",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
     "not_finite": "a number is not finite",
