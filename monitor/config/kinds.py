@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from monitor.core.setting import Contradiction, Glob
+from monitor.core.setting import Contradiction, Glob, refuse_variables
 from monitor.mqtt.topic_templates import NAME_RULE, Template, TemplateError, valid_name
 
 # -- kinds of values ------------------------------------------------------------------------------
@@ -78,6 +78,7 @@ def _topic(text: str) -> str:
 
 
 def _host(host: str) -> str:
+    refuse_variables(host)
     if _HOST.fullmatch(host) is None:
         raise ValueError(
             "is not a host; write a name or an address alone, without mqtt://, @ or port"

@@ -212,7 +212,8 @@ def check_p(p: float) -> float:
     """Return coverage probability ``p`` if it lies between 0 and 1, 1e-9 or more from either."""
     if P.holds(p):
         return p
-    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9", field="p")
+    percent = f"; {p:g} % is {p / 100.0:g}" if 1.0 < p < 100.0 else ", such as 0.9"
+    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1{percent}", field="p")
 
 
 def check_interval(lower: float, upper: float) -> tuple[float, float]:
@@ -259,7 +260,10 @@ def check_reading(reading: Reading, received: float) -> Reading:
     if not math.isnan(reading.p):
         check_p(reading.p)
     if not stated:
-        detail = "state u, U with k, or lower and upper with p"
+        detail = (
+            "state u, U with k, or lower and upper with p; where a sensor states none, assume it: "
+            "`assumed` in the map of a source with decoder json"
+        )
         raise Rejected("missing_uncertainty", detail, field="uncertainty")
     return reading
 

@@ -21,6 +21,7 @@ from monitor.discover.times import newest
 from monitor.discover.trial import Trial, tried
 from monitor.discover.vocabulary import is_housekeeping
 from monitor.discover.writing import Broker, Joining, settings_text
+from monitor.mqtt.topic_templates import Template
 
 _LISTED: Final = 10
 
@@ -115,11 +116,11 @@ def _named_streams(family: Family, named: Mapping[str, Fact]) -> Iterator[Family
 def _in_order(sources: list[Source]) -> list[Source]:
     """Return sources so that none takes what a narrower one after it should read.
 
-    The first that fits reads a message; of two with one template the first is kept.
+    The first that fits reads a message; of two with one filter the first is kept.
     """
     by_topic: dict[str, Source] = {}
     for each in sources:
-        by_topic.setdefault(each.topic, each)
+        by_topic.setdefault(Template.parse(each.topic).filter, each)
     return sorted(by_topic.values(), key=lambda each: each.topic.count("{"))
 
 

@@ -65,14 +65,8 @@ def parse(payload: bytes) -> object:
         raise Rejected("bad_payload", what, byte=error.start) from None
     try:
         found = _value(text)
-    except json.JSONDecodeError as error:
-        if says_no_value(text) or is_decimal_comma(text):
-            return text  # no JSON, but plain: whoever reads the value says what it is
-        raise _not_json(text, error.pos, error.msg) from None
-    except _ConstantError as error:
-        if says_no_value(text):
-            return text
-        raise _not_json(text, _place_of_constant(text), f"{error} is no number") from None
+    except (json.JSONDecodeError, _ConstantError) as error:
+        return _plain_text(text, error)
     except _DoubledError:
         raise _doubled(text) from None
     except RecursionError:
@@ -82,6 +76,16 @@ def parse(payload: bytes) -> object:
     if _SURROGATE.search(text) is not None:
         _check_texts(found)
     return found
+
+
+def _plain_text(text: str, error: ValueError) -> str:
+    """Return what is no JSON and yet plain, so that whoever reads the value says what it is."""
+    if says_no_value(text) or is_decimal_comma(text):
+        return text
+    if isinstance(error, json.JSONDecodeError):
+        raise _not_json(text, error.pos, error.msg) from None
+    what = f"{error} is no number; send null where there is no reading"
+    raise _not_json(text, _place_of_constant(text), what) from None
 
 
 def _value(text: str) -> object:
