@@ -15,7 +15,7 @@ from typing import Any, Final
 from monitor.config import load, parse, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.discover import Broker, Heard, propose
-from monitor.discover.writing import value
+from monitor.discover.settings_text import value
 from monitor.errors import CANNOT_CREATE, CONNECTION, UNAVAILABLE, USAGE, MonitorError
 from monitor.mqtt.source import MqttSource, Subscription
 

@@ -43,6 +43,7 @@ from monitor.decode.fields import (
     name_path,
     named,
     paths_of,
+    span,
     texts,
 )
 from monitor.decode.paths import MISSING, Fetchers, shown
@@ -193,6 +194,8 @@ class Mapped:
         units = arrival.units
         stated, assumed, unit = one.quantity.measure(root, record, (sensor, quantity), units)
         time, own_key = common
+        if self.spec.duration_seconds:
+            time = sum(span(self.spec, time)) / 2.0
         reading = Reading(
             sensor,
             quantity,
@@ -216,7 +219,10 @@ class Mapped:
         stated, _, unit = one.quantity.measure(root, record, (subject, quantity), units)
         u = u_of_reference(stated)
         time, own_key = common
-        start, end = check_span(*self._ends(root, record))
+        start, end = self._ends(root, record)
+        if self.spec.duration_seconds and math.isnan(start) and math.isnan(end):
+            start, end = span(self.spec, time)
+        check_span(start, end)
         if not math.isnan(end):
             check_time(end, arrival.now, "end")
         reference = Reference(

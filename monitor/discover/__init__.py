@@ -6,9 +6,9 @@ clock; listening is the command's.
 
 Why so. Nobody writes a settings file for ten kinds of devices by heart. Payloads tell most of it:
 topics of one shape are one source (:mod:`.families`), a field's name, its neighbours and its values
-say what it is (:mod:`.fields`, :mod:`.times`, by the words of :mod:`.vocabulary`), announcements
+say what it is (:mod:`.payload_fields`, :mod:`.times`, by :mod:`.vocabulary`), announcements
 such as Home Assistant's discovery and Sparkplug's births say the rest (:mod:`.births`,
-:mod:`.sparkplug`). Names and keys that references and readings share tie them together
+:mod:`.sparkplug_metrics`). Names and keys that references and readings share tie them together
 (:mod:`.linking`, :mod:`.joining`). The proposal is run on what was heard with the daemon's own
 decoders and pairing (:mod:`.trial`), so that what it promises is what the daemon does.
 
@@ -28,6 +28,6 @@ from __future__ import annotations
 
 from monitor.discover.heard import Heard
 from monitor.discover.proposal import Proposal, propose
-from monitor.discover.writing import Broker
+from monitor.discover.settings_text import Broker
 
 __all__ = ["Broker", "Heard", "Proposal", "propose"]

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.discover.families import Family
+from monitor.discover.families import TopicFamily
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.vocabulary import quantity_by_unit, quantity_in, quantity_of
 
@@ -89,7 +89,7 @@ def _facts(config: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Fact
 # -- statestream ----------------------------------------------------------------------------------
 
 
-def statestream(heard: Sequence[Heard]) -> tuple[list[Family], set[str]]:
+def statestream(heard: Sequence[Heard]) -> tuple[list[TopicFamily], set[str]]:
     """Return a family for each entity that Home Assistant's statestream publishes; its topics.
 
     Each has topics of its own, so that its sensor and its quantity are given.
@@ -111,7 +111,7 @@ def statestream(heard: Sequence[Heard]) -> tuple[list[Family], set[str]]:
     return families, used
 
 
-def _entity(name: str, told: Mapping[str, list[Heard]]) -> Family | None:
+def _entity(name: str, told: Mapping[str, list[Heard]]) -> TopicFamily | None:
     unit = _text(told.get("unit_of_measurement", ()))
     known = quantity_of(_text(told.get("device_class", ())))
     named = quantity_in(name)
@@ -121,7 +121,7 @@ def _entity(name: str, told: Mapping[str, list[Heard]]) -> Family | None:
         return None
     sensor = named[1] if named and named[0] == known and named[1] else name
     template = told["state"][0].topic
-    return Family(
+    return TopicFamily(
         "Home Assistant, statestream",
         template,
         is_reference=bool(_speaks_of_reference(name)),

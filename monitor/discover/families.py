@@ -36,7 +36,7 @@ class Layout(NamedTuple):
     sensor: str = ""
 
 
-class Family(NamedTuple):
+class TopicFamily(NamedTuple):
     """Topics of one shape with what was said on them.
 
     ``quantity`` is given where neither topic nor payload names it in a usual way; ``sensor`` is put
@@ -94,7 +94,7 @@ LAYOUTS: Final = (
 _TEMPLATES: Final = [(each, Template.parse(each.template)) for each in LAYOUTS]
 
 
-def families(said: Iterable[Said]) -> list[Family]:
+def topic_families(said: Iterable[Said]) -> list[TopicFamily]:
     """Return the families of messages, those of known projects first."""
     known: dict[int, list[Said]] = defaultdict(list)
     others: dict[str, list[Said]] = defaultdict(list)
@@ -118,9 +118,9 @@ def _layout_of(said: Said) -> int | None:
     return None
 
 
-def _known(layout: Layout, said: Sequence[Said]) -> Family:
+def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
     is_reference = layout.template.endswith("/reference")
-    return Family(
+    return TopicFamily(
         layout.project,
         layout.template,
         is_reference,
@@ -130,7 +130,7 @@ def _known(layout: Layout, said: Sequence[Said]) -> Family:
     )
 
 
-def _without_doubles(found: list[Family]) -> Iterator[Family]:
+def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
     """Leave out the status of a Shelly that sends notifications too, which state the time."""
     notified = {
         topic.split("/")[0]
@@ -147,7 +147,7 @@ def _without_doubles(found: list[Family]) -> Iterator[Family]:
 # -- shapes ---------------------------------------------------------------------------------------
 
 
-def _generic(by_topic: dict[str, list[Said]]) -> Iterator[Family]:
+def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     joined = _Joined(by_topic)
     shapes: dict[tuple[object, ...], str] = {}
     for topic, said in by_topic.items():
@@ -162,7 +162,7 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[Family]:
         template, is_reference = _template(topics, said)
         merged[template, is_reference] += said
     for (template, is_reference), said in merged.items():
-        yield Family("", template, is_reference, tuple(said), sensor=_composed(template))
+        yield TopicFamily("", template, is_reference, tuple(said), sensor=_composed(template))
 
 
 def _masks(levels: Sequence[str]) -> Iterator[tuple[int, ...]]:
@@ -272,7 +272,7 @@ def _looks_like_reference(said: Sequence[Said]) -> bool:
 # -- numbers alone, whose topic says what they are ---------------------------------------------
 
 
-def _split(family: Family) -> Iterator[Family]:
+def _split(family: TopicFamily) -> Iterator[TopicFamily]:
     """Yield a family for each quantity that a level names in another way than the project does."""
     levels = family.template.split("/")
     if "{quantity}" not in levels:

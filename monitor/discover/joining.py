@@ -11,9 +11,9 @@ from typing import Final
 
 from monitor.core.formatting import duration
 from monitor.core.model import Reference
-from monitor.discover.trial import Trial
+from monitor.discover.settings_text import Joining
+from monitor.discover.trial import TrialRun
 from monitor.discover.vocabulary import normal
-from monitor.discover.writing import Joining
 
 _TOLERANCE_SECONDS: Final = 60.0
 _TOLERANCE_SECONDS_MAX: Final = 3600.0
@@ -21,7 +21,7 @@ _ASSUMED_SECONDS: Final = 60.0
 _KEY_SECONDS_MAX: Final = 86_400.0
 
 
-def joining(trial: Trial) -> Joining:
+def joining(trial: TrialRun) -> Joining:
     """Return areas for references that name no sensor, and how each quantity is paired."""
     overrides, instants = [], []
     for quantity in sorted({of for _, of in trial.references}):
@@ -43,7 +43,7 @@ def _has_span(reference: Reference) -> bool:
     return not (math.isnan(reference.start) or math.isnan(reference.end))
 
 
-def cadence(trial: Trial, quantity: str) -> float:
+def cadence(trial: TrialRun, quantity: str) -> float:
     """Return how many seconds lie between readings of a quantity; NaN if none came twice."""
     gaps = [
         median(later - earlier for earlier, later in pairwise(times))
@@ -70,7 +70,7 @@ def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], s
     return {"quantity": quantity, "pairing": pairing}, why
 
 
-def _gaps_of_keys(trial: Trial, quantity: str, references: Sequence[Reference]) -> list[float]:
+def _gaps_of_keys(trial: TrialRun, quantity: str, references: Sequence[Reference]) -> list[float]:
     """Return how far each reference is from the nearest reading of its key, s."""
     times: dict[str, list[float]] = defaultdict(list)
     for (_, of), found in trial.readings.items():
@@ -96,7 +96,7 @@ def _by_key(quantity: str, gaps: Sequence[float]) -> tuple[dict[str, object], st
     }, why
 
 
-def _nearest(trial: Trial, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
+def _nearest(trial: TrialRun, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
     """Return the pairing of references at an instant; nothing if there are none."""
     if not quantities:
         return {}, []
@@ -108,7 +108,7 @@ def _nearest(trial: Trial, quantities: Sequence[str]) -> tuple[dict[str, object]
     return {"mode": "nearest", "tolerance_seconds": float(math.ceil(tolerance))}, [f"{why}."]
 
 
-def _areas(trial: Trial) -> list[tuple[dict[str, object], str]]:
+def _areas(trial: TrialRun) -> list[tuple[dict[str, object], str]]:
     found: list[tuple[dict[str, object], str]] = []
     for subject in sorted({subject for subject, _ in trial.references if subject}):
         quantities = {of for about, of in trial.references if about == subject}

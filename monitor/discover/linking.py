@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from monitor.discover.sources import Source, unused_texts
+from monitor.discover.source_guesses import Source, unused_texts
 
 _CHARACTERS_MIN: Final = 3
 _SPLIT: Final = re.compile(r"(.+)([./:|])([^./:|]+)")

@@ -11,16 +11,16 @@ from typing import Final, NamedTuple
 from monitor.core.formatting import duration
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
-from monitor.discover.families import Family, families
+from monitor.discover.families import TopicFamily, topic_families
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining
 from monitor.discover.linking import linked
-from monitor.discover.sources import Source, source_of
-from monitor.discover.sparkplug import is_sparkplug, sparkplug_sources
+from monitor.discover.settings_text import Broker, Joining, settings_text
+from monitor.discover.source_guesses import Source, source_of
+from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
 from monitor.discover.times import newest
-from monitor.discover.trial import Trial, tried
+from monitor.discover.trial import TrialRun, trial_run
 from monitor.discover.vocabulary import is_housekeeping
-from monitor.discover.writing import Broker, Joining, settings_text
 from monitor.mqtt.topic_templates import Template
 
 _LISTED: Final = 10
@@ -32,18 +32,18 @@ class Proposal(NamedTuple):
     text: str
     findings: list[str]
     missing: list[str]
-    trial: Trial
+    trial: TrialRun
 
 
 def propose(heard: Sequence[Heard], now: float, broker: Broker) -> Proposal:
     """Return settings for what was heard; ``now`` is s since 1970 UTC."""
     heard = sorted(heard, key=lambda each: (each.topic, each.time))
     sources = _sources(heard, now)
-    first = tried(settings_text(broker, sources), heard, now)
+    first = trial_run(settings_text(broker, sources), heard, now)
     sources = linked(sources, {sensor for sensor, _ in first.readings})
-    second = tried(settings_text(broker, sources), heard, now)
+    second = trial_run(settings_text(broker, sources), heard, now)
     joined = joining(second)
-    trial = tried(settings_text(broker, sources, joined), heard, now)
+    trial = trial_run(settings_text(broker, sources, joined), heard, now)
     findings = list(_findings(heard, sources, trial, joined))
     missing = list(_missing(heard, trial, joined))
     head = ["Proposed by `monitor discover`; comments say what each guess rests on.", ""]
@@ -70,7 +70,9 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
     messages = [found for each in rest if (found := said(each)) is not None]
     named = datastreams(messages)
     grouped = [
-        part for each in families(_without(messages, named)) for part in _named_streams(each, named)
+        part
+        for each in topic_families(_without(messages, named))
+        for part in _named_streams(each, named)
     ]
     sources = [
         source
@@ -90,7 +92,7 @@ def _without(messages: Iterable[Said], named: Mapping[str, Fact]) -> list[Said]:
     return [each for each in messages if each.heard.topic.rpartition("/")[2] not in named]
 
 
-def _named_streams(family: Family, named: Mapping[str, Fact]) -> Iterator[Family]:
+def _named_streams(family: TopicFamily, named: Mapping[str, Fact]) -> Iterator[TopicFamily]:
     """Yield a family for each Datastream whose quantity is known, and one for all others."""
     if family.project != "SensorThings":
         yield family
@@ -128,7 +130,7 @@ def _in_order(sources: list[Source]) -> list[Source]:
 
 
 def _findings(
-    heard: Sequence[Heard], sources: Sequence[Source], trial: Trial, joined: Joining
+    heard: Sequence[Heard], sources: Sequence[Source], trial: TrialRun, joined: Joining
 ) -> Iterator[str]:
     topics = {each.topic for each in heard}
     sensors = {sensor for sensor, _ in trial.readings}
@@ -155,7 +157,7 @@ def _not_yet(concerned: Sequence[str], paired: Sequence[str]) -> str:
     return f"; not yet: {', '.join(left[:_LISTED])}{', ...' * (len(left) > _LISTED)}"
 
 
-def _concerned(trial: Trial, joined: Joining, subject: str, quantity: str) -> list[str]:
+def _concerned(trial: TrialRun, joined: Joining, subject: str, quantity: str) -> list[str]:
     """Return the sensors of a quantity that the references of a subject concern."""
     sensors = trial.sensors_of(quantity)
     for area, _ in joined.areas:
@@ -172,7 +174,7 @@ def _count(count: int, what: str) -> str:
 # -- what is missing ------------------------------------------------------------------------------
 
 
-def _missing(heard: Sequence[Heard], trial: Trial, joined: Joining) -> Iterator[str]:
+def _missing(heard: Sequence[Heard], trial: TrialRun, joined: Joining) -> Iterator[str]:
     if not heard:
         yield "nothing was heard: listen longer, or see whether this user may read the topics"
         return
@@ -187,7 +189,7 @@ def _missing(heard: Sequence[Heard], trial: Trial, joined: Joining) -> Iterator[
     yield from _of_topics(heard, trial)
 
 
-def _of_references(trial: Trial, joined: Joining) -> Iterator[str]:
+def _of_references(trial: TrialRun, joined: Joining) -> Iterator[str]:
     if trial.readings and not trial.references:
         yield (
             "no topic looks like a reference: publish what is known better, by hand with "
@@ -207,7 +209,7 @@ def _of_references(trial: Trial, joined: Joining) -> Iterator[str]:
             )
 
 
-def _of_pairs(trial: Trial) -> Iterator[str]:
+def _of_pairs(trial: TrialRun) -> Iterator[str]:
     for each in trial.unpaired:
         if each.cause in ("paired", "no_readings", "no_references"):
             continue
@@ -225,12 +227,12 @@ def _of_pairs(trial: Trial) -> Iterator[str]:
         )
 
 
-def _of_refusals(trial: Trial) -> Iterator[str]:
+def _of_refusals(trial: TrialRun) -> Iterator[str]:
     for refusal, count in list(trial.refused.items())[:_LISTED]:
         yield f"{_count(count, 'message')} on {refusal.topic} refused: {refusal.detail}"
 
 
-def _of_topics(heard: Sequence[Heard], trial: Trial) -> Iterator[str]:
+def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
     """Tell of topics with numbers that no source reads."""
     known = trial.read | {each.topic for each in trial.refused}
     senders = {each.split("/")[0] for each in known if each.endswith("/events/rpc")}

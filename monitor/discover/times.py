@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 from monitor.decode.time import parsed, reader
-from monitor.discover.fields import Fields
 from monitor.discover.heard import name_at
+from monitor.discover.payload_fields import Fields
 from monitor.discover.vocabulary import ENDS, STARTS, TIMES, is_one_of, normal
 
 _READ: Final = reader()

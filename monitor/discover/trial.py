@@ -20,7 +20,7 @@ from monitor.journal.store import Batch
 SeriesKey = tuple[str, str]
 
 
-class Refusal(NamedTuple):
+class RefusedTopic(NamedTuple):
     """Why messages of a topic were refused, and one of them."""
 
     topic: str
@@ -28,14 +28,14 @@ class Refusal(NamedTuple):
     detail: str
 
 
-class Trial(NamedTuple):
+class TrialRun(NamedTuple):
     """What became of the messages, by name and quantity."""
 
     readings: Mapping[SeriesKey, list[Reading]]
     references: Mapping[SeriesKey, list[Reference]]
     pairs: Mapping[SeriesKey, int]
     read: set[str]
-    refused: Mapping[Refusal, int]
+    refused: Mapping[RefusedTopic, int]
     unpaired: Sequence[Unpaired]
 
     def sensors_of(self, quantity: str) -> list[str]:
@@ -43,7 +43,7 @@ class Trial(NamedTuple):
         return [sensor for sensor, of in self.readings if of == quantity]
 
 
-def tried(text: str, heard: Sequence[Heard], now: float) -> Trial:
+def trial_run(text: str, heard: Sequence[Heard], now: float) -> TrialRun:
     """Return what becomes of messages by the settings in ``text``, taken in at their times."""
     settings = parse(text.encode(), "the proposal")
     units, births, store = units_of(settings), Births(), InMemoryStore()
@@ -51,14 +51,14 @@ def tried(text: str, heard: Sequence[Heard], now: float) -> Trial:
     network = Network(plan_of(settings, units), store)
     readings: dict[SeriesKey, list[Reading]] = defaultdict(list)
     references: dict[SeriesKey, list[Reference]] = defaultdict(list)
-    refused: Counter[Refusal] = Counter()
+    refused: Counter[RefusedTopic] = Counter()
     read: set[str] = set()
     for each in sorted(heard, key=lambda each: each.time):
         found: list[Observation] = []
         for part in router.decode(each.topic, each.payload, each.time):
             if isinstance(part, Rejected):
                 if part.reason != "unknown_topic":
-                    refused[Refusal(each.topic, part.reason, part.detail)] += 1
+                    refused[RefusedTopic(each.topic, part.reason, part.detail)] += 1
                 continue
             found.append(part)
             if isinstance(part, Reading):
@@ -71,7 +71,7 @@ def tried(text: str, heard: Sequence[Heard], now: float) -> Trial:
     shown = network.evaluate(now)
     counts = zip(shown.names, shown.window_pairs.tolist(), strict=True)
     pairs = {(name.sensor, name.quantity): int(count) for name, count in counts}
-    return Trial(readings, references, pairs, read, refused, examine(network.pairing))
+    return TrialRun(readings, references, pairs, read, refused, examine(network.pairing))
 
 
 def _observe(

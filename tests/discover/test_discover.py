@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from monitor.cli import main
 from monitor.config import load, parse
+from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate.trades import TRADES
@@ -187,6 +188,34 @@ def test_references_over_an_interval_are_held_against_the_mean_of_the_readings()
 
     assert "reading_seconds: 600.0" in found.text
     assert found.trial.pairs == {("node-1", "pm25"): 1}
+
+
+def sparkplug(**metrics: float) -> bytes:
+    """Return a payload of Sparkplug B with a metric for each name, __ standing for /."""
+    payload = Payload(timestamp=int(NOW * 1000.0), seq=1)
+    for name, number in metrics.items():
+        payload.metrics.add(name=name.replace("__", "/"), datatype=10, double_value=number)
+    return bytes(payload.SerializeToString())
+
+
+@pytest.mark.parametrize(("stated", "place"), [({}, "birth"), ({"density__U95": 0.6}, "values")])
+def test_sparkplugs_uncertainty_is_read_where_it_is_sent(stated, place):
+    topic = "spBv1.0/plant/{}/edge/AT-1"
+    born = sparkplug(density__value=841.0, density__U95=0.6, Uptime=7.0)
+    data = sparkplug(density__value=842.0, **stated)
+    truth = {"time": at(NOW), "value": 841.5, "u": 0.1}
+    found = proposed(
+        [
+            Heard(topic.format("DBIRTH"), born, NOW - 20.0),
+            Heard(topic.format("DDATA"), data, NOW),
+            *heard(sent("monitor/AT-1/density/reference", truth)),
+        ]
+    )
+
+    assert f'U: "{place}.density/U95"' in found.text
+    assert found.trial.pairs == {("AT-1", "density"): 1}
+    stated_u = [each.u for each in found.trial.readings["AT-1", "density"]]
+    assert stated_u == [pytest.approx(0.6 / 1.959963985)] * len(stated_u)
 
 
 def test_home_assistants_discovery_names_what_a_payload_does_not():

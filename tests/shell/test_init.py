@@ -20,7 +20,7 @@ from monitor.commands.completion import SHELLS
 from monitor.commands.init import DEVICES, STARTERS, TRADES, starter
 from monitor.config import load, parse
 from monitor.discover import Heard
-from monitor.discover.trial import tried
+from monitor.discover.trial import trial_run
 from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def test_a_starter_for_devices_reads_their_messages_and_pairs_them(name, familie
     truth = {"time": at(now), "value": 21.0, "u": 0.1}
     heard.append(Heard("monitor/hall/temperature/reference", json.dumps(truth).encode(), now))
 
-    trial = tried(starter(name), heard, now)
+    trial = trial_run(starter(name), heard, now)
 
     assert {sensor for sensor, count in trial.pairs.items() if count} == {
         (sensor, "temperature") for sensor in sensors

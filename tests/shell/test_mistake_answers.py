@@ -46,7 +46,7 @@ def told(tmp_path: Path, capsys, monkeypatch):
         (
             f"{NO_SPAN}pairing: {{{SPAN_MODE}}}\n",
             "6:17: pairing.mode",
-            ("start and end into its map", "or use mode nearest"),
+            ("start and end into its map", "duration_seconds", "or use mode nearest"),
         ),
         (
             f"{NO_SPAN}overrides:\n  - {{quantity: mass, pairing: {{{SPAN_MODE}}}}}\n",

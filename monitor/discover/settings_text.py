@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.discover.sources import Source
+from monitor.discover.source_guesses import Source
 
 _COLUMNS: Final = 96
 _EXAMPLE_CHARACTERS: Final = 160

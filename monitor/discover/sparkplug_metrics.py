@@ -6,17 +6,17 @@ Metrics whose names hold a point or a bracket cannot be named by a path and are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug import parse
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.route import Call, Route
-from monitor.discover.families import Family
-from monitor.discover.fields import Fields, Series, by_path, series_of
+from monitor.discover.families import TopicFamily
 from monitor.discover.heard import Heard, Said
-from monitor.discover.sources import Source
+from monitor.discover.payload_fields import Fields, Series, by_path, guessed_series
+from monitor.discover.source_guesses import Source
 from monitor.mqtt.topic_templates import Template
 
 DEVICES: Final = "spBv1.0/{group}/{message}/{edge}/{sensor}"
@@ -65,25 +65,35 @@ def _records(heard: Heard, fields: dict[str, str], births: Births) -> list[Said]
 
 def _source(template: str, said: list[Said]) -> Source:
     """Return a source; births of nodes whose metrics are no quantities tell aliases alone."""
-    family = Family("Sparkplug B", template, is_reference=False, said=tuple(said), root=_ROOT)
+    family = TopicFamily("Sparkplug B", template, is_reference=False, said=tuple(said), root=_ROOT)
     fields = Fields(family, by_path(family), {}, set())
-    series = [_by_metric(each) for each in series_of(fields)]
+    sent = {path for each in said if "BIRTH" not in each.heard.topic for path in each.leaves}
+    series = [_by_metric(each, sent) for each in guessed_series(fields)]
     mapping: dict[str, object] = {"sensor": "{edge}"} if template == NODES else {}
     mapping |= {"time_unit": "ms", "optional": True}
     why = ["metrics are those of the births; messages without any of these are passed over"]
     return Source(family, "reading", "sparkplug", mapping, series, why, fields)
 
 
-def _by_metric(series: Series) -> Series:
-    keys = {
-        key: _metric(found) if isinstance(found, str) and found.startswith(f"{_ROOT}.") else found
-        for key, found in series.keys.items()
-    }
-    return series._replace(keys=keys)
+def _by_metric(series: Series, sent: Collection[str]) -> Series:
+    """Return a series with the names of metrics; ``sent`` are the paths that data have.
+
+    What data leave out beside the value stands in the birth alone: Sparkplug reports by exception.
+    """
+    is_sent = series.keys["value"] in sent
+    keys = dict(series.keys)
+    why = list(series.why)
+    for key, found in series.keys.items():
+        if isinstance(found, str) and found.startswith(f"{_ROOT}."):
+            of_birth = is_sent and found not in sent
+            keys[key] = _metric(found, "birth" if of_birth else _ROOT)
+            if of_birth:
+                why.append(f"{key} is that of the birth, for data do not state it")
+    return series._replace(keys=keys, why=why)
 
 
-def _metric(path: str) -> str:
-    return f"{_ROOT}.{path.removeprefix(f'{_ROOT}.').replace('.', '/')}"
+def _metric(path: str, where: str) -> str:
+    return f"{where}.{path.removeprefix(f'{_ROOT}.').replace('.', '/')}"
 
 
 def _with_nodes(found: list[Source]) -> list[Source]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from monitor.decode.checks import Rejected
 from monitor.decode.units import conversion
 from monitor.discover.births import Fact, Facts
-from monitor.discover.families import Family
+from monitor.discover.families import TopicFamily
 from monitor.discover.heard import above, name_at, number_of
 from monitor.discover.vocabulary import (
     AROUND,
@@ -66,7 +66,7 @@ class Series(NamedTuple):
 class Fields(NamedTuple):
     """The payloads of a family by path, and which of them are used."""
 
-    family: Family
+    family: TopicFamily
     paths: Paths
     facts: Facts
     used: set[str]
@@ -88,7 +88,7 @@ class Fields(NamedTuple):
         return next(filter(None, found), None)
 
 
-def by_path(family: Family) -> dict[str, list[object]]:
+def by_path(family: TopicFamily) -> dict[str, list[object]]:
     """Return what stood at each path of the payloads of a family."""
     found: dict[str, list[object]] = defaultdict(list)
     for each in family.said:
@@ -97,7 +97,7 @@ def by_path(family: Family) -> dict[str, list[object]]:
     return found
 
 
-def series_of(fields: Fields) -> list[Series]:
+def guessed_series(fields: Fields) -> list[Series]:
     """Return the quantities that the payloads of a family state; marks what it used."""
     numeric = [path for path in fields.below_root() if _is_numeric(fields.paths[path])]
     companions = {path: _companions(fields, path) for path in numeric}
@@ -354,6 +354,6 @@ def _renamed(fields: Fields, path: str, series: Series) -> Series:
     return series._replace(quantity=name, keys={**series.keys, "quantity": name}, why=why)
 
 
-def texts(found: Iterable[object]) -> set[str]:
+def plain_texts(found: Iterable[object]) -> set[str]:
     """Return the texts and whole numbers among values, as texts."""
     return {str(x) for x in found if isinstance(x, str | int) and not isinstance(x, bool)}

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.discover.births import Facts
-from monitor.discover.families import Family
-from monitor.discover.fields import (
+from monitor.discover.families import TopicFamily
+from monitor.discover.heard import name_at, number_of
+from monitor.discover.payload_fields import (
     Fields,
     Series,
     by_path,
+    guessed_series,
+    plain_texts,
     quantity_path,
-    series_of,
-    texts,
 )
-from monitor.discover.heard import name_at, number_of
 from monitor.discover.times import timing
 from monitor.discover.vocabulary import IDENTITIES, SENSORS, is_one_of, normal, reference_words
 from monitor.mqtt.topic_templates import Template
@@ -33,7 +33,7 @@ _STATUSES: Final = frozenset(("prelim", "final", "void"))
 class Source(NamedTuple):
     """An entry of ``sources``; ``mapping`` holds what comes before its series."""
 
-    family: Family
+    family: TopicFamily
     kind: str
     decoder: str
     mapping: dict[str, object]
@@ -47,7 +47,7 @@ class Source(NamedTuple):
         return self.family.template
 
 
-def source_of(family: Family, facts: Facts, now: float) -> Source | None:
+def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
     """Return the source that reads a family, None where no quantity is found in it."""
     fields = Fields(family, by_path(family), facts, set())
     kind = "reference" if family.is_reference else "reading"
@@ -57,7 +57,7 @@ def source_of(family: Family, facts: Facts, now: float) -> Source | None:
     timed = timing(fields, now)
     beside = _of_reference(fields) if family.is_reference else {}
     fields.used.update(str(path) for path in beside.values())
-    series = series_of(fields)
+    series = guessed_series(fields)
     if not series:
         return None
     mapping: dict[str, object] = {**names, **timed.keys, **beside}
@@ -87,7 +87,7 @@ def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
     return found
 
 
-def _reasons(family: Family) -> list[str]:
+def _reasons(family: TopicFamily) -> list[str]:
     if not family.is_reference:
         return []
     words = sorted(
@@ -161,7 +161,7 @@ def _of_reference(fields: Fields) -> dict[str, object]:
             found["status"] = path
         elif name in ("rev", "revision") and all(isinstance(each, int) for each in values):
             found["revision"] = path
-        elif name in IDENTITIES and texts(values):
+        elif name in IDENTITIES and plain_texts(values):
             found.setdefault("identity", path)
     return found
 
@@ -188,5 +188,5 @@ def unused_texts(source: Source) -> Mapping[str, set[str]]:
     return {
         path: found
         for path, values in source.fields.paths.items()
-        if path not in source.fields.used and path != "$" and (found := texts(values))
+        if path not in source.fields.used and path != "$" and (found := plain_texts(values))
     }
