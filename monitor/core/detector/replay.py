@@ -21,7 +21,8 @@ from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
 from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
-from monitor.core.windows.windows import History, Windows, grouped
+from monitor.core.windows.changes import grouped
+from monitor.core.windows.windows import History, Windows
 
 FIRING: Final = "firing"
 # Pairs between two checkpoints.
@@ -222,8 +223,12 @@ class Replayer:
         while kept and not kept[-1].time < since:
             kept.pop()
         if kept:
-            rows = self._windows.after(row, kept[-1].time, kept[-1].id)
-            if rows is not None:
+            one = np.array([row])
+            count = self._windows.later_than(
+                one, np.array([kept[-1].time]), np.array([kept[-1].id], dtype=np.uint64)
+            )
+            if count[0] >= 0:
+                rows = self._windows.last(one, count)
                 self._load(row, kept[-1].state)
                 return self._run(row, rows)
         kept.clear()
