@@ -181,6 +181,10 @@ class Windows:
         """Pairs in the window of each of ``series``."""
         return np.minimum(self._count[series], self.size)
 
+    def held(self, series: Int) -> Int:
+        """Pairs in the ring of each of ``series``."""
+        return self._count[series]
+
     def rows(self, series: int) -> Records:
         """All rows the ring of one series holds, in event order."""
         count = int(self._count[series])
