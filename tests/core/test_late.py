@@ -131,3 +131,18 @@ def test_what_comes_late_before_an_epoch_replays_it_from_its_past():
     whole.take(*(each for some in said for each in some))
 
     assert stream.bits() == whole.bits()
+
+
+def test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits():
+    chance, stream, whole = np.random.default_rng(7), Stream(), Stream()
+    said: list[list[Observation]] = [
+        [*readings(chance, at), *references(at, 0.0)] for at in range(60)
+    ]
+    said.insert(40, [Event(f"s{n}", 395.0, "adjusted") for n in range(SENSORS)])
+    for each in said:
+        stream.take(*each)
+    stream.take(*references(41, 7.0))  # nearest to the reading after it
+    whole.take(*(each for some in said for each in some), *references(41, 7.0))
+
+    assert stream.store.reads == 0
+    assert stream.bits() == whole.bits()

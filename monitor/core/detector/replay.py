@@ -9,7 +9,7 @@ epoch. What the journal alone holds runs in a detector of its own, which keeps a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -23,12 +23,13 @@ from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.windows.changes import grouped
-from monitor.core.windows.windows import History, Windows
+from monitor.core.windows.windows import Windows
 
 FIRING: Final = "firing"
 # Pairs that are replayed between two checkpoints, and at most after the last one of the journal's.
 _PIECE: Final = 2 * DISTANCES[0]
 _TAIL: Final = DISTANCES[-1]
+_OLD_PIECE: Final = 512  # of the journal's pairs
 _ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
 _FRESH: Final = np.zeros(1, STATE).tobytes()
 
@@ -58,14 +59,14 @@ class Replayer:
         self,
         detector: Detector,
         windows: Windows,
-        history: History,
+        histories: Callable[[Sequence[int]], Mapping[int, Records]],
         complete: Callable[[Int, Int, Records], Columns],
         events_of: Callable[[int], list[Event]],
     ) -> None:
         self._detector: Final = detector
         self._alone: Final = detector.alone()
         self._windows: Final = windows
-        self._history: Final = history
+        self._histories: Final = histories
         self._complete: Final = complete
         self._events_of: Final = events_of
         self._checkpoints: Final = Checkpoints(detector, detector.path.size)
@@ -102,7 +103,8 @@ class Replayer:
 
         ``pairs`` maps rows to a number of pairs, at least one. The series must not be disturbed.
         """
-        histories = [self._history(row)[:count] for row, count in pairs.items()]
+        standing = self._histories([*pairs])
+        histories = [standing[row][:count] for row, count in pairs.items()]
         last = [history[-1] for history in histories]
         rows = np.array([*pairs], dtype=np.int64)
         moved = self._detector.alone(rows.size)
@@ -118,8 +120,8 @@ class Replayer:
                 if root is not None:
                     moved.load(at, root.state)
         if together:
-            standing = np.concatenate([histories[at] for at in together])
-            _, counts, inputs, _ = self._steps_of(standing)
+            first = np.concatenate([histories[at] for at in together])
+            _, counts, inputs, _ = self._steps_of(first)
             moved.advance(np.array(together), np.cumsum(counts) - counts, inputs)
         for at, row in enumerate(pairs):
             self._roots[row] = Checkpoint(
@@ -143,6 +145,21 @@ class Replayer:
         found = bytes(self._alone.path[:1].tobytes() + self._alone.bits(0))
         self._known[row], self._detector.path[row] = known, path
         return found
+
+    def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
+        """Begin an epoch of one series after all its pairs; return how its alert changes.
+
+        None where its evidence is not that of its pairs: they must be replayed.
+        """
+        if row in self.disturbed or not self._known[row]:
+            return None
+        one = np.array([row])
+        ended = self._detector.reset(one)
+        self._checkpoints.open(one)
+        self._checkpoints.before(one, np.array([-np.inf]))  # those before the epoch are void
+        began = np.nextafter(np.array([time]), -np.inf)
+        self._checkpoints.take(one, began, np.zeros(1, np.uint64))
+        return [AlertChange(row, time, e.before, e.after, e.family) for e in ended]
 
     def forget(self, row: int) -> None:
         """Drop everything about a series."""
@@ -184,8 +201,10 @@ class Replayer:
         before = self._detector.states(series).tolist()
         seen: dict[int, list[AlertChange]] = {row: [] for row in some}
         counts = self._go_back(series, since)
+        old = series[counts < 0].tolist()
+        histories = self._histories(old) if old else {}
         for at in np.flatnonzero(counts < 0).tolist():
-            counts[at] = self._replay_old(some[at], self._history(some[at]), seen[some[at]])
+            counts[at] = self._replay_old(some[at], histories[some[at]], seen[some[at]])
         for change in self._replay_ends(series, counts):
             seen[change.series].append(change)
         changes = []
@@ -335,8 +354,8 @@ class Replayer:
             if first or (at and root is not None):
                 self._alone.reset(_ONE)
             rows = self._windows.as_kept(history[first:last])
-            for begin in range(0, rows.size, _PIECE):
-                piece = rows[begin : begin + _PIECE]
+            for begin in range(0, rows.size, _OLD_PIECE):
+                piece = rows[begin : begin + _OLD_PIECE]
                 z = self._detector_input(np.array([row]), _ONE, piece)
                 found = self._alone.advance(_ONE, _ONE, z)
                 seen += [_change(row, each, piece["time"]) for each in found]
