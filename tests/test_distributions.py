@@ -181,7 +181,7 @@ def test_a_file_of_pairs_may_have_quantiles_or_members(tmp_path, capsys):
         ("value,reference,q0.05,q.05,q0.9\n1,1,2,3,4", "a level stands twice"),
         ("value,reference,members\n1,1,2", ":2:members: must be two or more"),
         ("value,reference,members\n1,1,2 x", ":2:members: 'x' is not a number"),
-        ("value,reference,members\n1,1,", ":2:sigma: state sigma or an interval"),
+        ("value,reference,members\n1,1,", "none of its 1 rows has all of the numbers"),
     ],
 )
 def test_a_wrong_distribution_in_a_file_is_named(tmp_path, capsys, text, says):

@@ -12,6 +12,7 @@ from typing import Any
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.comparisons import CompareError, Comparing, comparison_of
 from monitor.report.recorded import read
 
@@ -25,8 +26,9 @@ _SAVED = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV or JSON lines, also gzipped"
+        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
     parser.add_argument(
         "--sensors",
         nargs="+",
@@ -69,7 +71,9 @@ def run(options: argparse.Namespace) -> int:
         level=level,
         miss=options.miss,
     )
-    found = comparison_of(read(Path(options.file), SeriesRules(level=level)), asked)
+    found = comparison_of(
+        read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns)), asked
+    )
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))
     return 0
 

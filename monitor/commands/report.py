@@ -20,6 +20,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.html_report import ReportSource, report
 from monitor.report.recorded import Recorded, read
 
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
     )
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
     of.add_argument(
         "--config",
         metavar="FILE",
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     path = Path(options.file)
     level = 0.9 if options.alpha is None else 1.0 - options.alpha
-    recorded = read(path, SeriesRules(level=level))
+    recorded = read(path, SeriesRules(level=level), parse_columns(options.columns))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
     source = ReportSource(

@@ -6,15 +6,14 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from monitor.core.model import Observation
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
+from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.recorded import Recorded, blocks, read
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
 
@@ -33,8 +32,9 @@ class ScoreError(MonitorError):
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV or JSON lines, also gzipped"
+        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
     parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
     parser.add_argument(
         "--bca",
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.blocks < 0:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
-    recorded = read(Path(options.file), SeriesRules(level=level), _progress)
+    recorded = read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns))
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:
@@ -76,16 +76,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("\n".join([*found.lines(options.density), *_block_lines(recorded, in_time)]))
     return 0
-
-
-def _progress(observations: Iterable[Observation]) -> Iterable[Observation]:
-    """Show a bar where somebody watches."""
-    if not sys.stderr.isatty():
-        return observations
-    from tqdm import tqdm  # noqa: PLC0415 - for people only
-
-    bar: Iterable[Observation] = tqdm(observations, unit=" rows", leave=False)
-    return bar
 
 
 def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> list[str]:

@@ -17,9 +17,11 @@ from monitor.decode.accelerators import (
     Gathered,
     MessageBatch,
     TopicSeries,
+    batch_alike,
     batch_native,
     batch_records,
 )
+from monitor.decode.accelerators.batch_alike import PackedBatch
 from monitor.decode.accelerators.batch_records import Arrays, arrays
 from monitor.decode.checks import Rejected
 from monitor.decode.formats import (
@@ -125,7 +127,8 @@ class Router:
         """
         found = self._gather(topics, payloads, received, clock)
         found.lay_out(self._which)
-        return Decoded(found.observed(), found.places + found.sources, found.refused)
+        observed = found.observed()
+        return Decoded(observed, found.places + found.sources, found.refused)
 
     def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
         """Return what one message says, its records in order, then refusals in order."""
@@ -250,6 +253,16 @@ class Router:
             return left
         for way in range(_NATIVE, _RECORD_REFERENCES + 1):
             places = np.flatnonzero(ways[:, 0] == way)
+            if way in (_NATIVE, _NATIVE_REFERENCES) and places.size >= batch_alike.ENOUGH:
+                alike = PackedBatch(
+                    payloads.packed(),
+                    places,
+                    ways[places, 1],
+                    lambda place: self._known[numbers[place]].stream.unit,
+                    now,
+                    way == _NATIVE_REFERENCES,
+                )
+                places = places[batch_alike.read_alike(alike, found, self._payload_bytes_max)]
             if places.size:
                 some = payloads.part(places)
                 if max(map(len, some)) > self._payload_bytes_max:

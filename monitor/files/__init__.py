@@ -9,8 +9,10 @@ listed, each as ``file:line:column`` with what to write instead; after the first
 rows are returned. What `exporting` writes reads back to the same bits. Gzip is detected by its
 first bytes, never by the name.
 
+A row of pairs that lacks a number it needs is left out and counted.
+
 Considered and rejected: pandas for reading (its guesses of types lose digits and times); accepting
-a file with some bad rows (a score over an unknown part of the data).
+a file with some wrong rows (a score over an unknown part of the data).
 
 What breaks first: a pairs file is held in memory as columns; a stream file is read row by row.
 """
@@ -20,17 +22,21 @@ from __future__ import annotations
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import FileError, detect
 from monitor.files.messages import read_messages, write_messages
-from monitor.files.pair_table import PairTable, read_pairs
+from monitor.files.pair_fields import parse_columns
+from monitor.files.pair_table import PairTable, Watch, read_pairs, unwatched
 from monitor.files.stream import Stream, read_stream
 
 __all__ = [
     "FileError",
     "PairTable",
     "Stream",
+    "Watch",
     "detect",
+    "parse_columns",
     "read_messages",
     "read_pairs",
     "read_stream",
+    "unwatched",
     "write_messages",
     "write_stream",
 ]

@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
 import numpy as np
 import orjson
@@ -27,6 +28,7 @@ from monitor.files.input_file import (
     FileError,
     Mistakes,
     Row,
+    header,
     is_json_lines,
     is_parquet,
     number,
@@ -36,6 +38,9 @@ from monitor.files.input_file import (
 
 # -- rows of cells --------------------------------------------------------------------------------
 
+_CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
+_BATCH_ROWS: Final = 65_536
+_TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "members")
 MISSING: Final = "Parquet needs pyarrow: pip install 'monitor[parquet]'"
 
 
@@ -53,17 +58,36 @@ def arrow(part: str) -> Any:  # noqa: ANN401 - a module without types
         raise ParquetMissingError(MISSING) from error
 
 
+class Chunk(NamedTuple):
+    """Some rows of a table: their lines, and each column as texts or as numbers (NaN for none)."""
+
+    lines: Sequence[int]
+    cells: Mapping[str, Sequence[str] | Float]
+
+
 @contextmanager
-def table_rows(path: Path) -> Iterator[Iterator[Row]]:
-    """Give the rows of a table of any format, the header first; raises FileError."""
+def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], Iterator[Chunk]]]:
+    """Give the names of a table's columns, and its rows in chunks; raises FileError."""
     if is_parquet(path):
-        yield _of_objects(path, _parquet(path))
-    elif is_json_lines(path):
-        with opened(path) as text:
-            yield _of_objects(path, _json_lines(path, text))
-    else:
-        with opened(path) as text:
-            yield rows(text)
+        yield _parquet(path)
+        return
+    with opened(path) as text:
+        table = _of_objects(path, _json_lines(path, text)) if is_json_lines(path) else rows(text)
+        names = header(path, table)
+        yield names, _chunks(names, table, mistakes)
+
+
+def _chunks(names: list[str], table: Iterator[Row], mistakes: Mistakes) -> Iterator[Chunk]:
+    while chunk := list(islice(table, _CHUNK_ROWS)):
+        lines, table_cells = zip(*chunk, strict=True)
+        if set(map(len, table_cells)) != {len(names)}:
+            for line, cells in chunk:
+                if len(cells) != len(names):
+                    what = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
+                    mistakes.add(line, "", what)
+            continue
+        columns = zip(*table_cells, strict=True)
+        yield Chunk(lines, dict(zip(names, columns, strict=True)))
 
 
 def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -73,23 +97,12 @@ def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, An
         try:
             found = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise FileError(f"{path}:{at}: is not JSON: {error}") from error
+            raise FileError(
+                f"{path}:{at}: is not JSON: {error}; write one object a line"
+            ) from error
         if not isinstance(found, dict):
             raise FileError(f"{path}:{at}: is no object; write one a line")
         yield at, found
-
-
-def _parquet(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    parquet, library = arrow("parquet"), arrow("")
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches():
-                for found in batch.to_pylist():
-                    number += 1
-                    yield number, found
-    except (library.ArrowException, OSError) as error:
-        raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
 
 
 def _of_objects(path: Path, objects: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Row]:
@@ -111,6 +124,50 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else repr(value)
+
+
+def _parquet(path: Path) -> tuple[list[str], Iterator[Chunk]]:
+    parquet, library = arrow("parquet"), arrow("")
+    try:
+        file = parquet.ParquetFile(path)
+        names = header(path, iter([(1, file.schema_arrow.names)]))
+    except (library.ArrowException, OSError) as error:
+        raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
+
+    def chunks() -> Iterator[Chunk]:
+        first = 1
+        try:
+            for batch in file.iter_batches(_BATCH_ROWS):
+                columns = (
+                    _of_arrow(path, name, each) for name, each in zip(names, batch, strict=True)
+                )
+                lines = range(first, first + batch.num_rows)
+                yield Chunk(lines, dict(zip(names, columns, strict=True)))
+                first += batch.num_rows
+        except (library.ArrowException, OSError) as error:
+            raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
+        finally:
+            file.close()
+
+    return names, chunks()
+
+
+def _of_arrow(path: Path, name: str, column: Any) -> Sequence[str] | Float:  # noqa: ANN401
+    """Return a column as numbers (a time as s since 1970 UTC) or as texts."""
+    types, compute = arrow("types"), arrow("compute")
+    if types.is_timestamp(column.type):
+        if column.type.tz is None:
+            raise FileError(
+                f"{path}:1:{name}: has times without a zone; say which when you write the file, "
+                f"such as df[{name!r}].dt.tz_localize('UTC')"
+            )
+        whole = compute.cast(column, arrow("").timestamp("us", column.type.tz), safe=False)
+        found = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
+        return np.asarray(found, dtype=np.float64)
+    is_number = types.is_floating(column.type) or types.is_decimal(column.type)
+    if is_number or (types.is_integer(column.type) and name not in _TEXTS):
+        return np.asarray(compute.cast(column, "float64").to_numpy(zero_copy_only=False))
+    return [_cell(each) for each in column.to_pylist()]
 
 
 # -- distributions --------------------------------------------------------------------------------
@@ -148,7 +205,7 @@ class Claims:
     def fill(
         self,
         found: Numbers,
-        cells: Mapping[str, Sequence[str]],
+        cells: Mapping[str, Sequence[str] | Float],
         read: Callable[[str], Float],
         lines: Sequence[int],
         mistakes: Mistakes,
@@ -158,7 +215,7 @@ class Claims:
             self._of_quantiles(found, np.stack([read(name) for name in self.quantiles]).T, lines,
                                mistakes)  # fmt: skip
         if self._has_members:
-            self._of_members(found, cells[MEMBERS], lines, mistakes)
+            self._of_members(found, [str(each) for each in cells[MEMBERS]], lines, mistakes)
 
     def _of_quantiles(
         self, found: Numbers, table: Float, lines: Sequence[int], mistakes: Mistakes
@@ -174,7 +231,7 @@ class Claims:
         found[CRPS][whole] = crps_quantiles(table[whole], self._levels, found["reference"][whole])
         bare = whole & np.isnan(found["lower"]) & np.isnan(found["upper"])
         found["lower"][bare], found["upper"][bare] = table[bare, 0], table[bare, -1]
-        found["alpha"][bare] = 1.0 - round(float(self._levels[-1] - self._levels[0]), 12)
+        found["p"][bare] = round(float(self._levels[-1] - self._levels[0]), 12)
 
     def _of_members(
         self, found: Numbers, texts: Sequence[str], lines: Sequence[int], mistakes: Mistakes
@@ -192,5 +249,5 @@ class Claims:
                 continue
             reference = np.array(found["reference"][row])
             found[CRPS][row] = float(crps_ensemble(members, reference))
-            if np.isnan(found["sigma"][row]):
-                found["sigma"][row] = float(members.std(ddof=1))
+            if np.isnan(found["u"][row]):
+                found["u"][row] = float(members.std(ddof=1))

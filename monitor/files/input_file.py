@@ -10,10 +10,11 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final, Literal, TextIO
 
@@ -29,9 +30,17 @@ Row = tuple[int, list[str]]
 MISTAKES_MAX: Final = 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _TOPIC: Final = re.compile(r'"topic"\s*:')
+_SEPARATORS: Final = ",;\t"
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+# Cells that state nothing, in any case of letters.
+NOTHING: Final = frozenset(
+    ("", "-", "--", "n/a", "na", "nan", "nat", "null", "none", "unavailable")
+)
 _REFERENCE: Final = re.compile(r'"reference"\s*:')
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+_NO_COLUMNS: Final[Mapping[str, str]] = {}
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -97,32 +106,53 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 
 def rows(text: TextIO) -> Iterator[Row]:
-    """Return (line number, cells) of every row that is not blank."""
-    reader = csv.reader(text)
-    return ((reader.line_num, cells) for cells in reader if cells)
+    """Return (line number, cells) of every row that is not blank.
+
+    Cells are separated as the first line separates the names of the columns: by tabs, semicolons or
+    commas. Between tabs or semicolons ``21,5`` is 21.5.
+    """
+    first = text.readline()
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader(chain((first,), text), delimiter=separator)
+    table = ((reader.line_num, cells) for cells in reader if cells)
+    return table if separator == "," else map(_with_points, table)
+
+
+def _with_points(row: Row) -> Row:
+    """Return a row with decimal points for decimal commas."""
+    line, cells = row
+    if "," not in "".join(cells):
+        return row
+    return line, [
+        cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell.strip()) else cell for cell in cells
+    ]
 
 
 def header(path: Path, table: Iterator[Row]) -> list[str]:
     """Return the column names of the first row: lower case, each once; raises FileError."""
     line, cells = next(table, (1, []))
     names = [cell.strip().lower() for cell in cells]
-    if len(names) == 1 and ";" in names[0]:
-        raise FileError(f"{path}:{line}: the columns are separated by ';'; use commas")
+    if names and names[0].startswith("["):
+        raise FileError(f"{path}:{line}: is a JSON array; write one object a line, without commas")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FileError(f"{path}:{line}:{twice[0]}: this column stands twice; keep one")
     return names
 
 
-def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
+def detect(
+    path: str | Path, columns: Mapping[str, str] = _NO_COLUMNS
+) -> Literal["pairs", "stream", "messages"]:
     """Return what a file holds; raises FileError where it is none of these.
+
+    Who names ``columns`` (those of :mod:`monitor.files.pair_fields`) says that it holds pairs.
 
     JSON lines are messages if they have a ``topic``, pairs if they have a ``reference``, else a
     stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference`` make pairs; Parquet
     holds pairs.
     """
     path = Path(path)
-    if is_parquet(path):
+    if columns or is_parquet(path):
         return "pairs"
     first = first_json_line(path)
     if first:
@@ -133,11 +163,12 @@ def detect(path: str | Path) -> Literal["pairs", "stream", "messages"]:
         names = header(path, rows(text))
     if "kind" in names:
         return "stream"
-    if {"value", "reference"} <= set(names):
+    if "reference" in names:
         return "pairs"
     raise FileError(
-        f"{path}:1: is neither a file of pairs (columns value, reference, and sigma or lower, "
-        f"upper) nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}"
+        f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
+        f"nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}. If it "
+        "holds pairs, say which column holds what: --columns value=y_pred,u=y_std,reference=y_true"
     )
 
 
@@ -215,6 +246,11 @@ def number(text: str) -> float:
     if not abs(stated) <= VALUE_MAX:
         raise ValueError(f"{text[:40]!r} is not finite, or is larger than {VALUE_MAX:g}")
     return stated
+
+
+def number_or_nothing(text: str) -> float:
+    """Return :func:`number` of a cell, NaN where it states nothing."""
+    return NAN if text.strip().lower() in NOTHING else number(text)
 
 
 def all_numbers(texts: Sequence[str]) -> Float:

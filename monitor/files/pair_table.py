@@ -1,13 +1,15 @@
-"""A file of pairs as columns: ``[time,sensor,quantity,]value,(sigma|lower,upper[,alpha]),...``.
+"""A file of pairs as columns: ``[time,sensor,quantity,]value,(u|lower,upper[,p|alpha]),...``.
 
 CSV, JSON lines or Parquet, each with a row a pair; ``reference_id`` names whose reference it is.
 Rules of this file: a row passes the same gate as a message to the daemon (``decode.checks``), so
 that a score of the file is a score the daemon could have given; whole columns are checked at once.
+A row that lacks a number it needs is left out, and counted; one that states a wrong one is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,28 +18,31 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import NAN, Bool, Float, Int
-from monitor.decode.checks import U_MIN, Rejected, check_name
-from monitor.files.cells import CRPS, Claims, table_rows
+from monitor.decode.checks import U_MIN, VALUE_MAX, Rejected, check_name
+from monitor.files.cells import CRPS, Chunk, Claims, table_chunks
 from monitor.files.input_file import (
+    NOTHING,
     FileError,
     Mistakes,
-    Row,
     all_numbers,
     all_seconds,
     file_label,
-    header,
     listing,
-    number,
+    number_or_nothing,
     seconds,
 )
+from monitor.files.pair_fields import check_fields, fields_of
 
-_CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
-_NUMBERS: Final = (
-    *("value", "sigma", "lower", "upper", "alpha", "reference", "reference_sigma"),
-    CRPS,
-)
-_TEXTS: Final = ("time", "sensor", "quantity", "unit", "reference_id")
+_NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
+_KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
 _ID_MAX: Final = 2**64 - 1
+_NO_COLUMNS: Final[Mapping[str, str]] = {}
+
+Watch = Callable[[int], object]
+
+
+def unwatched(_rows: int) -> None:
+    """Show no progress."""
 
 
 class PairTable(NamedTuple):
@@ -68,143 +73,169 @@ class PairTable(NamedTuple):
     timed: bool
 
 
-def read_pairs(path: str | Path) -> PairTable:
-    """Return the pairs of a file; raises FileError with the first mistakes."""
+def read_pairs(
+    path: str | Path, columns: Mapping[str, str] = _NO_COLUMNS, watch: Watch = unwatched
+) -> PairTable:
+    """Return the pairs of a file; raises FileError with the first mistakes.
+
+    ``columns`` names the columns of some fields (:mod:`monitor.files.pair_fields`); ``watch`` is
+    told of so many more rows each time.
+    """
     path = Path(path)
     mistakes = Mistakes(path)
-    with table_rows(path) as table:
-        names = header(path, table)
+    with table_chunks(path, mistakes) as (names, chunks):
+        fields = fields_of(path, names, columns)
         claims = Claims(path, names)
-        _check_columns(path, names, stated=bool(claims))
-        gathered = _Gathered(path, names, mistakes, claims)
-        while chunk := list(islice(table, _CHUNK_ROWS)):
+        check_fields(path, names, fields, stated=bool(claims))
+        gathered = _Gathered(path, names, fields, mistakes, claims)
+        for chunk in chunks:
             gathered.add(chunk)
+            watch(len(chunk.lines))
             if mistakes.enough:
                 break
     mistakes.refuse()
-    if not gathered.rows:
-        raise FileError(f"{path}: has a header but no rows")
     return gathered.table()
-
-
-def _check_columns(path: Path, names: list[str], *, stated: bool) -> None:
-    missing = [name for name in ("value", "reference") if name not in names]
-    if missing:
-        raise FileError(
-            f"{path}:1:{missing[0]}: this column is missing; there are {listing(names)}"
-        )
-    if ("lower" in names) != ("upper" in names):
-        raise FileError(f"{path}:1: lower and upper must be there together")
-    if "sigma" not in names and "lower" not in names and not stated:
-        raise FileError(
-            f"{path}:1: no uncertainty is stated: add a column sigma, or lower and upper "
-            f"(and alpha); there are {listing(names)}"
-        )
 
 
 class _Gathered:
     """The columns of a file while it is read, chunk after chunk."""
 
-    def __init__(self, path: Path, names: list[str], mistakes: Mistakes, claims: Claims) -> None:
+    def __init__(
+        self,
+        path: Path,
+        names: Sequence[str],
+        fields: Mapping[str, str],
+        mistakes: Mistakes,
+        claims: Claims,
+    ) -> None:
         self._claims: Final = claims
         self._names: Final = names
+        self._fields: Final = fields
         self._path: Final = path
         self._mistakes: Final = mistakes
-        self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_NUMBERS)}
+        self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_KEPT)}
         self._series: list[Int] = []
         self._ids: list[npt.NDArray[np.uint64]] = []
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
-        self.rows = 0
+        self._rows = self._lost = 0
 
-    def add(self, chunk: list[Row]) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
-        chunk = self._whole(chunk)
-        if not chunk:
+        lines = chunk.lines
+        if not len(lines):
             return
-        lines = [line for line, _ in chunk]
-        cells = dict(zip(self._names, zip(*(row for _, row in chunk), strict=True), strict=True))
-        found = {name: self._numbers(name, cells.get(name), lines) for name in _NUMBERS}
+        found = {name: self._numbers(name, chunk) for name in _NUMBERS}
+        has_crps = CRPS in self._names
+        found[CRPS] = self._column(CRPS, chunk) if has_crps else np.full(len(lines), NAN)
+        if "value" not in self._fields:
+            found["value"] = found["lower"] + (found["upper"] - found["lower"]) / 2.0
+        found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
         self._claims.fill(
-            found,
-            cells,
-            lambda name: self._numbers(name, cells[name], lines),
-            lines,
-            self._mistakes,
+            found, chunk.cells, lambda name: self._column(name, chunk), lines, self._mistakes
         )
-        self._check(cells, found, lines)
-        self._columns["time"].append(self._times(cells.get("time"), lines))
-        for name in _NUMBERS:
-            self._columns[name].append(found[name])
-        self._series.append(self._index(cells, lines))
-        self._ids.append(self._references(cells.get("reference_id"), lines))
-        self.rows += len(chunk)
+        for at, field, what in _faults(found):
+            for row in np.flatnonzero(at).tolist():
+                self._mistakes.add(lines[row], self._fields.get(field, field), what)
+        kept = np.flatnonzero(~_lacking(found))
+        self._lost += len(lines) - kept.size
+        times = self._times(chunk)
+        numbers = np.arange(self._rows, self._rows + kept.size, dtype=np.float64)
+        self._columns["time"].append(numbers if times is None else times[kept])
+        for name in _KEPT:
+            self._columns[name].append(found[name][kept])
+        self._series.append(self._index(chunk)[kept])
+        self._ids.append(self._references(chunk)[kept])
+        self._rows += kept.size
 
     def table(self) -> PairTable:
-        """Return all that was kept."""
+        """Return all that was kept; raises FileError if there is nothing."""
+        if not self._rows:
+            lost = f"none of its {self._lost} rows has all of the numbers a pair needs"
+            raise FileError(f"{self._path}: {lost if self._lost else 'has a header but no rows'}")
         column = {name: np.concatenate(parts) for name, parts in self._columns.items()}
-        unused = [
-            name for name in self._names if name not in (*_TEXTS, *_NUMBERS, *self._claims.columns)
-        ]
-        note = f"{self._path}: columns not used: {listing(unused)}"
         return PairTable(
             names=tuple(self._known),
             units=tuple(self._units.get(at, "") for at in range(len(self._known))),
             series=np.concatenate(self._series),
             time=column["time"],
             value=column["value"],
-            u=column["sigma"],
+            u=column["u"],
             lower=column["lower"],
             upper=column["upper"],
-            p=1.0 - column["alpha"],
+            p=column["p"],
             reference=column["reference"],
-            u_ref=np.nan_to_num(column["reference_sigma"]),
+            u_ref=np.nan_to_num(column["u_reference"]),
             reference_id=np.concatenate(self._ids),
             crps=column[CRPS],
-            notes=(note,) if unused else (),
-            timed="time" in self._names,
+            notes=tuple(self._notes()),
+            timed="time" in self._fields,
         )
 
-    def _whole(self, chunk: list[Row]) -> list[Row]:
-        width = len(self._names)
-        if all(len(cells) == width for _, cells in chunk):
-            return chunk
-        for line, cells in chunk:
-            if len(cells) != width:
-                self._mistakes.add(
-                    line, "", f"has {len(cells)} cells, the header has {width}; make them equal"
-                )
-        return [row for row in chunk if len(row[1]) == width]
+    def _notes(self) -> Iterator[str]:
+        used = {*self._fields.values(), *self._claims.columns, CRPS}
+        unused = [name for name in self._names if name not in used]
+        if unused:
+            yield f"{self._path}: columns not used: {listing(unused)}"
+        if self._lost:
+            total = self._rows + self._lost
+            yield f"{self._path}: {self._lost} of {total} rows lack a number and are left out"
 
-    def _numbers(self, name: str, cells: Sequence[str] | None, lines: list[int]) -> Float:
-        if cells is None:
-            return np.full(len(lines), NAN)
+    def _numbers(self, field: str, chunk: Chunk) -> Float:
+        if field not in self._fields:
+            return np.full(len(chunk.lines), NAN)
+        return self._column(self._fields[field], chunk)
+
+    def _column(self, name: str, chunk: Chunk) -> Float:
+        """Return a column as numbers, NaN where it states none."""
+        cells, lines = chunk.cells[name], chunk.lines
+        if isinstance(cells, np.ndarray):
+            wrong = np.abs(cells) > VALUE_MAX
+            for row in np.flatnonzero(wrong).tolist():
+                what = f"{cells[row]:g} is not finite, or is larger than {VALUE_MAX:g}"
+                self._mistakes.add(lines[row], name, what)
+            return cells
         try:
             return all_numbers(cells)
         except ValueError:
-            return self._one_by_one(name, cells, lines, lambda text: number(text) if text else NAN)
+            return self._one_by_one(name, cells, lines, number_or_nothing)
 
-    def _times(self, cells: Sequence[str] | None, lines: list[int]) -> Float:
-        if cells is None:
-            return np.arange(self.rows, self.rows + len(lines), dtype=np.float64)
+    def _times(self, chunk: Chunk) -> Float | None:
+        name = self._fields.get("time")
+        if name is None:
+            return None
+        cells = chunk.cells[name]
+        if isinstance(cells, np.ndarray):
+            for row in np.flatnonzero(np.isnan(cells)).tolist():
+                self._mistakes.add(chunk.lines[row], name, "a time is missing")
+            return cells
         try:
             return np.array(all_seconds(cells))
         except ValueError:
-            return self._one_by_one("time", cells, lines, seconds)
+            return self._one_by_one(name, cells, chunk.lines, seconds)
 
-    def _references(self, cells: Sequence[str] | None, lines: list[int]) -> npt.NDArray[np.uint64]:
-        found = np.zeros(len(lines), dtype=np.uint64)
-        for at, text in enumerate(cells or ()):
+    def _references(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
+        """Return identities: a whole number is its own, of any other text it is the digest."""
+        found = np.zeros(len(chunk.lines), dtype=np.uint64)
+        for at, text in enumerate(self._texts("reference_id", chunk) or ()):
             if text.isdecimal() and int(text) <= _ID_MAX:
                 found[at] = int(text)
-            elif text:
-                self._mistakes.add(
-                    lines[at], "reference_id", f"{text[:40]!r} is no whole number below 2^64"
-                )
+            elif text.lower() not in NOTHING:
+                digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+                found[at] = int.from_bytes(digest, "big")
         return found
 
+    def _texts(self, field: str, chunk: Chunk) -> Sequence[str] | None:
+        name = self._fields.get(field)
+        if name is None:
+            return None
+        cells = chunk.cells[name]
+        if isinstance(cells, np.ndarray):
+            return ["" if np.isnan(each) else f"{each:.17g}" for each in cells.tolist()]
+        return cells
+
     def _one_by_one(
-        self, name: str, cells: Sequence[str], lines: list[int], read: Callable[[str], float]
+        self, name: str, cells: Sequence[str], lines: Sequence[int], read: Callable[[str], float]
     ) -> Float:
         found = np.full(len(cells), NAN)
         for at, text in enumerate(cells):
@@ -214,24 +245,11 @@ class _Gathered:
                 self._mistakes.add(lines[at], name, str(error))
         return found
 
-    def _check(
-        self, cells: dict[str, tuple[str, ...]], found: dict[str, Float], lines: list[int]
-    ) -> None:
-        none = np.zeros(len(lines), dtype=bool)
-        stated = {
-            name: np.fromiter(map(bool, cells[name]), bool, len(lines)) if name in cells else none
-            for name in _NUMBERS
-        }
-        for name in ("sigma", "lower", "upper"):
-            stated[name] = stated[name] | ~np.isnan(found[name])
-        for at, name, what in (*_absences(stated), *_faults(found)):
-            for row in np.flatnonzero(at):
-                self._mistakes.add(lines[row], name, what)
-
-    def _index(self, cells: dict[str, tuple[str, ...]], lines: list[int]) -> Int:
-        count = len(lines)
-        sensors = cells.get("sensor") or (file_label(self._path),) * count
-        quantities = cells.get("quantity") or ("value",) * count
+    def _index(self, chunk: Chunk) -> Int:
+        count, lines = len(chunk.lines), chunk.lines
+        sensors = self._texts("sensor", chunk) or (file_label(self._path),) * count
+        quantities = self._texts("quantity", chunk) or ("value",) * count
+        units = self._texts("unit", chunk) or ()
         known = self._known
         new = len(known)
         found = [
@@ -239,9 +257,9 @@ class _Gathered:
         ]
         for name in islice(known, new, None):
             self._check_name(name, lines[found.index(known[name])])
-        for series, unit in dict.fromkeys(zip(found, cells.get("unit", ()), strict=False)):
+        for series, unit in dict.fromkeys(zip(found, units, strict=False)):
             if self._units.setdefault(series, unit) != unit:
-                line = lines[list(zip(found, cells["unit"], strict=True)).index((series, unit))]
+                line = lines[list(zip(found, units, strict=True)).index((series, unit))]
                 was = self._units[series]
                 self._mistakes.add(line, "unit", f"is {unit!r}, was {was!r}; convert one of them")
         return np.array(found, dtype=np.int64)
@@ -254,25 +272,24 @@ class _Gathered:
                 self._mistakes.add(line, column, error.detail)
 
 
-def _absences(stated: dict[str, Bool]) -> list[tuple[Bool, str, str]]:
-    """Return (rows, column, sentence) for what rows must state and do not."""
-    interval = stated["lower"] | stated["upper"]
-    return [
-        (~stated["value"], "value", "a value is needed in every row"),
-        (~stated["reference"], "reference", "a reference is needed in every row"),
-        (stated["lower"] != stated["upper"], "lower", "lower and upper must be stated together"),
-        (~(stated["sigma"] | interval), "sigma", "state sigma or an interval in every row"),
-    ]
+def _lacking(found: Mapping[str, Float]) -> Bool:
+    """Return which rows lack the value, the reference or both claims."""
+    interval = np.isnan(found["lower"]) | np.isnan(found["upper"])
+    lacking: Bool = np.isnan(found["value"]) | np.isnan(found["reference"])
+    return lacking | (np.isnan(found["u"]) & interval)
 
 
-def _faults(found: dict[str, Float]) -> list[tuple[Bool, str, str]]:
-    """Return (rows, column, sentence) for what rows state and may not; NaN breaks no rule."""
-    lower, upper, sigma = found["lower"], found["upper"], found["sigma"]
-    u_ref, alpha = found["reference_sigma"], found["alpha"]
+def _faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
+    """Return (rows, field, sentence) for what rows state and may not; NaN breaks no rule."""
+    lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]
+    u_ref, alpha = found["u_reference"], found["alpha"]
+    level = "alpha" if np.any(~np.isnan(alpha)) else "p"
+    example = 0.1 if level == "alpha" else 0.9
     return [
-        (sigma < U_MIN, "sigma", f"must be at least {U_MIN:g}; leave it empty if not stated"),
+        (np.isnan(lower) != np.isnan(upper), "lower", "lower and upper must be stated together"),
+        (u < U_MIN, "u", f"must be at least {U_MIN:g}; leave it empty if not stated"),
         (lower > upper, "lower", "is above upper; write them the other way round"),
         ((upper >= lower) & (upper - lower < U_MIN), "lower", "the interval has no width"),
-        ((alpha <= 0.0) | (alpha >= 1.0), "alpha", "must lie between 0 and 1, such as 0.1"),
-        ((u_ref < U_MIN) & (u_ref != 0.0), "reference_sigma", f"must be 0 or at least {U_MIN:g}"),
+        ((p <= 0.0) | (p >= 1.0), level, f"must lie between 0 and 1, such as {example}"),
+        ((u_ref < U_MIN) & (u_ref != 0.0), "u_reference", f"must be 0 or at least {U_MIN:g}"),
     ]

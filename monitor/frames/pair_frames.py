@@ -17,20 +17,11 @@ import numpy as np
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.decode.checks import U_MIN, VALUE_MAX
 from monitor.errors import USAGE, MonitorError
-from monitor.files import PairTable
+from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import all_seconds
 
 # What a column may be called where its argument is not given.
-USUAL: Final = {
-    "u": ("u", "sigma"),
-    "lower": ("lower",),
-    "upper": ("upper",),
-    "p": ("p",),
-    "u_reference": ("u_reference", "reference_sigma"),
-    "time": ("time",),
-    "by": ("sensor",),
-    "quantity": ("quantity",),
-}
+USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
 _NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "u_reference")
 _NEEDED: Final = ("value", "reference")
 

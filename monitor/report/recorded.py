@@ -7,7 +7,7 @@ would have raised becomes plain values at the end.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,9 +33,10 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.files import PairTable, detect, read_pairs, read_stream
+from monitor.files import PairTable, Watch, detect, read_pairs, read_stream
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
+from monitor.report.progress import rows_read
 
 # -- the daemon without a broker ------------------------------------------------------------------
 
@@ -45,13 +46,7 @@ _BARE: Final = (
     "add a column alpha if it should"
 )
 _SERIES_MAX: Final = 100_000
-
-Progress = Callable[[Iterable[Observation]], Iterable[Observation]]
-
-
-def silent(observations: Iterable[Observation]) -> Iterable[Observation]:
-    """Show no progress."""
-    return observations
+_NO_COLUMNS: Final[Mapping[str, str]] = {}
 
 
 class Recorded(NamedTuple):
@@ -78,11 +73,15 @@ class Recorded(NamedTuple):
         return columns(starts, level=level, **parts)
 
 
-def read(path: Path, rules: SeriesRules, progress: Progress = silent) -> Recorded:
-    """Return what is in a file of pairs or of a stream; raises FileError."""
-    if detect(path) == "pairs":
-        return of_pairs(read_pairs(path), rules)
-    return _of_stream(path, rules, progress)
+def read(path: Path, rules: SeriesRules, columns: Mapping[str, str] = _NO_COLUMNS) -> Recorded:
+    """Return what is in a file of pairs or of a stream; raises FileError.
+
+    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`).
+    """
+    with rows_read() as watch:
+        if detect(path, columns) == "pairs":
+            return of_pairs(read_pairs(path, columns, watch), rules)
+        return _of_stream(path, rules, watch)
 
 
 def replayed(
@@ -164,14 +163,15 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     )._replace(timed=table.timed)
 
 
-def _of_stream(path: Path, rules: SeriesRules, progress: Progress) -> Recorded:
+def _of_stream(path: Path, rules: SeriesRules, watch: Watch) -> Recorded:
     stream = read_stream(path)
 
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))
 
     memory = InMemoryNetwork(rules_of, 32)
-    for batch in _batches(progress(stream)):
+    for batch in _batches(stream):
+        watch(len(batch))
         received = max(time_of(observation) for observation in batch)
         memory.apply(memory.network.observe(batch, received).pairs, batch)
         memory.network.expire(received)

@@ -158,7 +158,6 @@ def test_without_daemon_journal_or_pyarrow_it_says_what_to_do(tmp_path, capsys, 
         (['{"value":1,"sigma":1,"reference":1}', "{"], ":2: is not JSON"),
         (['{"value":1,"sigma":1,"reference":1}', '{"reference":1,"u":1}'], ":2:u: the first line"),
         (['{"value":1,"sigma":-1,"reference":1}'], ":1:sigma: must be at least"),
-        (['{"value":1,"sigma":1,"reference":1,"reference_id":-4}'], "no whole number below"),
     ],
 )
 def test_a_wrong_line_of_json_is_named(tmp_path, capsys, lines, said):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from monitor.files import (
     write_stream,
 )
 from monitor.files.input_file import MISTAKES_MAX, seconds
+from monitor.files.pair_fields import ColumnsError, parse_columns
 
 SMALL = Path(__file__).parents[1] / "small"
 NUMBERS = st.floats(min_value=-1e15, max_value=1e15)
@@ -112,6 +114,92 @@ def test_a_column_that_is_not_used_is_said_in_a_note(written):
     assert table.notes[0].endswith("columns not used: fold")
 
 
+def test_named_columns_are_taken_for_what_they_hold(written):
+    path = written("y_pred,value,y_std,Truth\n1,9,2,3\n")
+
+    table = read_pairs(path, parse_columns("value=y_pred, u=y_std,reference=truth"))
+
+    assert (*table.value, *table.u, *table.reference) == (1.0, 2.0, 3.0)
+    assert table.notes[0].endswith("columns not used: value")
+    with pytest.raises(FileError, match=r"1:y_sdt: there is no such column \(is it y_std\?\)"):
+        read_pairs(path, {"value": "y_pred", "u": "y_sdt", "reference": "truth"})
+
+
+@pytest.mark.parametrize("text", ["sigma", "sigma=", "nothing=a", "=a"])
+def test_columns_that_say_nothing_are_refused(text):
+    with pytest.raises(ColumnsError, match="--columns"):
+        parse_columns(text)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_cells_may_stand_between_semicolons_or_tabs_with_decimal_commas(written, separator):
+    lines = ["\ufeffsensor;value;u;reference;unit", "a;21,5;0,5;-2,1e1;a,b", "a;1.5;1;2;a,b"]
+    table = read_pairs(written("\r\n".join(lines).replace(";", separator) + "\r\n"))
+
+    assert table.value.tolist() == [21.5, 1.5]
+    assert table.u.tolist() == [0.5, 1.0]
+    assert table.reference.tolist() == [-21.0, 2.0]
+    assert table.units == ("a,b",)
+
+
+def test_rows_that_lack_a_number_are_left_out_and_counted(written):
+    rows = ["1,1,,,1", "NaN,1,,,1", "2,1,,,null", "3,,0,4,3", "4,n/a,,,4", ",1,,,1", "5,1,,,5"]
+    table = read_pairs(written("value,u,lower,upper,reference\n" + "\n".join(rows) + "\n"))
+
+    assert table.value.tolist() == [1.0, 3.0, 5.0]
+    assert table.time.tolist() == [0.0, 1.0, 2.0]
+    assert table.notes[0].endswith("4 of 7 rows lack a number and are left out")
+    with pytest.raises(FileError, match="none of its 2 rows has all of the numbers"):
+        read_pairs(written("value,u,reference\nnan,1,1\n1,,1\n"))
+
+
+def test_an_interval_alone_stands_for_its_middle_as_over_mqtt(written):
+    table = read_pairs(written("lower,upper,p,reference\n1,4,0.8,3\n"))
+
+    assert (*table.value, *table.p) == (2.5, 0.8)
+    assert np.isnan(table.u).all()
+
+
+def test_parquet_says_the_same_as_csv_with_times_as_they_are_and_texts_as_ids(tmp_path, written):
+    rows = [
+        ("2026-03-01T06:00:00.123456+00:00", "7", "s1", 0.1 + 0.2, 1.5, 3.0),
+        ("2026-03-01T06:00:01+00:00", "8", "", 1.0, 2.0, 4.0),
+    ]
+    names = ("time", "sensor", "reference_id", "value", "u", "reference")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    csv_file = written(
+        "\n".join([",".join(names), *(",".join(map(str, each)) for each in rows)]) + "\n"
+    )
+    frame = pd.DataFrame({**columns, "time": pd.to_datetime(columns["time"], format="ISO8601")})
+    frame["sensor"] = frame["sensor"].astype(int)
+    frame.to_parquet(tmp_path / "pairs.parquet")
+
+    one, other = read_pairs(csv_file), read_pairs(tmp_path / "pairs.parquet")
+
+    for field in ("time", "value", "u", "reference", "reference_id", "series"):
+        assert getattr(one, field).tolist() == getattr(other, field).tolist()
+    assert one.names == other.names == (("7", "value"), ("8", "value"))
+    assert one.reference_id[0] != 0
+    frame["time"] = frame["time"].dt.tz_localize(None)
+    frame.to_parquet(tmp_path / "naive.parquet")
+    with pytest.raises(FileError, match="1:time: has times without a zone"):
+        read_pairs(tmp_path / "naive.parquet")
+
+
+def test_parquet_with_missing_and_huge_numbers_is_read_as_csv_is(tmp_path):
+    frame = pd.DataFrame({"value": [1.0, None, 3.0], "u": [1, 1, 1], "reference": [1.0, 1.0, 2.0]})
+    frame.to_parquet(tmp_path / "pairs.parquet")
+
+    table = read_pairs(tmp_path / "pairs.parquet")
+
+    assert table.value.tolist() == [1.0, 3.0]
+    assert "1 of 3 rows" in table.notes[0]
+    frame["value"] = [1.0, np.inf, 1e300]
+    frame.to_parquet(tmp_path / "pairs.parquet")
+    with pytest.raises(FileError, match=r"3:value: 1e\+300 is not finite, or is larger"):
+        read_pairs(tmp_path / "pairs.parquet")
+
+
 def test_gzip_is_told_by_its_bytes_and_not_by_the_name(tmp_path):
     path = tmp_path / "pairs_u.csv"
     path.write_bytes(gzip.compress((SMALL / "pairs_u.csv").read_bytes()))
@@ -149,16 +237,12 @@ def test_numbers_survive_being_written_and_read_bit_for_bit(tmp_path_factory, pa
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("nan,1,,,,1", "2:value: 'nan' is not finite"),
         ("inf,1,,,,1", "2:value: 'inf' is not finite"),
         ("1e300,1,,,,1", "2:value: '1e300' is not finite, or is larger"),
         ("1_000,1,,,,1", "2:value: '1_000' is not a number"),
         ("12 kg,1,,,,1", "2:value: '12 kg' is not a number"),
-        (",1,,,,1", "2:value: a value is needed"),
-        ("1,1,,,,", "2:reference: a reference is needed"),
         ("1,0,,,,1", "2:sigma: must be at least 1e-12"),
         ("1,-2,,,,1", "2:sigma: must be at least 1e-12"),
-        ("1,,,,,1", "2:sigma: state sigma or an interval"),
         ("1,,3,2,,1", "2:lower: is above upper"),
         ("1,,2,2,,1", "2:lower: the interval has no width"),
         ("1,1,2,,,1", "2:lower: lower and upper must be stated together"),
@@ -218,7 +302,8 @@ def test_all_of_the_first_mistakes_are_listed_in_the_order_of_the_lines(written)
         ("value,reference", "1: no uncertainty is stated"),
         ("value,lower,reference", "1: lower and upper must be there together"),
         ("value,value,sigma,reference", "1:value: this column stands twice"),
-        ("value;sigma;reference", "1: the columns are separated by ';'"),
+        ("y_pred,y_std,y_true", "1:value: this column is missing; there are y_pred"),
+        ('[{"value": 1}]', "1: is a JSON array; write one object a line"),
     ],
 )
 def test_a_header_that_cannot_be_used_is_refused(written, header, said):

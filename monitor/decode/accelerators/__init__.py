@@ -143,12 +143,13 @@ class Gathered:
         self.sources = list(compress(self.sources, are_left))
 
     def observed(self) -> Observed:
-        """Return all of it."""
-        plain = NOTHING
-        if len(self.parts) == 1:
-            plain = PlainReadings(self.names, *self.parts[0])
-        elif self.parts:
-            plain = PlainReadings(self.names, *map(np.concatenate, zip(*self.parts, strict=True)))
+        """Return all of it, plain readings in the order of their messages."""
+        if len(self.parts) > 1:
+            order = np.argsort(self.places, kind="stable")
+            columns = (np.concatenate(each)[order] for each in zip(*self.parts, strict=True))
+            self.parts[:] = [Rows(*columns)]
+            self.places = np.array(self.places)[order].tolist()
+        plain = PlainReadings(self.names, *self.parts[0]) if self.parts else NOTHING
         return Observed(plain, self.others)
 
 

@@ -1,0 +1,95 @@
+"""Which column of a table of pairs holds what: the names that are given, else the usual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from monitor.errors import USAGE, MonitorError
+from monitor.files.input_file import FileError, listing
+
+# What a column may be called where nobody says which it is.
+USUAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "value": ("value",),
+    "reference": ("reference",),
+    "u": ("u", "sigma"),
+    "lower": ("lower",),
+    "upper": ("upper",),
+    "p": ("p",),
+    "alpha": ("alpha",),
+    "u_reference": ("u_reference", "reference_sigma"),
+    "time": ("time",),
+    "sensor": ("sensor",),
+    "quantity": ("quantity",),
+    "unit": ("unit",),
+    "reference_id": ("reference_id",),
+}
+_NO_COLUMNS: Final[Mapping[str, str]] = {}
+COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
+
+
+class ColumnsError(MonitorError):
+    """``--columns`` cannot be read."""
+
+    exit_code = USAGE
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Return field to column of ``value=y_pred,u=y_std``; raises ColumnsError."""
+    given: dict[str, str] = {}
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        field, equals, column = (part.strip() for part in each.partition("="))
+        if not equals or not column:
+            raise ColumnsError(f"--columns {each}: write field=column, such as value=y_pred")
+        if field not in USUAL:
+            fields = ", ".join(USUAL)
+            raise ColumnsError(f"--columns {each}: no field {field!r}; there are {fields}")
+        given[field] = column.lower()
+    return given
+
+
+def fields_of(
+    path: Path, names: Sequence[str], given: Mapping[str, str] = _NO_COLUMNS
+) -> dict[str, str]:
+    """Return the column of each field that a table has; raises FileError.
+
+    ``names`` are those of its columns, lower case; ``given`` names the columns of some fields.
+    """
+    chosen = {
+        field: name
+        for field, usual in USUAL.items()
+        if field not in given
+        for name in usual[::-1]
+        if name in names and name not in given.values()
+    }
+    for field, name in given.items():
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f" (is it {near[0]}?)" if near else ""
+            raise FileError(
+                f"{path}:1:{name}: there is no such column{hint}; there are {listing(names)}"
+            )
+        chosen[field] = name
+    return chosen
+
+
+def check_fields(
+    path: Path, names: Sequence[str], chosen: Mapping[str, str], *, stated: bool
+) -> None:
+    """Raise FileError unless pairs can be made of the fields; ``stated``: by distributions."""
+    remedy = "say which is meant, such as --columns value=y_pred,u=y_std,reference=y_true"
+    bare = {"lower", "upper"} <= chosen.keys()
+    for field in ("value", "reference"):
+        if field not in chosen and not (field == "value" and bare):
+            raise FileError(
+                f"{path}:1:{field}: this column is missing; there are {listing(names)}; {remedy}"
+            )
+    if ("lower" in chosen) != ("upper" in chosen):
+        raise FileError(f"{path}:1: lower and upper must be there together")
+    if "u" not in chosen and not bare and not stated:
+        raise FileError(
+            f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "
+            f"alpha); there are {listing(names)}; or {remedy}"
+        )
