@@ -30,5 +30,5 @@ def run(options: argparse.Namespace) -> int:
         print(manual.section(name, slug) if slug else manual.source(name), end="")
     else:
         for name in manual.page_names():
-            print(f"{name:<22} {manual.page(name, str).about}")
+            print(f"{name:<22} {manual.page(name, str).title}")
     return 0
