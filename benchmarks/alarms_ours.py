@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +29,9 @@ class Change(NamedTuple):
 
 
 def rules(s: Sensors) -> SeriesRules:
-    """Return the settings of a series; systematic parts are declared where there is a setting."""
+    """Return the settings of a series, which declare its systematic parts."""
     usual = SeriesRules()
-    if not hasattr(usual, "systematic") or not (s.systematic or s.of_reference):
+    if not (s.systematic or s.of_reference):
         return usual
     shares = {"share": np.sqrt(s.systematic), "reference_share": s.of_reference}
     return usual._replace(systematic=usual.systematic._replace(**shares))
@@ -44,6 +45,9 @@ class _Store:
 
     def pairs_of(self, series: int) -> Records:
         return self._pairs[series, : self.until].copy()
+
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        return {row: self.pairs_of(row) for row in series}
 
     def __getattr__(self, name: str) -> object:
         return getattr(NO_HISTORY, name)

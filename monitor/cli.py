@@ -19,6 +19,7 @@ from monitor.errors import USAGE, MonitorError
 
 COMMANDS: Final = {
     "demo": "run a simulated fleet with known faults, a broker and the daemon together",
+    "discover": "listen to a broker and propose settings that read what it carries",
     "init": "write a settings file to start from",
     "run": "run the daemon: read from a broker, publish metrics, pages and alerts",
     "bridge": "forward messages from the broker to a cluster's log",

@@ -41,6 +41,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "bad_payload": "docs/formats.md#what-becomes-of-a-message",
     "bad_field": _FIELDS,
     "missing_field": _FIELDS,
+    "no_reading": "docs/formats.md#no-reading",
     "naive_time": _FIELDS,
     "future": "docs/troubleshooting.md#a-time-is-in-the-future",
     "missing_uncertainty": _UNCERTAINTY,

@@ -317,7 +317,7 @@ MISTAKES = [
     ("windows: {pairs: 99999999999999999999999}\n", "1:18", "windows.pairs", "too many digits"),
     ("series: {allow: '*'}\n", "1:17", "series.allow", "must be a list"),
     ("series: {allow: []}\n", "1:17", "series.allow", "at least one entry"),
-    ("series: {allow: [a, 'b c']}\n", "1:21", "series.allow[1]", "is not a pattern"),
+    ("series: {allow: [a, 'b/c']}\n", "1:21", "series.allow[1]", "is not a pattern"),
     (
         "publish: {interval_seconds: 60}\nseries: {stale_after_seconds: 59}\n",
         "2:31",

@@ -218,6 +218,69 @@ def test_aliases_are_those_of_the_birth_and_kept_over_a_restart():
     assert (other.reason, "alias 7" in other.detail) == ("unknown_alias", True)
 
 
+EXCEPTION = b"""
+sources:
+  - topic: "spBv1.0/{group}/{message}/{edge}/{sensor}"
+    kind: reading
+    decoder: sparkplug
+    map:
+      optional: true
+      series:
+        - {quantity: density, value: values.density/value, U: birth.density/U95, p: 0.95}
+        - {quantity: level, value: values.level, u: properties.level.u}
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+"""
+
+
+def with_properties(**metric):
+    """Return a message with one metric whose properties are numbers."""
+    numbers = metric.pop("numbers", {})
+    payload = Payload(timestamp=MS, seq=1)
+    added = payload.metrics.add(**metric)
+    for name, number in numbers.items():
+        added.properties.keys.append(name)
+        added.properties.values.add(type=10, double_value=number)
+    return payload.SerializeToString()
+
+
+def test_what_a_birth_alone_states_holds_for_the_data_that_follow_also_after_a_restart():
+    """Sparkplug sends by exception: an uncertainty that never changes stands in the birth."""
+    births = Births()
+    first = router_of(parse(EXCEPTION, "f"), births)
+    first.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    kept = Births()
+    kept.load_notes({**births.notes()}.get)
+    alone = sparkplug([{"alias": DENSITY, "double_value": 842.0, "timestamp": MS + 1000}])
+
+    for known in (births, kept):
+        daemon = router_of(parse(EXCEPTION, "f"), known)
+        (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", alone, RECEIVED)
+        assert (found.value, found.u) == (842.0, pytest.approx(0.6 / 1.959963985))
+    (other,) = router_of(parse(EXCEPTION, "f"), births).decode(
+        "spBv1.0/g/DDATA/e/other",
+        sparkplug([{"name": "density/value", "datatype": 10, "double_value": 842.0}]),
+        RECEIVED,
+    )
+    assert other.reason == "missing_field"
+
+
+def test_numeric_properties_of_a_metric_are_read_those_of_its_birth_where_none_are_sent():
+    daemon = router_of(parse(EXCEPTION, "f"), Births())
+    level = {"name": "level", "alias": 3, "datatype": 10}
+    births = with_properties(**level, double_value=1.0, numbers={"u": 0.25})
+    (born,) = daemon.decode("spBv1.0/g/DBIRTH/e/s", births, RECEIVED)
+    (plain,) = daemon.decode(
+        "spBv1.0/g/DDATA/e/s", with_properties(alias=3, double_value=2.0), RECEIVED
+    )
+    (own,) = daemon.decode(
+        "spBv1.0/g/DDATA/e/s",
+        with_properties(alias=3, double_value=3.0, numbers={"u": 0.5}),
+        RECEIVED,
+    )
+
+    assert [each.u for each in (born, plain, own)] == [0.25, 0.25, 0.5]
+
+
 def test_a_birth_of_the_node_forgets_its_aliases():
     births = Births()
     daemon = router(births)

@@ -168,7 +168,7 @@ HOSTILE = [
     ("reading", b"{}", "missing_field", "$.time"),
     ("reading", spoilt(time=...), "missing_field", "$.time"),
     ("reading", spoilt(value=...), "missing_field", "$.value"),
-    ("reading", spoilt(value=None), "missing_field", "$.value"),
+    ("reading", spoilt(value=None), "no_reading", "$.value"),
     ("reference", spoilt(time=...), "missing_field", "$.time"),
     ("reference", spoilt(value=...), "missing_field", "$.value"),
     ("event", spoilt(), "missing_field", "$.event"),
@@ -321,12 +321,11 @@ def test_the_highest_revision_that_is_taken_can_be_kept(rank):
         *(
             (f"monitor/{name}/q/reading", "bad_name", "sensor")
             for name in (
-                *("", "a b", "a\nb", 'q"', "q'", "<script>", "x" * 129, "a\0", "é", "\u202e"),
-                *("\ud800", "{sensor}", "+", "#", "a\\b", "a\n"),
+                *("", "a\nb", "x" * 129, "a\0", "\u202e", "\ud800", "+", "#", "a\n", "\x1b[2J"),
             )
         ),
-        ("monitor/s/<img src=x>/reading", "bad_name", "quantity"),
-        ("monitor/a'b/q/reference", "bad_name", "subject"),
+        ("monitor/s/#x/reading", "bad_name", "quantity"),
+        ("monitor/a\x7fb/q/reference", "bad_name", "subject"),
         ("monitor/s\n/event", "bad_name", "sensor"),
     ],
 )

@@ -14,6 +14,8 @@ from typing import TextIO
 import pytest
 from harness.programs import WAIT_SECONDS, until
 
+from monitor.commands.init import STARTERS
+
 PROJECT = Path(__file__).parents[1]
 SHIPPED = {".py", ".html", ".css", ".js", ".typed"}
 STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
@@ -68,7 +70,7 @@ def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProce
 def test_the_wheel_is_the_package_its_templates_and_the_starters(wheel):
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     sources = (path for path in (PROJECT / "monitor").rglob("*") if path.suffix in SHIPPED)
-    starters = {f"monitor/starters/{name}.yaml" for name in ("weighing", "air", "process")}
+    starters = {f"monitor/starters/{name}.yaml" for name in STARTERS}
     pages = {
         f"monitor/manual/{path.relative_to(PROJECT)}"
         for path in (PROJECT / "docs").rglob("*")

@@ -175,7 +175,10 @@ class Block:
         network.replayer.disturbed.clear()
         for row, each in enumerate(loaded.rows):
             root = None if each.root is None else Checkpoint(*each.root)
-            network.replayer.resume(row, each.path, each.state, root)
+            share = None
+            if each.systematic is not None and each.systematic[1] == network.rules[row].systematic:
+                share = each.systematic[0]
+            network.replayer.resume(row, each.path, each.state, root, share)
             network.liveness.last_reading[row] = each.last_reading
             network.liveness.heard[row] = each.heard
         network.refusals.load(*loaded.refusals)
@@ -210,12 +213,19 @@ class Block:
         roots = [network.replayer.root(row) for row in range(count)]
         return [
             SeriesState(
-                path, state, None if root is None else (root.time, root.id, root.state), *times
+                path,
+                state,
+                None if root is None else (root.time, root.id, root.state),
+                last_reading,
+                heard,
+                (share, tuple(rules.systematic)) if any(rules.systematic) else None,
             )
-            for path, state, root, *times in zip(
+            for path, state, root, rules, share, last_reading, heard in zip(
                 network.detector.path[:count].tolist(),
                 network.detector.dumps(np.arange(count)),
                 roots,
+                network.rules,
+                network.detector.systematic[:count].tolist(),
                 network.liveness.last_reading[:count].tolist(),
                 network.liveness.heard[:count].tolist(),
                 strict=True,

@@ -196,13 +196,18 @@ class StateError(MonitorError):
 
 
 class SeriesState(msgspec.Struct, array_like=True):
-    """The evidence of one series, and when its last reading came."""
+    """The evidence of one series, and when its last reading came.
+
+    ``systematic`` is the share of its uncertainty that systematic effects have, and what is
+    declared of them, from which it was taken.
+    """
 
     path: int
     state: bytes
     root: tuple[float, int, bytes] | None
     last_reading: float
     heard: float
+    systematic: tuple[float, tuple[float, float, float, float]] | None = None
 
 
 class BlockState(msgspec.Struct, array_like=True):

@@ -132,7 +132,7 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = np.concatenate(joined)
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
-    found = examined_reference(pairs, first.patience, by_id=key[2])
+    found = examined_reference(pairs, first, by_id=key[2])
     if found is None:
         return None
     series.sort()

@@ -11,7 +11,7 @@ from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import REASONS, Rejected
-from monitor.decode.checks import check_name, check_time
+from monitor.decode.checks import check_event, check_name, check_time
 from monitor.errors import USAGE, MonitorError
 from monitor.simulate.playback import native_message
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         event = Event(
             check_name("sensor", options.sensor),
             now if options.time is None else check_time(instant_of(options.time), now),
-            check_name("event", options.event),
+            check_event(options.event),
             options.note,
         )
     except Rejected as error:

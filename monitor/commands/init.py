@@ -1,6 +1,6 @@
-"""``monitor init``: a commented settings file to start from, one for each of three trades.
+"""``monitor init``: a commented settings file to start from, for a trade or for kinds of devices.
 
-The trade's part is ``configs/TRADE.yaml``, which an installed package has with it.
+The starter's own part is ``configs/NAME.yaml``, which an installed package has with it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ TRADES: Final = {
     "air": "air quality; references are the hours of reference stations",
     "process": "analysers in a plant; references are laboratory samples",
 }
+DEVICES: Final = {
+    "zigbee2mqtt": "Zigbee devices through Zigbee2MQTT",
+    "esphome": "nodes with ESPHome",
+    "lorawan": "LoRaWAN through The Things Stack or ChirpStack",
+    "sensorthings": "OGC SensorThings, as FROST publishes it",
+}
+STARTERS: Final = {**TRADES, **DEVICES}
 _BROKER: Final = """\
 # Settings of monitor: {trade}.
 # What to change first is marked with EDIT. Every key stands in docs/settings.md.
@@ -51,8 +58,14 @@ then   monitor check-config {out}                      reports every mistake
        monitor run --config {out}                      page: http://127.0.0.1:9108/
        monitor doctor --config {out}                   why there are no pairs
 
+"""
+_NEXT_OF_TRADE: Final = """\
 to try it without sensors, while it runs: monitor simulate --trade {name} --broker 127.0.0.1:1883
 step by step: docs/quickstart-{name}.md
+"""
+_NEXT_OF_DEVICES: Final = """\
+where the devices send already, monitor discover proposes settings from what it hears:
+docs/discover.md
 """
 
 
@@ -64,7 +77,12 @@ class InitError(MonitorError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("trade", choices=tuple(TRADES), help="trade whose settings to start from")
+    parser.add_argument(
+        "trade",
+        choices=tuple(STARTERS),
+        metavar="NAME",
+        help="what to start from: " + "; ".join(f"{name}: {of}" for name, of in STARTERS.items()),
+    )
     parser.add_argument(
         "--out",
         default="monitor.yaml",
@@ -88,15 +106,16 @@ def run(options: argparse.Namespace) -> int:
         ) from error
     except OSError as error:
         raise InitError(f"{options.out}: cannot be written: {error.strerror}") from error
-    values = {"out": options.out, "name": options.trade, "trade": TRADES[options.trade]}
-    print(_NEXT.format(**values), end="")
+    values = {"out": options.out, "name": options.trade, "trade": STARTERS[options.trade]}
+    more = _NEXT_OF_TRADE if options.trade in TRADES else _NEXT_OF_DEVICES
+    print((_NEXT + more).format(**values), end="")
     return 0
 
 
 def starter(trade: str) -> str:
     """Return the settings to start from: broker, journal and page, and the trade's own part."""
     _, _, own = _shipped(trade).partition("\nsources:\n")
-    head = _BROKER.format(trade=TRADES[trade])
+    head = _BROKER.format(trade=STARTERS[trade])
     return f"{head}sources:\n{own}"
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.kinds import Globs, Host, Name, Section, setting
+from monitor.config.kinds import Globs, Host, Section, Word, setting
 from monitor.core.setting import Contradiction, File
 
 
@@ -142,7 +142,7 @@ class ClusterLog(Section):
 class ClusterBridge(Section):
     """From the broker to the log."""
 
-    share: Name | None = setting(
+    share: Word | None = setting(
         None,
         "Name of a shared subscription ($share), if several bridges share the load; null for a "
         "single bridge.",

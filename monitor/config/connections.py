@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 
 from monitor.alerts.outlet import SinkKind
 from monitor.alerts.sinks import SINKS
-from monitor.config.kinds import Derived, Host, Name, Port, Section, setting
+from monitor.config.kinds import Derived, Host, Port, Section, Word, setting
 from monitor.core.setting import Contradiction, File, Variable
 from monitor.mqtt.connection import Tls
 
@@ -33,7 +33,7 @@ class Mqtt(Section):
     host: Host = setting("127.0.0.1", "Name or address of the broker.")
     port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
     protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
-    client_id: Name = setting(
+    client_id: Word = setting(
         "monitor", "Client identifier; two daemons at one broker need different ones."
     )
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(

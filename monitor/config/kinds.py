@@ -31,11 +31,12 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from monitor.core.setting import Contradiction, Glob
-from monitor.mqtt.topic_templates import Template, TemplateError, valid_name
+from monitor.core.setting import Contradiction, Glob, refuse_variables
+from monitor.mqtt.topic_templates import NAME_RULE, Template, TemplateError, valid_name
 
 # -- kinds of values ------------------------------------------------------------------------------
 
+_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 
 
@@ -77,6 +78,7 @@ def _topic(text: str) -> str:
 
 
 def _host(host: str) -> str:
+    refuse_variables(host)
     if _HOST.fullmatch(host) is None:
         raise ValueError(
             "is not a host; write a name or an address alone, without mqtt://, @ or port"
@@ -86,6 +88,12 @@ def _host(host: str) -> str:
 
 def _name(name: str) -> str:
     if not valid_name(name):
+        raise ValueError(f"is not a name; {NAME_RULE}")
+    return name
+
+
+def _word(name: str) -> str:
+    if _WORD.fullmatch(name) is None:
         raise ValueError("is not a name; use 1 to 128 of A-Z a-z 0-9 _ . : -")
     return name
 
@@ -94,6 +102,7 @@ Topic = Annotated[str, AfterValidator(_topic)]
 Globs = Annotated[tuple[Glob, ...], Field(min_length=1, max_length=1000, strict=False)]
 Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_name)]
+Word = Annotated[str, AfterValidator(_word)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 

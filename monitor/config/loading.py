@@ -124,6 +124,13 @@ def _choice(context: _Context, value: object) -> str:
     return f"must be {listed(choices)}{hint}"
 
 
+def _share(value: object) -> str:
+    """Return what a percentage is as a share, where one was written in its place."""
+    if isinstance(value, int | float) and 1.0 < value < 100.0:
+        return f"; {value:g} % is {value / 100.0:g}"
+    return ""
+
+
 SENTENCES: Final[dict[str, Callable[[_Context, Any], str]]] = {
     "value_error": lambda context, _: str(context["error"]),
     "missing": lambda *_: "is missing; it has no default",
@@ -139,7 +146,9 @@ SENTENCES: Final[dict[str, Callable[[_Context, Any], str]]] = {
     "greater_than": lambda context, _: f"must be more than {context['gt']}",
     "greater_than_equal": lambda context, _: f"must be at least {context['ge']}",
     "less_than": lambda context, _: f"must be less than {context['lt']}",
-    "less_than_equal": lambda context, _: f"must be at most {context['le']}",
+    "less_than_equal": lambda context, value: (
+        f"must be at most {context['le']}" + (_share(value) if context["le"] <= 1 else "")
+    ),
     "string_too_short": lambda *_: "is empty; give it a value or leave the key out",
     "string_too_long": lambda context, _: f"must have at most {context['max_length']} characters",
     "too_short": lambda *_: "must have at least one entry",

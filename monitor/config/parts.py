@@ -83,7 +83,7 @@ class WindowsPart(Part):
     """Windows, for some series."""
 
 
-@some_of(Scoring, "density", "level", "profile")
+@some_of(Scoring, "density", "level", "u_systematic", "profile")
 class ScoringPart(Part):
     """Scoring, for some series."""
 

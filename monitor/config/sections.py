@@ -11,7 +11,7 @@ from monitor.alerts.mqtt_sink import Prefix
 from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
-from monitor.core.pairing.series_rules import PairUncertainty
+from monitor.core.pairing.series_rules import PairUncertainty, Systematic
 from monitor.core.setting import Contradiction, File, Glob
 from monitor.mqtt.connection import is_loopback
 
@@ -148,6 +148,12 @@ class Scoring(Section):
         "without p.",
         ge=0.01,
         le=0.9999,
+    )
+    u_systematic: Annotated[Systematic, Derived()] = setting(
+        Systematic(),
+        "Standard uncertainty from systematic effects, which no number of pairs averages out "
+        "(GUM 3.3.1, VIM 2.17): the part of the stated one that a calibration, say, leaves in "
+        "every value alike. A bias within twice that part is no fault.",
     )
     profile: Profile = setting(
         "balanced",
@@ -289,6 +295,9 @@ class Journal(Section):
     )
 
 
+_PUBLIC_URL: Final = r"^(https?://[!-~]*[^/ ])?$"
+
+
 class Http(Section):
     """Where metrics and pages are served."""
 
@@ -299,6 +308,12 @@ class Http(Section):
         "Further names under which it may be asked for (Host of a request), as those of a proxy in "
         "front; addresses and localhost always may. Checked if host is a loopback address, or if "
         "there are some.",
+    )
+    public_url: Annotated[str, Field(max_length=2048, pattern=_PUBLIC_URL)] = setting(
+        "",
+        "Address at which people reach the pages, such as https://monitor.example; alerts link to "
+        "the sensor's page and to the runbook there. Empty: Prometheus links to where it scrapes, "
+        "other alerts have no links.",
     )
     allow_remote: bool = setting(
         default=False,

@@ -235,7 +235,26 @@ class _Limit(NamedTuple):
     needs: str
 
 
+def _has_spans(settings: Settings) -> bool:
+    """Return whether a source of references may state a start and an end."""
+    return any(
+        source.map is None
+        or bool(source.map.start and source.map.end)
+        or source.map.duration_seconds > 0.0
+        for source in settings.sources
+        if source.kind == "reference"
+    )
+
+
 _LIMITS: Final = (
+    _Limit(
+        "pairing",
+        "mode",
+        lambda settings, mode: mode != "mean_over_reference_interval" or _has_spans(settings),
+        "needs references with a start and an end, and no source of kind reference maps them: "
+        "write start and end into its map (or duration_seconds), or use mode nearest",
+        "sources",
+    ),
     _Limit(
         "series",
         "stale_after_seconds",

@@ -16,7 +16,8 @@ from annotated_types import MaxLen, MinLen
 
 KeyPath = tuple[str | int, ...]
 
-_GLOB: Final = re.compile(r"[A-Za-z0-9_.:*?\[\]!-]{1,128}")
+_GLOB: Final = re.compile(r"[^/+#\x00-\x1f\x7f-\x9f]{1,128}")
+_EXPANDED: Final = re.compile(r"\$\{?[A-Za-z_]")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -59,7 +60,9 @@ class Check:
 
 def _glob(pattern: str) -> str:
     if _GLOB.fullmatch(pattern) is None:
-        raise ValueError("is not a pattern of names; use A-Z a-z 0-9 _ . : - with * ? or [abc]")
+        raise ValueError(
+            "is not a pattern of names; use 1 to 128 characters, * ? or [abc], but no / + #"
+        )
     return pattern
 
 
@@ -69,7 +72,17 @@ def _variable(name: str) -> str:
     return name
 
 
+def refuse_variables(text: str) -> None:
+    """Raise ValueError for a text that an environment should be put into."""
+    if _EXPANDED.search(text) is not None:
+        raise ValueError(
+            "holds a variable of the environment, which is not expanded here; write the value. A "
+            "user name and a password may come from the environment: username_env, password_env"
+        )
+
+
 def _file(path: str) -> str:
+    refuse_variables(path)
     if not path or not path.isprintable():
         raise ValueError("is not the path of a file")
     return path

@@ -36,7 +36,7 @@ _TOPIC_CHARACTERS: Final = 1000  # of a dead letter
 _DEAD_LETTERS_A_MESSAGE: Final = 8
 UNITS: Final = "units"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
-_NO_FAULT: Final = frozenset(("quality", "maintenance"))  # not the sensor's fault
+_NO_FAULT: Final = frozenset(("quality", "maintenance", "no_reading"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 

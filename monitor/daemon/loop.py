@@ -47,6 +47,7 @@ _RECEIVE_SECONDS: Final = 0.25
 _PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
 _HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
+_LAST_PUBLICATION_SECONDS: Final = 2.0  # it is derived again at the next start
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
@@ -119,7 +120,7 @@ class Daemon:
         try:
             while not self.stopping:
                 self._work()
-            self._publish()
+            self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
         finally:
             self._source.close()
             self._publisher.close()

@@ -16,6 +16,7 @@ import msgspec
 import scipy
 
 from monitor.core.model import NAN, Collocation, Reading
+from monitor.mqtt.topic_templates import NAME_RULE, valid_name
 
 
 class Limit(NamedTuple):
@@ -49,12 +50,13 @@ NOTE_CHARACTERS_MAX: Final = 500
 UNIT_CHARACTERS_MAX: Final = 60
 DETAIL_CHARACTERS_MAX: Final = 500
 PLACE_CHARACTERS_MAX: Final = 200
-NAME: Final = re.compile(r"\A[A-Za-z0-9_.:-]{1,128}\Z")
+_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
     "bad_field": "a field has the wrong type",
     "missing_field": "a field that is needed is not there",
+    "no_reading": "the sensor says that it has no value: null, nan, unavailable or unknown",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
     "not_finite": "a number is not finite",
@@ -65,7 +67,7 @@ REASONS: Final[Mapping[str, str]] = {
     "zero_width": "the coverage interval has no width",
     "bad_level": "the coverage probability p is not between 0 and 1",
     "unit": "the unit is not the one of the source",
-    "bad_name": "a name has characters other than A-Z a-z 0-9 _ . : - or is too long",
+    "bad_name": "a name is empty, too long, or has / + # or control characters in it",
     "name_mismatch": "the payload names another sensor or quantity than its topic",
     "unknown_topic": "no source of the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
@@ -134,10 +136,17 @@ def refusal(reason: str) -> Rejected:
 
 
 def check_name(what: str, name: str) -> str:
-    """Return ``name`` if it may name a sensor or quantity."""
-    if NAME.match(name) is None:
-        detail = f"{what} {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
-        raise Rejected("bad_name", detail, field=what)
+    """Return ``name`` if it may name a sensor, subject or quantity."""
+    if not valid_name(name):
+        raise Rejected("bad_name", f"{what} {name[:60]!r}: {NAME_RULE}", field=what)
+    return name
+
+
+def check_event(name: str) -> str:
+    """Return ``name`` if it may name an event: a word."""
+    if _WORD.fullmatch(name) is None:
+        detail = f"event {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
+        raise Rejected("bad_name", detail, field="event")
     return name
 
 
@@ -203,7 +212,8 @@ def check_p(p: float) -> float:
     """Return coverage probability ``p`` if it lies between 0 and 1, 1e-9 or more from either."""
     if P.holds(p):
         return p
-    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1, such as 0.9", field="p")
+    percent = f"; {p:g} % is {p / 100.0:g}" if 1.0 < p < 100.0 else ", such as 0.9"
+    raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1{percent}", field="p")
 
 
 def check_interval(lower: float, upper: float) -> tuple[float, float]:
@@ -250,7 +260,10 @@ def check_reading(reading: Reading, received: float) -> Reading:
     if not math.isnan(reading.p):
         check_p(reading.p)
     if not stated:
-        detail = "state u, U with k, or lower and upper with p"
+        detail = (
+            "state u, U with k, or lower and upper with p; where a sensor states none, assume it: "
+            "`assumed` in the map of a source with decoder json"
+        )
         raise Rejected("missing_uncertainty", detail, field="uncertainty")
     return reading
 

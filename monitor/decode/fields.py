@@ -120,6 +120,12 @@ def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:
     )
 
 
+def span(spec: MapSpec, time: float) -> tuple[float, float]:
+    """Return start and end of what is the mean of a duration, ``time`` being its stamp; all s."""
+    before = {"start": 0.0, "middle": 0.5, "end": 1.0}[spec.stamp] * spec.duration_seconds
+    return time - before, time - before + spec.duration_seconds
+
+
 def key(spec: MapSpec, fetchers: Fetchers) -> Text:
     """Return what finds a record's key in its one spelling, empty where none is mapped."""
     if not spec.key:

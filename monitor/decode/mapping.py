@@ -24,6 +24,7 @@ from monitor.core.scores.ensembles import packed
 from monitor.decode.checks import (
     Rejected,
     check_collocation,
+    check_event,
     check_key,
     check_name,
     check_number,
@@ -42,6 +43,7 @@ from monitor.decode.fields import (
     name_path,
     named,
     paths_of,
+    span,
     texts,
 )
 from monitor.decode.paths import MISSING, Fetchers, shown
@@ -192,6 +194,8 @@ class Mapped:
         units = arrival.units
         stated, assumed, unit = one.quantity.measure(root, record, (sensor, quantity), units)
         time, own_key = common
+        if self.spec.duration_seconds:
+            time = sum(span(self.spec, time)) / 2.0
         reading = Reading(
             sensor,
             quantity,
@@ -215,7 +219,10 @@ class Mapped:
         stated, _, unit = one.quantity.measure(root, record, (subject, quantity), units)
         u = u_of_reference(stated)
         time, own_key = common
-        start, end = check_span(*self._ends(root, record))
+        start, end = self._ends(root, record)
+        if self.spec.duration_seconds and math.isnan(start) and math.isnan(end):
+            start, end = span(self.spec, time)
+        check_span(start, end)
         if not math.isnan(end):
             check_time(end, arrival.now, "end")
         reference = Reference(
@@ -266,7 +273,7 @@ class Mapped:
         return Event(
             check_name("sensor", self._sensor(arrival.fields)),
             check_time(self._time(root, record, arrival.received), arrival.now),
-            check_name("event", self._text("event", root, record)),
+            check_event(self._text("event", root, record)),
             "" if note is None else note(root, record),
         )
 

@@ -80,10 +80,14 @@ Number = Callable[[object, object], float]
 Text = Callable[[object, object], str]
 Place = tuple[str | int, ...]
 
+# How devices and platforms say that they have no value: ESPHome, Home Assistant, Tasmota.
+NO_VALUE: Final = frozenset(("nan", "unavailable", "unknown", "none", "null", "n/a", "-nan"))
 # No underscores, no nan and no inf, which float() would take.
 _NUMBER: Final = re.compile(
     r"\A[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\Z", re.ASCII
 )
+# 21,5 is 21.5; 1,234.5 and 1,234,567 are not read, for nobody can say what they are.
+_DECIMAL_COMMA: Final = re.compile(r"\A([+-]?\d*),(\d+(?:[eE][+-]?\d{1,4})?)\Z", re.ASCII)
 _WHOLE_MAX: Final = 1 << 53  # what numbers of JSON carry exactly
 
 
@@ -111,12 +115,16 @@ class Fetchers:
             constant = float(path)
             return lambda _root, _record: constant
         fetch, texts, name = self.fetch(path, place), self._number_texts, shown(path)
-        what = place[-1]
+        what, raw = place[-1], _find(path, place)
 
         def number(root: object, record: object) -> float:
             found = fetch(root, record)
             if found is MISSING:
+                if what == "value" and raw(root, record) is None:
+                    raise Rejected("no_reading", f"value at `{name}` is null", name)
                 raise Rejected("missing_field", f"{what} is missing at `{name}`", name)
+            if what == "value" and isinstance(found, str) and says_no_value(found):
+                raise Rejected("no_reading", f"value at `{name}` is {found[:60]!r}", name)
             try:
                 return to_number(f"{what} at `{name}`", found, texts=texts)
             except Rejected as error:
@@ -131,8 +139,14 @@ class Fetchers:
         number = self.number(path, place)
         if not isinstance(path, str):
             return number
-        fetch = self.fetch(path, place)
-        return lambda root, record: NAN if fetch(root, record) is MISSING else number(root, record)
+        fetch, raw, is_value = self.fetch(path, place), _find(path, place), place[-1] == "value"
+
+        def stated(root: object, record: object) -> float:
+            if fetch(root, record) is MISSING and not (is_value and raw(root, record) is None):
+                return NAN
+            return number(root, record)
+
+        return stated
 
     def whole(self, path: str, place: Place) -> Callable[[object, object], int]:
         """Return what finds a whole number that is not below 0."""
@@ -186,11 +200,12 @@ def to_number(what: str, found: object, *, texts: bool) -> float:
     if type(found) is float and math.isfinite(found):
         return found + 0.0
     if isinstance(found, str) and texts:
-        if _NUMBER.match(found.strip()) is None:
+        plain = _DECIMAL_COMMA.sub(r"\1.\2", found.strip())
+        if _NUMBER.match(plain) is None:
             raise Rejected("bad_field", f"{what} is {found[:60]!r}, which is not a number")
-        found = float(found)
+        found = float(plain)
     if isinstance(found, bool) or not isinstance(found, int | float):
-        hint = "; number_texts: true takes numbers in texts" if isinstance(found, str) else ""
+        hint = _text_hint(found) if isinstance(found, str) else ""
         raise Rejected("bad_field", f"{what} is a {type(found).__name__}, not a number{hint}")
     try:
         number = float(found)
@@ -199,6 +214,27 @@ def to_number(what: str, found: object, *, texts: bool) -> float:
     if not math.isfinite(number):
         raise Rejected("not_finite", f"{what} is {number}")
     return number + 0.0
+
+
+def says_no_value(text: str) -> bool:
+    """Return whether a text says that there is no value."""
+    return text.strip().lower() in NO_VALUE
+
+
+def is_decimal_comma(text: str) -> bool:
+    """Return whether a text is a number with a decimal comma."""
+    return _DECIMAL_COMMA.match(text.strip()) is not None
+
+
+def _text_hint(text: str) -> str:
+    """Return what to do about a text where a number should stand."""
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", text.strip())
+    if _NUMBER.match(plain) is None:
+        return ""
+    return (
+        f"; send {plain} without quotes, or read it with decoder json and number_texts: true in "
+        "its map"
+    )
 
 
 def to_text(what: str, found: object) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from annotated_types import MaxLen, MinLen, doc
+from annotated_types import Ge, Le, MaxLen, MinLen, doc
 
 from monitor.core.setting import Check
 
@@ -179,6 +179,19 @@ class MapSpec(NamedTuple):
     end: Annotated[Path, doc("Path of its end; also the reference's time, if it has no other.")] = (
         ""
     )
+    duration_seconds: Annotated[
+        float,
+        Ge(0.0),
+        Le(31_622_400.0),
+        doc(
+            "How long what states one time is the mean of, such as 3600 for hours; 0 for none. A "
+            "reference gets a start and an end, a reading the time of the middle."
+        ),
+    ] = 0.0
+    stamp: Annotated[
+        Literal["start", "middle", "end"],
+        doc("Which part of the duration the stated time is."),
+    ] = "end"
     distance_m: Annotated[
         PathOrNumber, doc("How far a sensor stands from the reference while collocated, in metres.")
     ] = ""

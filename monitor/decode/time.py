@@ -33,6 +33,11 @@ _SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number as large is of 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE_CHARACTERS: Final = len("2026-01-01")
 
+_NATIVE_HINT: Final = (
+    "not a text such as 2026-03-01T06:12:44Z; a source with decoder json and a map reads numbers "
+    "too (time_unit: ms)"
+)
+
 Reader = Callable[[object, str], float]
 
 
@@ -56,8 +61,9 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
         is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
         if is_number and unit != "none":
             return check_era(_of_number(to_number(what, stated, texts=False), unit), what)
-        wanted = "a text" if unit == "none" else "a text or a number"
-        raise Rejected("bad_field", f"{what} is a {type(stated).__name__}; send {wanted}")
+        if unit == "none" and is_number:
+            raise Rejected("bad_field", f"{what} is a number, {_NATIVE_HINT}")
+        raise Rejected("bad_field", f"{what} is a {type(stated).__name__}; send a text")
 
     return read
 
@@ -129,10 +135,10 @@ class _Text(NamedTuple):
     what: str
     layout: str
 
-    def refused(self) -> Rejected:
+    def refused(self, hint: str = "") -> Rejected:
         """Return why it is no time."""
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
-        return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}")
+        return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 
     def number(self) -> float:
         """Return the number that it is; raises Rejected if it is none."""
@@ -142,12 +148,16 @@ class _Text(NamedTuple):
             raise (self.refused() if error.reason == "bad_field" else error) from None
 
 
+def _hint_at(text: str) -> str:
+    return f": it is a number, {_NATIVE_HINT}" if text.strip().isdecimal() else ""
+
+
 def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
     try:
         time = parsed(stated.text, stated.layout)
     except ValueError as error:
         if unit == "none":
-            raise stated.refused() from error
+            raise stated.refused(_hint_at(stated.text)) from error
         return check_era(_of_number(stated.number(), unit), stated.what)
     if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:
         raise stated.refused()  # a date: no zone of the settings makes a time of it

@@ -72,6 +72,11 @@ def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
     """Return what adds to a value the uncertainty that its record states; raises MapError."""
     if spec.stated:
         return [_as_stated(spec, fetchers, place)]
+    if isinstance(spec.p, float):
+        try:
+            check_p(spec.p)
+        except Rejected as error:
+            raise MapError((*place, "p"), error.detail) from error
     found: list[Form] = []
     for names in (_U_FORMS, _INTERVAL_FORMS):
         given = [name for name in names if _is_given(getattr(spec, name))]

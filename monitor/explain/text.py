@@ -184,6 +184,8 @@ def _uncertainty(observed: Observed) -> Iterator[str]:
         p = "" if math.isnan(stated.p) else f", p = {seven_digits(stated.p)}"
         kept.append(interval + p)
     marked = "; marked as assumed" if stated.assumed else ""
+    if observed.value < stated.lower or observed.value > stated.upper:
+        marked += "; the value lies outside its own interval: are value and limits of one unit?"
     yield from _labelled("uncertainty", f"{stated.form} -> {' and '.join(kept)}{marked}")
 
 

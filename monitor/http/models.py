@@ -64,6 +64,13 @@ class Verdict(TypedDict):
     slope_per_day: Annotated[Number, about("Of a drift, in the unit of the quantity a day.")]
     since: Annotated[str | None, about("When the fault began.")]
     due: Annotated[str | None, about("When a drift leaves its tolerance.")]
+    explained: Annotated[
+        Number,
+        about(
+            "Largest bias that the declared systematic part of its uncertainty explains, in the "
+            "unit of the quantity; null where none is declared."
+        ),
+    ]
     pairs: Annotated[int, about("Pairs that the size is from.")]
     remedy: Remedy | None
 

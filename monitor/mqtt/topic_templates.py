@@ -20,8 +20,14 @@ import numpy.typing as npt
 CHARACTERS_MAX: Final = 1000
 _FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _WILDCARD: Final = re.compile(r"[+#{}]")
-_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _NOT_IN_A_LEVEL: Final = re.compile("[%/+#\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
+# MQTT forbids NUL and half surrogate pairs, and lets / + # mean levels. What moves the cursor, ends
+# a line or turns the direction of writing could make one name look like another.
+_NAME: Final = re.compile(
+    "[^/+#\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069"
+    "\\ud800-\\udfff\\ufffe\\uffff]{1,128}"
+)
+NAME_RULE: Final = "use 1 to 128 characters, without / + # and control characters"
 # MQTT 5 section 4.7.2: a filter that begins with a wildcard does not match topics with a first $.
 _NOT_INTERNAL: Final = r"(?!\$)"
 
@@ -104,7 +110,10 @@ def topics_of(topics: Sequence[str]) -> Topics:
 
 
 def valid_name(name: str) -> bool:
-    """Whether ``name`` may name a sensor, subject or quantity: 1 to 128 of A-Z a-z 0-9 _ . : -."""
+    """Whether ``name`` may name a sensor, subject or quantity: what one level of a topic can hold.
+
+    That is 1 to 128 characters without / + # and control characters.
+    """
     return _NAME.fullmatch(name) is not None
 
 

@@ -61,7 +61,7 @@ def _incident(recorded: Recorded, windows: Columns, of: _Span) -> dict[str, Any]
         end = int(np.searchsorted(one.time, ended.time, side="right"))
     rules = recorded.rules[began.series]
     fresh = max(alarm + 1 - int(np.searchsorted(one.time, of.before, side="right")), 1)
-    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh])
+    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh], [rules])
     looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
     found = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
     clear = [
@@ -124,9 +124,11 @@ def judgements(recorded: Recorded, windows: Columns) -> list[Verdict]:
     last = {each.series: each.after for each in sorted(recorded.changes, key=lambda one: one.time)}
     return [
         judge_file(
-            Pairs.of(windows.take(np.array([row])), timed=recorded.timed),
+            Pairs.of(
+                windows.take(np.array([row])), timed=recorded.timed, systematic=rules.systematic
+            ),
             unit=name.unit,
             fires=recorded.timed and last.get(row) == "firing",
         )
-        for row, name in enumerate(recorded.names)
+        for row, (name, rules) in enumerate(zip(recorded.names, recorded.rules, strict=True))
     ]

@@ -8,7 +8,8 @@ import pytest
 from monitor.core.detector.detector import Detector
 from monitor.core.fleet.call_out import FleetRules, call_list
 from monitor.core.fleet.reference_stations import ReferenceStations
-from monitor.core.fleet.suspect_references import Met, innovations, suspect
+from monitor.core.fleet.suspect_references import Met, innovations, suspect, suspicion
+from monitor.core.pairing.series_rules import Systematic
 from monitor.core.snapshot.states import explains
 from monitor.core.steps import finish
 from monitor.core.verdict import Estimate
@@ -131,6 +132,33 @@ def test_one_bad_sensor_of_five_does_not_accuse_the_reference(size):
 
 def test_honest_sensors_accuse_nobody_though_they_share_the_references_error():
     assert not any(suspect(as_met(rounds(50, 20, seed, 0.5), 0.5), 1000.0) for seed in range(40))
+
+
+def test_a_reference_within_its_declared_systematic_part_is_not_accused():
+    """80 % of u_ref is one error for life; of these references it is twice as large as that."""
+    u_ref, share = 0.5, 0.8
+    own, by_chance = 2.0 * share * u_ref, float(np.sqrt(1.0 - share**2)) * u_ref
+    declared = [Systematic(reference_share=share), Systematic(reference_value=share * u_ref)]
+    met = [as_met(rounds(20, 60, seed, by_chance) + own, u_ref) for seed in range(20)]
+
+    assert all(suspect(each, 1000.0) for each in met)
+    assert not any(suspicion(each, 1000.0, of) for each in met for of in declared)
+    assert not any(suspect(each, 1000.0, declared[0]) for each in met)
+
+
+def test_a_reference_that_is_off_by_more_than_that_is_accused():
+    found = suspect(
+        as_met(rounds(20, 60, 1, 0.3) + 2.5, 0.5), 1000.0, Systematic(reference_share=0.8)
+    )
+
+    assert found is not None
+    assert found[0].lower < 2.5 < found[0].upper
+
+
+def test_a_systematic_part_of_the_sensors_excuses_no_reference():
+    met = as_met(rounds(20, 60, 1, 0.5) + 1.0, 0.5)
+
+    assert suspect(met, 1000.0, Systematic(value=1.0, share=0.9)) == suspect(met, 1000.0)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_errors_that_are_all_alike_advise_no_u_near_0(offset):
 @pytest.mark.parametrize("factor", [(0.0146, 0.012, 0.0181), (0.2, 0.01, 0.6), (0.0, 0.0, 0.0)])
 def test_a_factor_that_is_not_told_from_0_has_an_upper_end_alone(factor):
     """The first is of a value that stood still for 150 pairs: the level's own rounding is left."""
-    value, lower, upper = on_stated((4.0, 0.0), Estimate(*factor))
+    value, lower, upper = on_stated((4.0, 0.0, 0.0), Estimate(*factor))
 
     assert np.isnan([value, lower]).all()
     assert upper == max(factor[2], 0.1)

@@ -255,6 +255,34 @@ def test_state_in_single_precision_is_smaller_and_equals_the_daemon(tmp_path):
     assert len(single[2].dump()) < len(double[2].dump())
 
 
+DECLARED = SETTINGS + "scoring: {u_systematic: {value: 0.5, reference_share: 0.3}}\n"
+
+
+def test_a_declared_systematic_part_is_the_daemons_also_after_the_first_pairs_are_gone(
+    tmp_path, expected
+):
+    recipe = recipe_of(settings_of(DECLARED))
+
+    found, _, block = run(lambda state: Block(recipe, state), MESSAGES, 50, reload=True)
+
+    assert found == daemon_facts(MESSAGES, tmp_path, DECLARED)
+    assert found != expected
+    assert block.network.replayer.root(0) is not None
+    assert block.network.detector.systematic[:3].min() > 0.0
+
+
+def test_a_declaration_holds_from_the_next_start_on_and_one_taken_back_no_longer():
+    plain, declared = (recipe_of(settings_of(text)) for text in (SETTINGS, DECLARED))
+    _, _, block = run(lambda state: Block(plain, state), MESSAGES[:600], 60, reload=False)
+
+    begun = Block(declared, block.dump())
+    again, ended = Block(declared, begun.dump()), Block(plain, begun.dump())
+
+    assert begun.network.detector.systematic[:3].min() > 0.0
+    assert again.dump() == begun.dump()
+    assert not ended.network.detector.systematic.any()
+
+
 def test_refused_messages_are_counted_kept_and_told_of_after_a_round_trip():
     block = block_of(None)
     came = MESSAGES[0].received

@@ -7,7 +7,7 @@ docs/settings.md, so that a change of the product has to be meant.
 from __future__ import annotations
 
 import math
-import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
@@ -25,7 +25,9 @@ from monitor.decode.checks import check_reading
 
 RECEIVED: Final = 1_773_298_600.0
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_800.0  # the years 1 to 9999
-_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_DIRECTIONS: Final = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
 _DETAIL_MAX: Final = 1000
 
 
@@ -125,7 +127,11 @@ def _check_collocation(collocation: Collocation) -> None:
 
 
 def _check_name(name: str) -> None:
-    holds(isinstance(name, str) and _NAME.fullmatch(name) is not None, "a name is not allowed")
+    holds(isinstance(name, str) and 1 <= len(name) <= 128, "a name is too short or too long")
+    holds(_DIRECTIONS.isdisjoint(name), "a name turns the direction of writing")
+    holds(not set("/+#\ufffe\uffff") & set(name), "a name is more than a level of a topic")
+    odd = {unicodedata.category(each) for each in name} & {"Cc", "Cs", "Zl", "Zp"}
+    holds(not odd, "a name holds control characters")
 
 
 def _check_key(key: str) -> None:

@@ -65,7 +65,7 @@ def test_places_come_from_a_file_too(tmp_path):
 def test_every_mistake_in_the_file_is_said_with_its_line(tmp_path, capsys):
     path = tmp_path / "places.csv"
     path.write_text(
-        "sensor,latitude,longitude,site\nn1,95,170,\nn 2,1,2,\nn3,north,2,\nn4,1,,\nn5\nn6,nan,1,\n"
+        "sensor,latitude,longitude,site\nn1,95,170,\nn+2,1,2,\nn3,north,2,\nn4,1,,\nn5\nn6,nan,1,\n"
     )
     with pytest.raises(SettingsError) as caught:
         read_places(path)

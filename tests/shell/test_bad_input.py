@@ -65,7 +65,7 @@ def test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_
             for payload in payloads:
                 out.publish(READING.format("a"), payload)
                 sent += 1
-        for name in ('q"uote', "<script>", "x" * 200, "..", "\u202eabc", "sp ace"):
+        for name in ("", "x" * 200, "..", "\u202eabc"):
             out.publish(READING.format(name), json.dumps(GOOD).encode())
             sent += 1
         out.publish(READING.format("good"), json.dumps(GOOD).encode())

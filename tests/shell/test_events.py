@@ -81,7 +81,7 @@ def test_a_collocation_pairs_what_was_there_already(daemon, mosquitto):
         (["cart", "adjusted", "--time", "yesterday"], "ISO 8601"),
         (["cart", "adjusted", "--time", "2026-01-01T00:00:20"], "has no zone"),
         (["cart", "adjusted", "--time", "2126-01-01T00:00:20Z"], "ahead of this machine's clock"),
-        (["two carts", "adjusted"], "two carts"),
+        (["two/carts", "adjusted"], "two/carts"),
     ],
 )
 def test_an_event_that_cannot_be_is_refused_with_what_to_write(tmp_path, capsys, words, says):
@@ -114,7 +114,7 @@ def test_a_reference_typed_by_hand_is_paired_as_any(daemon, mosquitto, capsys):
         (["cart", "mass", "5", "--u", "0"], "--u"),
         (["cart", "mass", "5", "--u", "-1"], "--u"),
         (["cart", "mass", "5", "--time", "2026-01-01T00:00:20"], "has no zone"),
-        (["two carts", "mass", "5"], "two carts"),
+        (["two/carts", "mass", "5"], "two/carts"),
         (["cart", "mass", "1,234.5"], "is not a number"),
     ],
 )

@@ -455,7 +455,7 @@ REFUSALS = {
     "quality": ("one/s", f'{{{T},"v":1,"q":"BAD"}}', "quality", "$.q", '"BAD"'),
     "key": ("one/s", f'{{{T},"v":1,"k":"a\\u0007"}}', "bad_name", "$.k", '"a\\u0007"'),
     "split": ("one/s", f'{{{T},"v":1,"tag":"ab"}}', "bad_name", "$.tag", '"ab"'),
-    "name": ("one/s s", "1", "bad_name", "topic", ""),
+    "name": ("one/s\x7fs", "1", "bad_name", "topic", ""),
     "inverted": ("wide/s", f'{{{T},"v":1,"lo":3,"hi":2}}', "inverted_interval", "$.lo", "3"),
     "no width": ("wide/s", f'{{{T},"v":2,"lo":2,"hi":2,"p":0.9}}', "zero_width", "$.lo", "2"),
     "level": ("wide/s", f'{{{T},"v":1,"lo":0,"hi":2,"p":90}}', "bad_level", "$.p", "90"),

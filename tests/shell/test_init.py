@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -11,12 +12,15 @@ import time
 from pathlib import Path
 
 import pytest
+from harness.device_messages import FAMILIES, at
 from harness.programs import WAIT_SECONDS, need
 
 from monitor.cli import COMMANDS, main
 from monitor.commands.completion import SHELLS
-from monitor.commands.init import TRADES, starter
+from monitor.commands.init import DEVICES, STARTERS, TRADES, starter
 from monitor.config import load, parse
+from monitor.discover import Heard
+from monitor.discover.trial import trial_run
 from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]
@@ -25,7 +29,7 @@ ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "TERM":
 OWN = {"mqtt", "journal", "http"}
 
 
-@pytest.mark.parametrize("trade", TRADES)
+@pytest.mark.parametrize("trade", STARTERS)
 def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tmp_path, capsys):
     out = tmp_path / "mine.yaml"
 
@@ -39,10 +43,44 @@ def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tm
     lines = out.read_text(encoding="utf-8").splitlines()
     assert [line[:-1] for line in lines if line[:-1] in OWN] == ["mqtt", "journal", "http"]
     assert sum("EDIT" in line for line in lines) >= 3
-    for step in ("check-config", "explain", "run", "doctor", "simulate"):
+    page = f"docs/quickstart-{trade}.md" if trade in TRADES else "docs/discover.md"
+    last = "simulate" if trade in TRADES else "discover"
+    for step in ("check-config", "explain", "run", "doctor", last):
         assert f"monitor {step} " in said
-    assert f"docs/quickstart-{trade}.md" in said
-    assert (PROJECT / "docs" / f"quickstart-{trade}.md").exists()
+    assert page in said
+    assert (PROJECT / page).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "families", "sensors"),
+    [
+        ("zigbee2mqtt", ["zigbee2mqtt"], {"Küche Süd", "Bad (oben)"}),
+        ("esphome", ["esphome"], {"livingroom"}),
+        ("lorawan", ["things-stack", "chirpstack"], {"attic-1", "0101010101010101"}),
+        ("sensorthings", ["sensorthings"], {"Datastreams(1)"}),
+    ],
+)
+def test_a_starter_for_devices_reads_their_messages_and_pairs_them(name, families, sensors):
+    now = 1.8e9
+    messages = [each for family in families for each in FAMILIES[family](now)]
+    # The starter's node calls its sensors by their quantities.
+    heard = [
+        Heard(each.topic.replace("living_room_", ""), each.payload, now, each.retain)
+        for each in messages
+    ]
+    truth = {"time": at(now), "value": 21.0, "u": 0.1}
+    heard.append(Heard("monitor/hall/temperature/reference", json.dumps(truth).encode(), now))
+
+    trial = trial_run(starter(name), heard, now)
+
+    assert {sensor for sensor, count in trial.pairs.items() if count} == {
+        (sensor, "temperature") for sensor in sensors
+    }
+    assert not trial.refused
+
+
+def test_there_is_a_starter_for_each_kind_of_devices():
+    assert all((PROJECT / "configs" / f"{name}.yaml").is_file() for name in DEVICES)
 
 
 def test_there_is_a_starter_for_each_trade_that_can_be_simulated():

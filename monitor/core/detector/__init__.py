@@ -5,7 +5,7 @@ standard deviation 1. No training period is needed, and a sensor that is wrong f
 found, which a change detector never does. The detector bets against that claim (``e_values``): 17
 nonnegative numbers a pair in four families (offset, understated, overstated, outliers), each of
 mean at most 1 for an honest sensor, whatever the shape of its errors. Evidence is their weighted
-Shiryaev-Roberts sum, M <- (M + 1) e (``e_process``); S - t is a supermartingale for an honest
+Shiryaev-Roberts sum, M <- (M + 1) e (``accumulation``); S - t is a supermartingale for an honest
 sensor, so the mean number of pairs to a false alarm at S >= A is at least A. That one number, the
 patience, is the only setting.
 
@@ -16,8 +16,8 @@ bets smaller.
 A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
 autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
 test (``lifecycle``) bets that the fault is gone. ``replay`` feeds the detector in event order and
-replays where the past changed. ``thresholds`` are plain limits on statistics for those who want
-them, with no guarantee.
+replays where the past changed, from copies that ``checkpoints`` keeps. ``thresholds`` are plain
+limits on statistics for those who want them, with no guarantee.
 
 Invariants:
 

@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from monitor.core.detector import e_values, lifecycle
-from monitor.core.detector.e_process import CAP, EvidenceBlock, discounted_after, sum_of
+from monitor.core.detector.accumulation import CAP, discounted_after, sum_of
+from monitor.core.detector.e_process import EvidenceBlock
 from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.scales import Ceilings
@@ -75,6 +76,7 @@ def _factors(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool
         previous.ravel(),
         Whitening(*((part * follows).ravel() for part in learnt)),
         Ceilings(*(np.tile(part, z.shape[0]) for part in ceilings)),
+        block.shares(z.shape[0], columns),
     )
     return np.where(held, factors.reshape(e_values.BETS, *z.shape), 0.0)
 

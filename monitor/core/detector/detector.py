@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.detector import e_values
+from monitor.core.detector.accumulation import accumulate
 from monitor.core.detector.confirmation import confirm
-from monitor.core.detector.e_process import EvidenceBlock, accumulate, rectangles
+from monitor.core.detector.e_process import EvidenceBlock, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Float, Int, Records
@@ -48,7 +49,9 @@ class Detector:
 
     ``patience`` is A of each series: pairs an honest sensor goes, on average, between two false
     alarms. ``coverage`` marks series that state intervals only: their z are codes made by
-    :func:`.e_values.coverage_code`. Both may be changed in place between batches.
+    :func:`.e_values.coverage_code`. ``systematic`` is the share of each one's standard uncertainty
+    that is declared to be of systematic effects, below 1. All may be changed in place between
+    batches.
     ``horizon`` is H, in pairs: what is older hardly counts in the discounted evidence.
     """
 
@@ -65,6 +68,7 @@ class Detector:
         self._replays: Final = replays
         self._length: Final = replays.pairs if replays.earlier is None else e_values.FAR
         self.path = np.zeros(patience.size, np.int8)
+        self.systematic = np.zeros(patience.size)
         if coverage is not None:
             self.path[coverage] = e_values.COVERAGE
         self._state = zeros_on_demand(patience.size, STATE)
@@ -107,6 +111,7 @@ class Detector:
             self._ring[series, (records["seen"] + far) % self._length].astype(np.float64),
             self.patience[series],
             self.path[series].astype(int),
+            self.systematic[series],
             self._kept,
         )
         rank = 0
@@ -198,6 +203,14 @@ class Detector:
         held = int(record["held"]) if self._replays.earlier is None else 0
         return max(min(held, self._replays.pairs), min(int(record["seen"]), e_values.FAR))
 
+    def copies(self, series: Int) -> tuple[Records, Float]:
+        """Return the states of series as they lie in memory, for :meth:`put_back` only."""
+        return self._rows[series], self._ring[series]
+
+    def put_back(self, series: Int, rows: Records, rings: Float) -> None:
+        """Set the states of series to former ones."""
+        self._rows[series], self._ring[series] = rows, rings
+
     def dump(self, series: int) -> bytes:
         """Return one series' whole state: its record, then the z that are kept here."""
         return self.dumps(np.array([series]))[0]
@@ -235,6 +248,7 @@ class Detector:
         """Clear series, as if none of their pairs had come."""
         self._state[series] = np.zeros(1, STATE)
         self.path[series] = e_values.Z
+        self.systematic[series] = 0.0
 
     def evidence(self, series: Int) -> Float:
         """Return S of each series: it fires at its patience."""

@@ -1,9 +1,8 @@
 """E-processes: evidence accumulated over a block of new pairs (ranks x series).
 
 Rules of this file: a batch is cut into rectangles, so that numpy computes many series at once; how
-it is cut changes its cost and never its result. All bets of a block are computed at once; evidence
-is accumulated rank by rank, in plain Python numbers where there is one series. Both ways add and
-multiply in the same order, so they give the same bits.
+it is cut changes its cost and never its result. All bets of a block are computed at once;
+:mod:`.accumulation` accumulates them rank by rank.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
 
 # -- evidence -------------------------------------------------------------------------------------
 
-CAP: Final = 1e280
 # What is left a pair later of what is learnt of the autocorrelation, by path. Codes of intervals
 # hold so little of it that they need all.
 KEPT: Final = np.array([1.0 - 1.0 / 400.0, 1.0])
@@ -73,7 +71,8 @@ class EvidenceBlock:
     """New pairs ``z`` [ranks, k] of k series, and the state they pass through.
 
     ``positions`` [ranks, k] says where each pair stands in the batch; ``origin`` is the rank from
-    which a replay may use the series' z (negative: that many of its ring).
+    which a replay may use the series' z (negative: that many of its ring). ``systematic`` is the
+    share of each one's uncertainty that systematic effects have.
     """
 
     def __init__(
@@ -84,8 +83,10 @@ class EvidenceBlock:
         earlier: Float,
         patience: Float,
         path: Int,
+        systematic: Float,
         kept: float,
     ) -> None:
+        self.systematic = systematic
         self.positions = positions
         self.z = z
         self.ranks, self.size = z.shape
@@ -134,11 +135,16 @@ class EvidenceBlock:
         learnt = Whitening(*(part[:-1].ravel() * follows for part in self._known))
         z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
         x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
-        self.scales = Scales(records)
+        self.scales = Scales(records, self.systematic)
         ceilings = self.scales.advance(x, self.age)
         path = np.tile(self.path, self.ranks)
-        computed = e_values.bets_of(path, z, previous, learnt, ceilings)
+        computed = e_values.bets_of(path, z, previous, learnt, ceilings, self.shares(self.ranks))
         return computed.reshape(e_values.BETS, self.ranks, self.size)
+
+    def shares(self, ranks: int, columns: Int | slice = slice(None)) -> Float:
+        """Return the systematic share of each of so many pairs, one 0 where none is declared."""
+        shares = self.systematic[columns]
+        return np.tile(shares, ranks) if shares.any() else e_values.NOTHING_SYSTEMATIC
 
     def rows(self) -> list[list[float]]:
         """Return the bets of a block of one series as plain numbers, one row a pair."""
@@ -178,7 +184,8 @@ class EvidenceBlock:
         """Advance the reverse test of the firing ``columns``; resolve those whose fault is gone."""
         path, z = self.path[columns], self.z[rank, columns]
         family, moments = self.family[columns], self.moments[:, columns]
-        relieved = lifecycle.relief(path, family, moments, z)
+        systematic = self.systematic[columns]
+        relieved = lifecycle.relief(path, family, moments, z, systematic)
         rho = self.rho[rank + 1, columns]
         share = lifecycle.worth(rho)
         grown = self.reverse[columns] + share * relieved
@@ -191,7 +198,9 @@ class EvidenceBlock:
         self.refining[columns] -= refined
         over = np.flatnonzero(grown >= lifecycle.RESOLVED_AT)
         if over.size:
-            after = lifecycle.aftermath(path[over], moments[:, over], calm[:, over], rho[over])
+            after = lifecycle.aftermath(
+                path[over], moments[:, over], calm[:, over], rho[over], systematic[over]
+            )
             self._go_on(columns[over], after.family)
             self._resolve(rank, columns[over[after.is_calm]])
 
@@ -239,107 +248,3 @@ class EvidenceBlock:
         records["moments"], records["calm"] = self.moments.T, self.calm.T
         for name in ("alarm", "reverse", "refining", "state", "family", "discounted"):
             records[name] = getattr(self, name)
-
-
-def accumulate(block: EvidenceBlock, rank: int) -> int:
-    """Accumulate the bets from ``rank`` on; return the rank at which states may change."""
-    if block.size == 1:
-        return (
-            _skip_while_firing(block, rank)
-            if block.state[0] == FIRING
-            else _accumulate_one(block, rank)
-        )
-    firing = block.state == FIRING
-    if firing.any():
-        before = np.where(firing, block.evidence, block.evidence + block.weights)
-        grown = np.minimum(before * block.bets[:, rank], CAP)
-        block.evidence = np.where(firing, block.evidence, grown)
-        standing = np.where(firing, block.total, block.total + 1.0)
-        block.total = np.where(firing, block.total, sum_of(grown))
-        block.discounted = discounted_after(block, block.discounted, sum_of(grown) / standing)
-        return rank
-    block.evidence = np.minimum((block.evidence + block.weights) * block.bets[:, rank], CAP)
-    total = sum_of(block.evidence)
-    block.discounted = discounted_after(block, block.discounted, total / (block.total + 1.0))
-    block.total = total
-    return rank
-
-
-def sum_of(evidence: Float) -> Float:
-    """Return the evidence S of each series."""
-    return e_values.total_of(e_values.families_of(evidence))
-
-
-def discounted_after(block: EvidenceBlock, before: Float, mixed: Float) -> Float:
-    """Return the discounted totals after one pair whose mixed bet is ``mixed``."""
-    return np.minimum((block.kept * before + 1.0) * mixed, CAP)
-
-
-def _accumulate_one(block: EvidenceBlock, rank: int) -> int:
-    """Accumulate one series in plain numbers until its state changes or the block ends."""
-    held: list[float] = block.evidence[:, 0].tolist()
-    weights: list[float] = block.weights[:, 0].tolist()
-    pending_at = lifecycle.PENDING_SHARE * float(block.patience[0])
-    pending = bool(block.state[0] == PENDING)
-    total, discounted = float(block.total[0]), float(block.discounted[0])
-    for row in block.rows()[rank:]:
-        before = total + 1.0
-        held = [(m + w) * e for m, w, e in zip(held, weights, row, strict=True)]
-        total = _total(held)
-        if total > CAP:
-            held = [min(m, CAP) for m in held]
-            total = _total(held)
-        discounted = min((block.kept * discounted + 1.0) * (total / before), CAP)
-        if (total >= pending_at) != pending or total >= block.patience[0]:
-            break
-        rank += 1
-    block.evidence[:, 0] = held
-    block.total[0], block.discounted[0] = total, discounted
-    return rank if rank < block.ranks else block.ranks - 1
-
-
-def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
-    """Return the rank before which one firing series' fault is surely not gone."""
-    mixed = _mixed_while_firing(block, rank)
-    discounted = _one_discounted(block, float(block.discounted[0]), mixed[0])
-    if _needs_each_pair(block):
-        block.discounted[0] = discounted
-        return rank
-    z = block.z[rank:, 0]
-    relieved = lifecycle.relief(block.path, block.family, block.moments, z)
-    share = lifecycle.worth(block.rho[rank + 1 :, 0])
-    added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
-    reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
-    steps = (share * relieved)[:-1].tolist()
-    for step, more, following in zip(steps, added, mixed[1:], strict=True):
-        after = reverse + step
-        if after >= lifecycle.RESOLVED_AT:
-            break
-        reverse = max(0.0, after)
-        calm = [c + m for c, m in zip(calm, more, strict=True)] if after > 0.0 else [0.0] * 3
-        discounted = _one_discounted(block, discounted, following)
-        rank += 1
-    block.reverse[0], block.discounted[0], block.calm[:, 0] = reverse, discounted, calm
-    return rank
-
-
-def _needs_each_pair(block: EvidenceBlock) -> bool:
-    """Return whether one firing series' fault still takes shape, or its end is being tested."""
-    return bool(block.refining[0] > 0 or block.reverse[0] >= lifecycle.RESOLVED_AT)
-
-
-def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:
-    """Return the mixed bet of each pair from ``rank`` on, by the evidence that stands still."""
-    last = rank + 1 if _needs_each_pair(block) else block.ranks
-    grown = np.minimum(block.evidence * block.bets[:, rank:last, 0], CAP)
-    mixed: list[float] = (sum_of(grown) / block.total[0]).tolist()
-    return mixed
-
-
-def _one_discounted(block: EvidenceBlock, before: float, mixed: float) -> float:
-    return min((block.kept * before + 1.0) * mixed, CAP)
-
-
-def _total(m: list[float]) -> float:
-    offset = m[0] + m[1] + m[2] + m[3] + m[4] + m[5] + m[6] + m[7]
-    return (offset + (m[8] + m[9] + m[10] + m[11])) + ((m[12] + m[13] + m[14]) + (m[15] + m[16]))

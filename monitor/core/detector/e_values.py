@@ -18,13 +18,16 @@ import numpy as np
 
 from monitor.core.detector.scales import Ceilings
 from monitor.core.model import Bool, Float, Int
+from monitor.core.pairing.series_rules import explained
 
 BETS: Final = 17
 CLIP: Final = 4.0
 BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fault
 SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
+SPREAD_LEAST: Final = 0.9
 RHO_MAX: Final = 0.95
 TINY: Final = 1e-300
+NOTHING_SYSTEMATIC: Final = np.zeros(1)
 UPPER_PAIRS: Final = 30.0  # until the pessimistic end of rho gives way to its estimate
 FAR: Final = 12  # pairs: the lag at which differences show the whole spread
 FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
@@ -39,6 +42,7 @@ LOW: Final = slice(4, 8)
 # Growth-optimal members against N(delta, 1), delta = 0.25, 0.5, 1, 2, of 1 + b z + c (z^2 - 1).
 _B: Final = np.array([0.2495, 0.4892, 0.8470, 0.9211])[:, None]
 _C: Final = np.array([0.0345, 0.1038, 0.3136, 0.6928])[:, None]
+_VERTEX: Final = -0.5 * _B / _C
 _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
 # Spread ratio bet on, and the largest mean of that bet over normal, logistic, Laplace, t6 and t4.
 _K: Final = np.array([0.78, 0.57, 0.37])[:, None]
@@ -121,14 +125,28 @@ def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:
     return clipped((z - rho * previous) / np.sqrt(1.0 - rho * rho), -CLIP, CLIP)
 
 
-def z_bets(z: Float, previous: Float, learnt: Whitening, ceilings: Ceilings) -> Float:
+def z_bets(
+    z: Float,
+    previous: Float,
+    learnt: Whitening,
+    ceilings: Ceilings,
+    systematic: Float = NOTHING_SYSTEMATIC,
+) -> Float:
     """Return the bets [17, pairs] of the z path; ``previous`` is the z before each.
+
+    ``systematic`` is the share of the stated standard uncertainty that is declared to be of
+    systematic effects, one number a pair or one for all.
 
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
     whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the
     overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md.
     Ceilings above 1 only make bets smaller. The overstated rows are raised to a power, as those
     of intervals are: errors that hardly move may be small for long and honest.
+
+    A systematic part s lets E z be a constant within 0.1 + 2 s and sd z be sqrt(1 - s^2), times 0.9
+    to 1.1. As offset bets are parabolas, far on the other side of that they would rise again: from
+    their vertex on they stand still, which makes them smaller and monotone, so that the edge of the
+    tolerance is where their mean is largest.
     """
     _, upper, lower = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
@@ -136,18 +154,29 @@ def z_bets(z: Float, previous: Float, learnt: Whitening, ceilings: Ceilings) -> 
     kept = upper * upper
     x_plain = (z - upper * previous) / np.sqrt(1.0 - kept)
     power = (1.0 - kept) / (1.0 + kept)
-    drift = BIAS_TOLERATED * (1.0 - upper) / scale
+    is_declared = systematic > 0.0
+    by_chance = 1.0 - systematic * systematic
+    bias = BIAS_TOLERATED + explained(systematic)
+    drift = bias * (1.0 - upper) / scale
     bets = np.empty((BETS, z.size))
     wide = SPREAD_TOLERATED * np.sqrt(ceilings.offset)
     for rows, side in ((HIGH, x), (LOW, -x)):
         w = (side - drift) / wide
+        if is_declared.any():
+            w = np.where(is_declared, np.maximum(w, _VERTEX), w)
         bets[rows] = _C * (w * w - 1.0) + _B * w + 1.0
-    tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED + BIAS_TOLERATED * BIAS_TOLERATED
+    tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED * by_chance + bias * bias
     bets[ROWS[1]] = _UNDERSTATED * ((x * x / tolerated - 1.0) / ceilings.spread) + 1.0
-    narrow = x_plain / 0.9
+    narrow = x_plain / (SPREAD_LEAST * np.sqrt(by_chance))
     bets[ROWS[2]] = np.exp(-power * (_OVER_RATE * (narrow * narrow) + _OVER_SCALE))
-    bets[ROWS[3]] = _bernoulli(np.abs(z) > CLIP, _OUTLIER_SHARE, _OUTLIER_NULL)
+    bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
     return bets
+
+
+def is_far(z: Float, systematic: Float) -> Bool:
+    """Return which errors are too far off for chance and systematic effects together."""
+    far: Bool = np.abs(z) > CLIP + explained(systematic)
+    return far
 
 
 def _bernoulli(happened: Bool, share: Float, null: Float | float) -> Float:
@@ -172,13 +201,22 @@ def coverage_parts(code: Float) -> tuple[Bool, Bool, Float]:
     return high, low, np.where(high | low, np.abs(code) - 1.0, code)
 
 
-def coverage_bets(code: Float, _previous: Float, learnt: Whitening, _ceilings: Ceilings) -> Float:
+def coverage_bets(
+    code: Float,
+    _previous: Float,
+    learnt: Whitening,
+    _ceilings: Ceilings,
+    systematic: Float = NOTHING_SYSTEMATIC,
+) -> Float:
     """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
     the stated one: valid for any distribution of errors. docs/detection.md. Misses that follow each
     other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which can only
     lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of 1.
+
+    Codes of a sensor with a systematic part are of intervals widened by it (:mod:`.replay`): their
+    misses may be rare, and nothing is bet on that.
     """
     high, low, alpha = coverage_parts(code)
     bets = np.ones((BETS, code.size))
@@ -196,15 +234,14 @@ def coverage_bets(code: Float, _previous: Float, learnt: Whitening, _ceilings: C
     rho = learnt.rho[dependent]
     grown = np.log(bets[:, dependent]) * ((1.0 - rho) / (1.0 + rho))
     bets[:, dependent] = np.exp(grown)
+    bets[ROWS[2]] = np.where(systematic > 0.0, 0.0, bets[ROWS[2]])
     return bets
 
 
 Z: Final = 0
 COVERAGE: Final = 1
-PATHS: Final[tuple[Callable[[Float, Float, Whitening, Ceilings], Float], ...]] = (
-    z_bets,
-    coverage_bets,
-)
+Bets = Callable[[Float, Float, Whitening, Ceilings, Float], Float]
+PATHS: Final[tuple[Bets, ...]] = (z_bets, coverage_bets)
 WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE])
 
 
@@ -216,12 +253,20 @@ def weights_of(path: Int) -> Float:
     return np.ascontiguousarray(WEIGHTS[path].T)
 
 
-def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening, ceilings: Ceilings) -> Float:
+def bets_of(
+    path: Int,
+    z: Float,
+    previous: Float,
+    learnt: Whitening,
+    ceilings: Ceilings,
+    systematic: Float = NOTHING_SYSTEMATIC,
+) -> Float:
     """Return the bets [17, pairs]; each pair says which ``path`` (of PATHS) it takes."""
     first = int(path[0])
     if (path == first).all():
-        return PATHS[first](z, previous, learnt, ceilings)
+        return PATHS[first](z, previous, learnt, ceilings, systematic)
     bets = np.empty((BETS, z.size))
+    fixed = np.broadcast_to(systematic, z.shape)
     for number, compute in enumerate(PATHS):
         on = path == number
         bets[:, on] = compute(
@@ -229,6 +274,7 @@ def bets_of(path: Int, z: Float, previous: Float, learnt: Whitening, ceilings: C
             previous[on],
             Whitening(*(part[on] for part in learnt)),
             Ceilings(*(part[on] for part in ceilings)),
+            fixed[on],
         )
     return bets
 

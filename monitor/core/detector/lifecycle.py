@@ -6,6 +6,10 @@ pair is a bet between the honest sensor and a milder version of that fault. Once
 the fault is gone, the pairs since it went are asked whether another one took its place: likelihood
 ratios between the honest sensor and each of a few small faults (Wald's test: the sensor is right
 against all of them, or one of them is the fault from here on). docs/detection.md.
+
+Of a sensor with a declared systematic part (``systematic``, a share of its uncertainty) the honest
+one has a constant bias of at most what that explains: of those the one nearest to the fault, so
+that the others are told from the fault more easily; the rest of its uncertainty is by chance.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import numpy as np
 
 from monitor.core.detector import e_values
 from monitor.core.model import Bool, Float, Int
+from monitor.core.pairing.series_rules import explained
 
 OK: Final = 0
 PENDING: Final = 1
@@ -33,6 +38,11 @@ _SPREAD_FLOOR: Final = 0.05
 _RELIEF_MAX: Final = RESOLVED_AT / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
+_UNDERSTATED: Final = e_values.FAMILIES.index("understated")
+# Standard deviations by chance, beyond which a pair on the other side of a fault says no more: a
+# fault's spread may be wide because its first pairs are from before it, where the declared constant
+# was far away.
+_ACROSS: Final = -1.5
 _OUTLIERS_MEAN: Final = 1.0  # of clipped z: beyond it outliers are an offset
 # What may be left of a fault, or have taken its place: a mean of z towards the fault's own side (a
 # repair that is not whole leaves that, and it is the smaller one), one away from it, a spread.
@@ -74,40 +84,56 @@ def moments_of(path: Int, z: Float) -> Float:
     return np.array([np.ones_like(q), np.where(covers, high, q), np.where(covers, low, q * q)])
 
 
-def relief(path: Int, family: Int, moments: Float, z: Float) -> Float:
+def relief(path: Int, family: Int, moments: Float, z: Float, systematic: Float) -> Float:
     """Return log P(z | honest) - log P(z | milder fault), one number a series.
 
     ``moments`` [3, k] are sums over the fault's pairs as :func:`moments_of` gives them.
     """
+    relieved = _relief_z(family, moments, z, systematic)
     if not (path == e_values.COVERAGE).any():
-        return _relief_z(family, moments, z)
-    return np.where(
-        path == e_values.COVERAGE, _relief_coverage(moments, z), _relief_z(family, moments, z)
-    )
+        return relieved
+    return np.where(path == e_values.COVERAGE, _relief_coverage(moments, z), relieved)
 
 
-def _relief_z(family: Int, moments: Float, z: Float) -> Float:
+def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float:
     n, total, squares = np.maximum(moments[0], 1.0), moments[1], moments[2]
     mean = total / n
-    spread = np.sqrt(np.maximum(squares / n - mean * mean, _SPREAD_FLOOR**2))
+    honest, chance = _nearest_honest(mean, systematic), _by_chance(systematic)
+    spread = np.sqrt(np.maximum(squares / n - mean * mean, _SPREAD_FLOOR**2)) / chance
+    mean = (mean - honest) / chance
     # An offset of many u begins as outliers; those of a sensor that is right but for them leave its
-    # mean where it is.
-    family = np.where((family == _OUTLIERS) & (np.abs(mean) >= _OUTLIERS_MEAN), 0, family)
+    # mean where it is. From one end of what is declared to beyond the other it is also a spread.
+    across = systematic > 0.0
+    may_be_level = (family == _OUTLIERS) | (across & (family == _UNDERSTATED))
+    family = np.where(may_be_level & (np.abs(mean) >= _OUTLIERS_MEAN), 0, family)
     m = _MILDER * mean
     s = np.exp(_MILDER * np.log(spread))
     m = np.where(family == 0, np.copysign(np.maximum(np.abs(m), _OFFSET_FLOOR), m), m)
     s = np.where(family == 0, np.maximum(s, 1.0), s)
     s = np.where(family == 1, np.maximum(s, 1.2), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
-    q = e_values.clipped(z, -e_values.CLIP, e_values.CLIP)
+    q = (e_values.clipped(z, -e_values.CLIP, e_values.CLIP) - honest) / chance
+    side = np.copysign(1.0, m)
+    q = np.where(across & (family == 0), side * np.maximum(side * q, _ACROSS), q)
     faulty = (q - m) / s
     relieved: Float = np.minimum(0.5 * (faulty * faulty - q * q) + np.log(s), _RELIEF_MAX)
-    return np.where(family == _OUTLIERS, _relief_outliers(z), relieved)
+    return np.where(family == _OUTLIERS, _relief_outliers(z, systematic), relieved)
 
 
-def _relief_outliers(z: Float) -> Float:
+def _nearest_honest(mean: Float, systematic: Float) -> Float:
+    """Return the bias nearest to ``mean`` that systematic effects account for."""
+    most = explained(systematic)
+    return np.minimum(np.maximum(mean, -most), most)
+
+
+def _by_chance(systematic: Float) -> Float:
+    """Return the standard deviation of z that is left by chance."""
+    return np.sqrt(1.0 - systematic * systematic)
+
+
+def _relief_outliers(z: Float, systematic: Float) -> Float:
     """Return the relief of the outlier family: most pairs of a faulty sensor look honest."""
-    far = np.abs(z) > e_values.CLIP
+    far = e_values.is_far(z, systematic)
     honest = np.where(far, _FAR_HONEST, 1.0 - _FAR_HONEST)
     faulty = np.where(far, _FAR_FAULTY, 1.0 - _FAR_FAULTY)
     relieved: Float = np.log(honest / faulty)
@@ -143,21 +169,29 @@ class Aftermath(NamedTuple):
     family: Int  # of the fault that has, -1: none for sure
 
 
-def aftermath(path: Int, moments: Float, calm: Float, rho: Float) -> Aftermath:
+def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Float) -> Aftermath:
     """Ask the pairs since a fault of ``moments`` went for another fault.
 
     ``calm`` [3, k] are their moments, each pair times its :func:`worth`; autocorrelated squares are
     worth more than means, (1 - rho^2) / (1 + rho^2) of a pair. Intervals are not asked.
     """
     count, total, squares = calm
+    most, variance = explained(systematic), 1.0 - systematic * systematic
     side = np.where(moments[1] < 0.0, -1.0, 1.0)
     size = np.abs(moments[1]) / np.maximum(moments[0], e_values.TINY)
+    size = np.maximum(size - most, 0.0)
     # Whichever family led: a fault whose mean is off may leave some of it.
     left = np.where(size >= _LEFT, np.maximum(_LEFT, _LEFT_SHARE * size), -_OPPOSITE)
     means = [left, np.full(left.size, _OPPOSITE)]
     more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)
+    centre = _nearest_honest(total / np.maximum(count, e_values.TINY), systematic)
+    squares = (squares - 2.0 * centre * total + centre * centre * count) / variance
     odds = np.array(
-        [0.5 * mean * mean * count - mean * side * total for mean in means]
+        [
+            (0.5 * mean * mean * count + np.abs(mean) * most * count - mean * side * total)
+            / variance
+            for mean in means
+        ]
         + [
             more * (0.5 * (1.0 / (spread * spread) - 1.0) * squares + math.log(spread) * count)
             for spread in (_WIDER, _NARROWER)

@@ -53,9 +53,16 @@ class Ceilings(NamedTuple):
 
 
 class Scales:
-    """Blocks of some series; ``records`` are their states."""
+    """Blocks of some series; ``records`` are their states.
 
-    def __init__(self, records: Records) -> None:
+    ``systematic`` is the share of each one's uncertainty that systematic effects have: variance
+    that neighbouring pairs lack because it is a constant's is no sign of a slow part.
+    """
+
+    def __init__(self, records: Records, systematic: Float | None = None) -> None:
+        self._fixed: Final = (
+            np.zeros(records.size) if systematic is None else systematic * systematic
+        )
         self._block, self._before, self._steps, self._n = (
             np.ascontiguousarray(records[name].T) for name in STATE_FIELDS
         )
@@ -74,7 +81,7 @@ class Scales:
             else:
                 self._advance_long(x[:, 0], int(age[0, 0]), known)
         else:
-            known[0] = self._now = self._ceilings(self._steps, self._n)
+            known[0] = self._now = self._ceilings(self._steps, self._n, self._fixed)
             for rank in range(x.shape[0]):
                 self._take(x[rank], age[rank] + 1)
                 known[rank + 1] = self._now
@@ -110,9 +117,10 @@ class Scales:
         self._n[:, chosen] = n = np.where(counted, n * _FADE + 1.0, n)
         self._before[:, chosen] = np.where(done, block, before)
         self._block[:, chosen] = np.where(done, 0.0, block)
-        self._now[:, chosen] = self._ceilings(steps, n)
+        self._now[:, chosen] = self._ceilings(steps, n, self._fixed[chosen])
 
-    def _ceilings(self, steps: Float, n: Float) -> Float:
+    @staticmethod
+    def _ceilings(steps: Float, n: Float, fixed: Float) -> Float:
         """Return both ceilings of series, [2, k]."""
         counted = np.maximum(n, 1.0)
         seen = steps / counted
@@ -122,7 +130,7 @@ class Scales:
         known = n > KNOWN
         offset = np.where(known & (seen > least), seen, 1.0).max(axis=0)
         spread = np.where(known & (seen > least * local), seen / local, 1.0).max(axis=0)
-        spare = np.maximum(1.0 - SPARE_TOLERATED - seen[0] * (1.0 + error[0]), 0.0)
+        spare = np.maximum(1.0 - SPARE_TOLERATED - fixed - seen[0] * (1.0 + error[0]), 0.0)
         span = 2.0 * n[0] / SPARE_PAIRS
         square = span * span
         slow = np.minimum(SPARE_WEIGHT * (spare * spare), SLOW_MOST)
@@ -154,7 +162,7 @@ class Scales:
         self._block[:, 0], self._before[:, 0] = (b2, b8, b32, b128), before
         self._steps[:, 0], self._n[:, 0] = steps, n
         both = np.array(seen).T
-        ceilings = self._ceilings(both[:SCALES], both[SCALES:])
+        ceilings = self._ceilings(both[:SCALES], both[SCALES:], self._fixed)
         known[:, :, 0] = ceilings[:, np.arange(age, age + len(x) + 1) // 2 - age // 2].T
 
     def _advance_long(self, x: Float, age: int, known: Float) -> None:
@@ -185,7 +193,7 @@ class Scales:
             done = evens // length - age // length
             seen[i], seen[SCALES + i] = np.array(steps)[done], np.array(counts)[done]
             self._before[i, 0], self._steps[i, 0], self._n[i, 0] = before, step_sum, n
-        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:])
+        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:], self._fixed)
         known[:, :, 0] = ceilings[:, np.arange(age, age + x.size + 1) // 2 - age // 2].T
 
 

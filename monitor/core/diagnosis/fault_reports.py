@@ -81,11 +81,11 @@ class Asked(NamedTuple):
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     """Return what the last pairs of each series say."""
-    last = [each.pairs.rows(slice(-PAIRS_MAX, None)) for each in asked]
+    last = [_last(each.pairs, each.rules) for each in asked]
     found = judge_all(
-        [Pairs.of(each, timed=of.rules.timed) for of, each in zip(asked, last, strict=True)],
+        last,
         alarm=[
-            None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.value.size, 0)
+            None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.n, 0)
             for of, each in zip(asked, last, strict=True)
         ],
         began=[NAN if each.onset is None else each.onset.began for each in asked],
@@ -97,6 +97,12 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
         FaultReport(one.fault if shows(one) else each.leading, one)
         for each, one in zip(asked, found, strict=True)
     ]
+
+
+def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
+    """Return the pairs that a series is judged by."""
+    last = pairs.rows(slice(-PAIRS_MAX, None))
+    return Pairs.of(last, timed=rules.timed, systematic=rules.systematic)
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:
@@ -255,7 +261,11 @@ class FaultReports:
                     lacking[row] = before
             if is_same and known is not None:
                 self._onsets[row] = known
-        onsets = at_alarms([*lacking.values()], [fresh[row] for row in lacking])
+        onsets = at_alarms(
+            [*lacking.values()],
+            [fresh[row] for row in lacking],
+            [asked[row].rules for row in lacking],
+        )
         self._onsets.update(zip(lacking, onsets, strict=True))
         self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 

@@ -15,6 +15,7 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import RING, Detector
 from monitor.core.model import Int
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.verdict import Pairs, Slopes, Verdict, judge_all
 
 PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
@@ -36,13 +37,21 @@ class Onset(NamedTuple):
 Onsets = list[tuple[int, float, float, float, float | None, float, float | None, int]]
 
 
-def at_alarms(pairs: Sequence[Columns], fresh: Sequence[int] | None = None) -> list[Onset]:
+def at_alarms(
+    pairs: Sequence[Columns],
+    fresh: Sequence[int] | None = None,
+    rules: Sequence[SeriesRules] | None = None,
+) -> list[Onset]:
     """Return what the pairs of each series up to the one that raised its alarm say.
 
     Of each series the last ``fresh`` came after the incident before had ended: the new one began
     with one of them.
     """
-    last = [Pairs.of(each.rows(slice(-PAIRS_MAX, None))) for each in pairs]
+    rules = [SeriesRules()] * len(pairs) if rules is None else rules
+    last = [
+        Pairs.of(each.rows(slice(-PAIRS_MAX, None)), systematic=of.systematic)
+        for each, of in zip(pairs, rules, strict=True)
+    ]
     found = judge_all(last, alarm=[each.n - 1 for each in last])
     fresh = [each.n for each in last] if fresh is None else fresh
     rows = zip(found, last, fresh, strict=True)

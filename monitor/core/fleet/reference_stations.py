@@ -27,6 +27,7 @@ from monitor.core.fleet.suspect_references import (
 )
 from monitor.core.model import Bool, Int, Records
 from monitor.core.pairing.buffers import ReferenceBuffer, Scope
+from monitor.core.pairing.series_rules import Systematic
 from monitor.core.steps import Steps, finish, portions
 from monitor.core.verdict import Estimate
 
@@ -57,11 +58,12 @@ class Station(NamedTuple):
 
 
 class SeriesFacts(NamedTuple):
-    """The name, unit and patience of one series."""
+    """The name, unit and patience of one series, and what is declared of systematic effects."""
 
     name: tuple[str, str]
     unit: str
     patience: float
+    systematic: Systematic = Systematic()
 
 
 class MeetingPairs(NamedTuple):
@@ -239,15 +241,17 @@ def gathered(
     return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined_reference(pairs: Records, patience: float, *, by_id: bool) -> Suspicion | None:
+def examined_reference(pairs: Records, first: SeriesFacts, *, by_id: bool) -> Suspicion | None:
     """Return what is wrong with a reference, with by how much it reads high, None if it is right.
 
+    ``first`` is the first of its series by name, whose patience and declarations hold for it.
     ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
     comes at one instant is read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
-    found = suspicion(met(pairs, _rounds(pairs) if by_id else pairs["measured"]), patience)
+    meetings = met(pairs, _rounds(pairs) if by_id else pairs["measured"])
+    found = suspicion(meetings, first.patience, first.systematic)
     if found is None:
         return None
     value, lower, upper = found.estimate
@@ -269,7 +273,7 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined_reference(pairs, known.first.patience, by_id=station.by_id)
+    found = examined_reference(pairs, known.first, by_id=station.by_id)
     if found is None:
         return None
     rows = tuple(station.rows.tolist())

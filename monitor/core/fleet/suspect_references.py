@@ -29,6 +29,7 @@ from monitor.core.fleet.common_errors import (
 )
 from monitor.core.formatting import TO_THE_MINUTE, date_time
 from monitor.core.model import Float, Int, Records
+from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
 from monitor.core.verdict.numerals import estimated, three_digits
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
@@ -42,6 +43,7 @@ _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
+_NOTHING_DECLARED: Final = Systematic()
 LONG: Final = 24  # rounds from which their autocorrelation can be told
 
 
@@ -185,22 +187,43 @@ def _clipped(pairs: Met) -> Float:
     return np.clip(pairs.error, -most, most)
 
 
-def accuses(pairs: Met, patience: float) -> bool:
+def _shares(pairs: Met, of: Systematic) -> tuple[float, float]:
+    """Return which share of a pair's, and of a round's, uncertainty the reference has for life.
+
+    The largest of all: what a round's earlier pairs told of it has been subtracted from the later.
+    """
+    if not (of.reference_value or of.reference_share):
+        return 0.0, 0.0
+    nothing = np.zeros(pairs.u.shape)
+    fixed = of._replace(value=0.0, share=0.0).of(nothing, pairs.u_shared)
+    weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
+    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
+    of_means = np.sqrt(pairs.u_shared[begins] ** 2 + 1.0 / np.add.reduceat(weight, begins))
+    of_pairs = np.maximum(np.hypot(pairs.u, pairs.u_shared), 1e-300)
+    found = (fixed / of_pairs).max(), (fixed[begins] / of_means).max()
+    return min(float(found[0]), MOST_SYSTEMATIC), min(float(found[1]), MOST_SYSTEMATIC)
+
+
+def accuses(pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED) -> bool:
     """Whether the detector fires for an offset at the last of ``pairs``.
 
     It reads them pair by pair, which finds a large offset within a round, or round by round, which
     finds a small one sooner where many sensors share a reference that is uncertain itself.
     """
-    return any(_fires(z, patience) for z in (innovations(pairs), round_means(pairs)))
+    by_pair, by_round = _shares(pairs, systematic)
+    return _fires(innovations(pairs), patience, by_pair) or _fires(
+        round_means(pairs), patience, by_round
+    )
 
 
-def _fires(z: Float, patience: float) -> bool:
-    return _fired(z, patience) == FAMILIES[_OFFSET]
+def _fires(z: Float, patience: float, share: float) -> bool:
+    return _fired(z, patience, share) == FAMILIES[_OFFSET]
 
 
-def _fired(z: Float, patience: float) -> str:
+def _fired(z: Float, patience: float, share: float) -> str:
     """Return the family for which the detector fires at the last of ``z``, "" if it does not."""
     detector, one = Detector(np.full(1, patience)), np.zeros(1, np.int64)
+    detector.systematic[:] = share
     changes = detector.advance(one, one, z)
     fired = [change.family for change in changes if change.after == "firing"]
     return fired[-1] if detector.states(one)[0] == FIRING else ""
@@ -221,7 +244,9 @@ class Suspicion(NamedTuple):
     cleared: Int
 
 
-def suspicion(pairs: Met, patience: float) -> Suspicion | None:
+def suspicion(
+    pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED
+) -> Suspicion | None:
     """Return what is wrong with a reference, None if nothing is or fewer than five met it.
 
     It is off (:func:`suspect`), or its errors vary more than it and its sensors state.
@@ -229,12 +254,13 @@ def suspicion(pairs: Met, patience: float) -> Suspicion | None:
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
     meetings = pairs.meetings()
-    found = suspect(pairs, patience)
+    found = suspect(pairs, patience, systematic)
     if found is not None:
         rounds = rounds_of(meetings)
         since, cleared = found[1], among_peers(meetings, rounds).cleared
         return Suspicion(*found, nature(rounds, since), cleared)
-    varies = erratic(meetings, lambda z: _fired(z, patience) in _VARIES)
+    _, share = _shares(pairs, systematic)
+    varies = erratic(meetings, lambda z: _fired(z, patience, share) in _VARIES)
     if varies is None:
         return None
     rounds, peers = varies
@@ -249,12 +275,14 @@ def suspicion(pairs: Met, patience: float) -> Suspicion | None:
     return Suspicion(estimate, since, peers.names.size, peers.cleared.size, kind, peers.cleared)
 
 
-def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | None:
+def suspect(
+    pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED
+) -> tuple[Estimate, float, int, int] | None:
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
-    Fewer than five sensors accuse nobody.
+    Fewer than five sensors accuse nobody; ``systematic`` is what the reference may be off for life.
     """
-    if np.unique(pairs.series).size < SENSORS_MIN or not accuses(pairs, patience):
+    if np.unique(pairs.series).size < SENSORS_MIN or not accuses(pairs, patience, systematic):
         return None
     z = innovations(pairs)
     since = pairs.time[change_point(z, _rho(z))]
@@ -270,7 +298,8 @@ def suspect(pairs: Met, patience: float) -> tuple[Estimate, float, int, int] | N
     means = np.bincount(number, late.error) / counts
     middle = _middle(means)
     most = middle.lower > 0.0 if way > 0.0 else middle.upper < 0.0
-    if not most or not accuses(pairs.where(np.flatnonzero(~np.isin(pairs.series, out))), patience):
+    others = pairs.where(np.flatnonzero(~np.isin(pairs.series, out)))
+    if not most or not accuses(others, patience, systematic):
         return None
     agree = int((way * means > 0.0).sum())
     return middle, float(since), int(names.size), agree

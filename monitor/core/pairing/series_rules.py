@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
+import numpy as np
 from annotated_types import Ge, Le, doc
+
+from monitor.core.model import Float
+
+# Of an error's standard uncertainty: some of it is always by chance.
+MOST_SYSTEMATIC: Final = 0.95
+COVERAGE_FACTOR: Final = 2.0  # GUM 6.2: of systematic effects, as of any expanded uncertainty
 
 PerDistance = Annotated[float, Ge(0), Le(1e15)]
 
@@ -31,6 +38,50 @@ class PairUncertainty(NamedTuple):
         trend = self.per_hour * hours
         gradient = self.per_km * distance_km
         return math.sqrt(walk + trend * trend + gradient * gradient)
+
+
+Share = Annotated[float, Ge(0), Le(0.95)]
+Number = TypeVar("Number", float, Float)
+
+
+class Systematic(NamedTuple):
+    """Standard uncertainty from systematic effects, the part of u that no repetition averages out.
+
+    A correction that is not known exactly (of a calibration, a reference material, a drift) is
+    wrong by the same amount in every pair: a systematic measurement error (VIM 2.17) whose
+    uncertainty is a component of the stated one (GUM 3.3.1, F.1.2), not beside it. Values
+    in the series' unit, or shares of what is stated; all add in squares.
+    """
+
+    value: Annotated[
+        PerDistance, doc("Of the sensor: standard uncertainty in the unit of the quantity.")
+    ] = 0.0
+    share: Annotated[Share, doc("Of the sensor: share of its stated u, instead of a value.")] = 0.0
+    reference_value: Annotated[
+        PerDistance, doc("Of the reference: standard uncertainty in the unit of the quantity.")
+    ] = 0.0
+    reference_share: Annotated[
+        Share, doc("Of the reference: share of its stated u, instead of a value.")
+    ] = 0.0
+
+    def of(self, u: Float, u_ref: Float) -> Float:
+        """Return the systematic standard uncertainty of each error, at most 0.95 of all of it."""
+        parts = (self.value, self.share * u, self.reference_value, self.reference_share * u_ref)
+        found = np.sqrt(sum(np.square(part) for part in parts) + np.zeros(u.shape))
+        return np.minimum(found, MOST_SYSTEMATIC * np.hypot(u, u_ref))
+
+    def share_of(self, u: Float, u_ref: Float) -> Float:
+        """Return the systematic part of each error's standard uncertainty as a share of all."""
+        whole = np.hypot(u, u_ref)
+        return np.divide(self.of(u, u_ref), whole, out=np.zeros(u.shape), where=whole > 0.0)
+
+
+def explained(systematic: Number) -> Number:
+    """Return the largest bias that systematic effects account for, in the unit of ``systematic``.
+
+    Detector, verdict and advice take it from here: what is within it is nobody's fault.
+    """
+    return COVERAGE_FACTOR * systematic
 
 
 class Rules(NamedTuple):
@@ -71,4 +122,5 @@ class SeriesRules(NamedTuple):
     rejected_share: float = 0.05
     tolerance: float | None = None
     timed: bool = True
+    systematic: Systematic = Systematic()
     pairing: Rules = Rules()

@@ -58,12 +58,13 @@ class Fault:
 
 
 def _is_level(found: Verdict) -> bool:
-    return found.size.excludes(0.0)
+    """Whether it is off by more than declared systematic effects account for."""
+    return found.size.is_beyond(found.explained)
 
 
 def _is_drift(found: Verdict) -> bool:
     """Whether it moves, wherever it is now: some drifts pass through 0."""
-    return found.slope_per_day.excludes(0.0) or found.level.excludes(0.0)
+    return found.slope_per_day.excludes(0.0) or found.level.is_beyond(found.explained)
 
 
 def _is_factor(found: Verdict) -> bool:

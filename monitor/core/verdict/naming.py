@@ -89,6 +89,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         pivot=float(p.reference[name.segment :].mean()),
         error_model=e.healthy.model,
         healthy=e.healthy,
+        explained=p.explained,
         **_counted(name, e, p, alarm),
     )
     return found._replace(state=_state(found, e, p, alarm))

@@ -19,6 +19,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
+from monitor.core.pairing.series_rules import Systematic, explained
 
 FAR: Final = 4.0  # uncertainties from which an error is far off
 RHO_MAX: Final = 0.95
@@ -40,6 +41,8 @@ _BLOCKS: Final = 12
 class Pairs:
     """Pairs of one series in event order: time in s UTC, the rest in the series' unit.
 
+    ``fixed`` is the standard uncertainty of each error from systematic effects, None where there
+    are none: the same in every pair, so that no number of pairs averages it out.
     ``timed``: the times are real ones. A file without times has numbers instead, and nothing that
     is said of it holds a date or a rate a day.
     """
@@ -50,11 +53,13 @@ class Pairs:
     reference: Float
     u_ref: Float
     timed: bool = True
+    fixed: Float | None = None
 
     @classmethod
-    def of(cls, one: Columns, *, timed: bool = True) -> Pairs:
+    def of(cls, one: Columns, *, timed: bool = True, systematic: Systematic | None = None) -> Pairs:
         """Return the pairs of the only series of ``one``."""
-        return cls(one.time, one.value, one.u, one.reference, one.u_ref, timed)
+        fixed = systematic.of(one.u, one.u_ref) if systematic and any(systematic) else None
+        return cls(one.time, one.value, one.u, one.reference, one.u_ref, timed, fixed)
 
     @property
     def n(self) -> int:
@@ -65,6 +70,11 @@ class Pairs:
     def error(self) -> Float:
         """Value - reference."""
         return self.value - self.reference
+
+    @property
+    def explained(self) -> float:
+        """Largest bias that systematic effects account for, in the series' unit; 0 for none."""
+        return 0.0 if self.fixed is None or not self.n else explained(median(self.fixed))
 
     @property
     def span_days(self) -> float:
@@ -80,6 +90,7 @@ class Pairs:
             reference=self.reference[part],
             u_ref=self.u_ref[part],
             timed=self.timed,
+            fixed=None if self.fixed is None else self.fixed[part],
         )
 
 
@@ -107,9 +118,15 @@ class Side:
 
     @cached_property
     def s(self) -> Float:
-        """Standard uncertainty of the error, as stated, and at least what a double resolves."""
+        """Standard uncertainty of the error by chance, and at least what a double resolves.
+
+        As stated, without the part of systematic effects.
+        """
         least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
-        found = np.maximum(np.hypot(*self._parts), np.maximum(least, _LEAST)[:, None])
+        stated = np.hypot(*self._parts)
+        if self.fixed.any():
+            stated = np.sqrt(np.maximum(stated * stated - self.fixed * self.fixed, 0.0))
+        found = np.maximum(stated, np.maximum(least, _LEAST)[:, None])
         found = np.maximum(found, _LEAST_SHARE * medians(found, self.live)[:, None])
         found[~self.live] = 1.0
         return found
@@ -118,6 +135,16 @@ class Side:
     def _parts(self) -> tuple[Float, Float]:
         blur = _RESOLUTION * np.maximum(np.abs(self.value), np.abs(self.reference))
         return np.hypot(self.u, self.u_ref), blur
+
+    @cached_property
+    def fixed(self) -> Float:
+        """Standard uncertainty of each error from systematic effects."""
+        return padded([np.zeros(p.n) if p.fixed is None else p.fixed for p in self.pairs])
+
+    @cached_property
+    def most(self) -> Float:
+        """Level that systematic effects account for, in typical uncertainties [series]."""
+        return explained(medians(self.fixed, self.live)) / self.unit
 
     @cached_property
     def is_resolved(self) -> Bool:
@@ -185,6 +212,7 @@ class Side:
 
 
 _OF_SERIES: Final = {
+    *("fixed", "most"),
     *("n", "live", "value", "u", "reference", "u_ref", "error", "s", "is_resolved", "unit", "z"),
     *("h", "time", "clock", "has_clock"),
 }

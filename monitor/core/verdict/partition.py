@@ -119,24 +119,47 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLin
     return line, np.maximum(zz - across * slope, 0.0)
 
 
-def squares_left(s: Sums) -> list[Float]:
-    """Return the sums of squares that RIGHT, LEVEL and LINE leave."""
+def allowed(s: Sums, most: Float) -> Float:
+    """Return the level within -+ ``most`` that explains a piece best: that of RIGHT."""
+    return np.clip(s.hz / np.maximum(s.hh, _TINY), -most, most)
+
+
+def squares_left(s: Sums, most: Float) -> list[Float]:
+    """Return the sums of squares that RIGHT, LEVEL and LINE leave.
+
+    ``most`` is the level that is nobody's fault.
+    """
+    right = s.zz
+    if most.any():
+        fixed = allowed(s, most)
+        right = np.maximum(s.zz - fixed * (2.0 * s.hz - fixed * s.hh), 0.0)
     hh = np.maximum(s.hh, _TINY)
     level = s.zz - s.hz * s.hz / hh
     tt = np.maximum(s.htt - s.hht * s.hht / hh, 1e-12 * hh + _TINY)
     line = level - (s.htz - s.hht * s.hz / hh) ** 2 / tt
-    return [s.zz, np.maximum(level, 0.0), np.maximum(line, 0.0)]
+    return [right, np.maximum(level, 0.0), np.maximum(line, 0.0)]
 
 
-def costs(n: Float, left: list[Float], penalty: Float, inflation: Float) -> list[Float]:
+def constants_of(most: Float) -> Float:
+    """Return how many constants a piece has: one where systematic effects may have left one.
+
+    A drift within what they account for is not cheaper as many constants.
+    """
+    return np.where(most > 0.0, 1.0, 0.0)
+
+
+def costs(
+    n: Float, left: list[Float], penalty: Float, inflation: Float, constants: Float | float = 0.0
+) -> list[Float]:
     """Return costs of pieces of ``n`` pairs by what is left: with spread 1, then with their own.
 
-    ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1.
+    ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1. A piece
+    has ``constants`` parameters beside its own.
     """
     many, floor = np.maximum(n, 1.0), _LEAST_VARIANCE * n
     plain, own = [], []
     for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
-        fixed = penalty * parameters
+        fixed = penalty * (parameters + constants)
         wide = np.log(np.maximum(square / many, _LEAST_VARIANCE))
         wide += 1.0
         wide *= n
@@ -197,14 +220,15 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
-    before, back, kind = _search(of_all, penalty, inflation)
+    before, back, kind = _search(of_all, penalty, inflation, p.most)
     rows, at = np.arange(p.n.size), places
     ends = np.take_along_axis(p.clock, np.maximum(bounds - 1, 0), axis=1)
-    heights = _heights(of_all, ends, back, kind)
+    heights = _heights(of_all, ends, back, kind, p.most)
     begin = np.take_along_axis(p.clock, np.minimum(bounds[:, :-1], p.n[:, None] - 1), axis=1)
     whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
-    lines, left = _rivals(whole, begin, p.clock[rows, p.n - 1][:, None], heights[:, :-1])
-    last = _weighed(whole.n, lines, left, before, places, penalty, inflation)
+    now = p.clock[rows, p.n - 1][:, None]
+    lines, left = _rivals(whole, begin, now, heights[:, :-1], p.most)
+    last = _weighed(whole.n, lines, left, before, places, penalty, inflation, p.most)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
     return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
@@ -248,7 +272,7 @@ def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
     return found
 
 
-def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int, Int]:
+def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tuple[Float, Int, Int]:
     """Return the least cost before each boundary, with the start and kind of the piece before."""
     _, series, size = of_all.shape
     cost = np.full((series, size, size), np.inf)
@@ -260,7 +284,7 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
         pieces = Sums(*(each[:, first:end, None] - each[:, None, : end - 1] for each in of_all))
         for each in pieces:
             np.copyto(each[:, :, first:], 0.0, where=~later[:, first:])
-        best = _least_cost(pieces, penalties * inflations) / inflations
+        best = _least_cost(pieces, penalties * inflations, most[:, None, None]) / inflations
         np.copyto(best, np.inf, where=~later)
         cost[:, first:end, : end - 1] = best
     before = np.zeros((series, size))
@@ -270,17 +294,20 @@ def _search(of_all: Float, penalty: Float, inflation: Float) -> tuple[Float, Int
     back = np.argmin(cost, axis=2)
     back[:, 0] = 0
     pieces = _between(of_all, back)
-    kinds = np.stack(costs(pieces.n, squares_left(pieces), penalty[:, None], inflation[:, None]))
+    left = squares_left(pieces, most[:, None])
+    constants = constants_of(most)[:, None]
+    kinds = np.stack(costs(pieces.n, left, penalty[:, None], inflation[:, None], constants))
     choice = np.argmin(kinds, axis=0)
     return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
 
 
-def _least_cost(s: Sums, penalty: Float) -> Float:
+def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
     """Return the least of what :func:`costs` says of pieces, without inflation."""
     n = s.n
     per_n, floor = 1.0 / np.maximum(n, 1.0), _LEAST_VARIANCE * n
     best: Float | None = None
-    for square, parameters, least in zip(squares_left(s), _PARAMETERS, _SHORTEST, strict=False):
+    left = squares_left(s, most)
+    for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
         wide = square * per_n
         np.maximum(wide, _LEAST_VARIANCE, out=wide)
         np.log(wide, out=wide)
@@ -293,7 +320,7 @@ def _least_cost(s: Sums, penalty: Float) -> Float:
         np.minimum(wide, np.where(n < least, np.inf, square) if least else square, out=wide)
         wide += parameters * penalty
         best = wide if best is None else np.minimum(best, wide, out=best)
-    return np.asarray(best)
+    return np.asarray(best) + constants_of(most) * penalty
 
 
 def _between(of_all: Float, back: Int) -> Sums:
@@ -301,23 +328,24 @@ def _between(of_all: Float, back: Int) -> Sums:
     return Sums(*(each - np.take_along_axis(each, back, axis=1) for each in of_all))
 
 
-def _heights(of_all: Float, ends: Float, back: Int, kind: Int) -> Float:
-    """Return the level at which the best cut before each boundary ends, 0 where it is right."""
+def _heights(of_all: Float, ends: Float, back: Int, kind: Int, most: Float) -> Float:
+    """Return the level at which the best cut before each boundary ends."""
     pieces = _between(of_all, back)
     plain = kind % WIDE
     level, line = level_of(pieces).level, line_of(pieces, ends).level
-    return np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level, line))
+    right = allowed(pieces, most[:, None])
+    return np.where(plain == RIGHT, right, np.where(plain == LEVEL, level, line))
 
 
 def _rivals(
-    whole: Sums, begin: Float, now: Float, heights: Float
+    whole: Sums, begin: Float, now: Float, heights: Float, most: Float
 ) -> tuple[list[FittedLine], list[Float]]:
     """Return the lines from each place to the end, and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
-    right = FittedLine(nothing, nothing, nothing, nothing)
+    right = FittedLine(allowed(whole, most[:, None]), nothing, nothing, nothing)
     lines = [right, level_of(whole), line_of(whole, now), hinge]
-    return lines, [*squares_left(whole), left]
+    return lines, [*squares_left(whole, most[:, None]), left]
 
 
 def _weighed(
@@ -328,9 +356,11 @@ def _weighed(
     places: Int,
     penalty: Float,
     inflation: Float,
+    most: Float,
 ) -> Last:
     """Return the rivals with their likelihoods and standard errors."""
-    every = costs(n, left, penalty[:, None], inflation[:, None])
+    constants = constants_of(most)[:, None]
+    every = costs(n, left, penalty[:, None], inflation[:, None], constants)
     cost = np.stack(every, axis=1) + before[:, None, :-1]
     cost[:, [HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
     cost[np.broadcast_to((np.arange(n.shape[1]) >= places[:, None])[:, None], cost.shape)] = np.inf
@@ -377,7 +407,8 @@ def _fitted(
     plain = np.array([kind for each in kinds for kind in each]) % WIDE
     pieces = Sums(*(each[row, end] - each[row, begin] for each in of_all))
     level, line = level_of(pieces), line_of(pieces, 0.0)
-    height = np.where(plain == RIGHT, 0.0, np.where(plain == LEVEL, level.level, line.level))
+    right = allowed(pieces, p.most[row])
+    height = np.where(plain == RIGHT, right, np.where(plain == LEVEL, level.level, line.level))
     slope = np.where(plain == LINE, line.slope, 0.0)
     pairs = bounds[row, end] - bounds[row, begin]
     fit = np.zeros(p.live.shape)

@@ -47,7 +47,7 @@ def with_words(
 def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs."""
     if found.state == IS_RIGHT:
-        return "as right as it says"
+        return f"as right as it says{_within(found, unit)}"
     if found.state == FAULT:
         return _full(found, unit)
     if not fired:
@@ -72,6 +72,15 @@ def past_sentence(found: Verdict, unit: str, until: float) -> str:
     return f"{told}{lasted}{'' if found.state == FAULT else '; in which way never became clear'}"
 
 
+def _within(found: Verdict, unit: str) -> str:
+    """Return what is said of a bias that declared systematic effects account for."""
+    most, level = found.explained, found.level
+    if not (most > 0.0 and level.excludes(0.0) and abs(level.value) <= most):
+        return ""
+    error = words.mean_error(found, unit)
+    return f": {error} lies within {words.declared(found, unit)}"
+
+
 def _open(n: int) -> str:
     return f"not clear yet whether it is right ({words.counted(n)})"
 
@@ -87,6 +96,8 @@ def _full(found: Verdict, unit: str) -> str:
 
 def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
     told = FAULTS[found.fault].words(found, unit, verbs)
+    if found.fault == "offset" and found.explained > 0.0:
+        told = f"{told}, beyond {words.declared(found, unit)}"
     beside = _beside(found, unit, verbs)
     return f"{told} and {beside}" if beside else told
 
@@ -106,8 +117,8 @@ def _beside(found: Verdict, unit: str, verbs: words.Verbs) -> str:
     if is_level and scale.upper < 1.0 and not scale.value >= low:
         return words.overstated(found, unit, verbs)
     may_be_off = found.fault in ("understated", "overstated", "gain")
-    least = _LEVEL_RIGHT * found.typical
-    if may_be_off and found.level.excludes(0.0) and abs(found.level.value) > least:
+    least = max(_LEVEL_RIGHT * found.typical, found.explained)
+    if may_be_off and found.level.is_beyond(found.explained) and abs(found.level.value) > least:
         return words.offset(found, unit, verbs)
     return ""
 

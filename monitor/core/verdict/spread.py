@@ -264,32 +264,33 @@ def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
     return found
 
 
-Parts = tuple[float, float]
+Parts = tuple[float, float, float]
 
 
 def parts_of(p: Side, start: Int) -> list[Parts | None]:
-    """Return typical u^2 and u_ref^2 of each series from ``start`` on.
+    """Return typical u^2, u_ref^2 and what of both is systematic, of each series.
 
-    None beyond all digits, and where one huge error leaves nothing of the others.
+    From ``start`` on. None beyond all digits, and where one huge error leaves nothing of the
+    others.
     """
     inside = (p.columns >= start[:, None]) & p.live
-    u, of_reference = (medians(each * each, inside).tolist() for each in (p.u, p.u_ref))
-    known = p.is_resolved & (p.unit**2 <= _FLOORED**2 * np.add(u, of_reference))
-    rows = zip(u, of_reference, known.tolist(), strict=True)
-    return [(one, other) if known and one > 0.0 else None for one, other, known in rows]
+    each = [medians(part * part, inside) for part in (p.u, p.u_ref, p.fixed)]
+    known = p.is_resolved & (p.unit**2 <= _FLOORED**2 * np.add(each[0], each[1]))
+    rows = zip(*(part.tolist() for part in each), known.tolist(), strict=True)
+    return [(u, ref, fixed) if known and u > 0.0 else None for u, ref, fixed, known in rows]
 
 
 def on_stated(parts: Parts | None, factor: Estimate) -> Estimate:
-    """Return the factor on u that makes up for a factor on the error's whole uncertainty.
+    """Return the factor on u that makes up for a factor on the error's uncertainty by chance.
 
     Where it is below 1 and not told from 0 it has an upper end alone: errors that are all alike, or
     a reference as uncertain as the sensor, do not say how certain the sensor is.
     """
     if parts is None or not factor.is_known:
         return NOTHING
-    u, of_reference = parts
-    whole = u + of_reference
-    found = Estimate(*(math.sqrt(max(k * k * whole - of_reference, 0.0) / u) for k in factor))
+    u, of_reference, fixed = parts
+    by_chance, rest = u + of_reference - fixed, fixed - of_reference
+    found = Estimate(*(math.sqrt(max(k * k * by_chance + rest, 0.0) / u) for k in factor))
     if found.upper < 1.0 and found.lower < max(_FROM_0 * found.upper, _LEAST_TOLD):
         return Estimate(math.nan, math.nan, max(found.upper, _LEAST_SAID))
     return found

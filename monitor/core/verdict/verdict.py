@@ -35,6 +35,10 @@ class Estimate(NamedTuple):
         """Whether it has an interval."""
         return all(math.isfinite(each) for each in self)
 
+    def is_beyond(self, most: float) -> bool:
+        """Whether all of the interval is above ``most``, or all of it below its negative."""
+        return self.is_known and (self.lower > most or self.upper < -most)
+
     def excludes(self, number: float) -> bool:
         """Whether the interval has ``number`` outside."""
         return self.is_known and not self.lower <= number <= self.upper
@@ -230,6 +234,8 @@ class Verdict(NamedTuple):
     sizes are from) count in the pairs given, ``began`` is the time of ``since``, NaN without times.
     ``healthy`` is how the error moved with the level while it was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
+    ``explained`` is the largest bias that declared systematic effects account for, in the series'
+    unit, 0 for none.
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs of
     ``segment`` take; NaN where there are none.
     """
@@ -251,6 +257,7 @@ class Verdict(NamedTuple):
     pairs: int = 0
     n_effective: float = 0.0
     remedy: Remedy | None = None
+    explained: float = 0.0
     typical: float = NAN
     span: float = NAN
     sentence: str = ""

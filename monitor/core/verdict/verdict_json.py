@@ -29,6 +29,7 @@ def document(found: Verdict, unit: str) -> dict[str, Any]:
         "slope_per_day": finite(found.slope_per_day.value) if is_fault else None,
         "since": instant(found.began) or None if is_fault else None,
         "due": instant(found.due) or None if is_fault else None,
+        "explained": finite(found.explained) if found.explained else None,
         "pairs": found.pairs,
         "remedy": None if found.remedy is None else _remedy(found.remedy),
     }

@@ -176,6 +176,7 @@ def _judged(side: Side) -> Verdict:
         error_model=UNDECIDED if fault in RELATED else slopes.model,
         pairs=n,
         n_effective=n / fit.inflation,
+        explained=p.explained,
     )
 
 
@@ -260,7 +261,7 @@ def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
     inflated = np.array([fit.inflation])
     z, h = (np.where(live, each, 0.0) for each in (side.z, side.h))
     of_all = Sums(*cumulated(z, h, side.clock, bounds)[:, :, 1])
-    every = np.array(costs(of_all.n, squares_left(of_all), penalty, inflated))[:, 0]
+    every = np.array(costs(of_all.n, squares_left(of_all, side.most), penalty, inflated))[:, 0]
     every = np.insert(every, WIDE - 1, np.inf)  # a hinge has nothing to begin from
     left_out = Last(*([np.zeros(0)] * 7))
     whole = Cut(
@@ -281,7 +282,8 @@ def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
 def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
     """Return offset, outliers or a wrong uncertainty, whichever is clear and the larger."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
-    is_off = level.lower > _OFFSET[0] or level.upper < -_OFFSET[0]
+    most = _OFFSET[0] + float(p.side.most[0])
+    is_off = level.lower > most or level.upper < -most
     low, high = _SCALE[0]
     is_wide = factor.lower > high or factor.upper < low
     far = np.abs(fit.left) > FAR
@@ -301,5 +303,6 @@ def _calm(p: _Whole, fit: _Fit, spread: Spread) -> str:
     """Return right where the intervals say so, else undecided."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     low, high = _SCALE[1]
-    small = -_OFFSET[1] <= level.lower and level.upper <= _OFFSET[1]
+    most = _OFFSET[1] + float(p.side.most[0])
+    small = -most <= level.lower and level.upper <= most
     return IS_RIGHT if small and low <= factor.lower and factor.upper <= high else UNDECIDED

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.numerals import at_least, estimated, three_digits
 from monitor.core.verdict.verdict import Estimate, Verdict
 
@@ -81,6 +82,18 @@ def offset(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     size, between = estimated(_absolute(found.level), 0.0)
     way = direction(found.level.value, unit)
     return f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
+
+
+def mean_error(found: Verdict, unit: str) -> str:
+    """Return "its mean error of 0.4 kg"."""
+    size, _ = estimated(_absolute(found.level), 0.0)
+    return f"its mean error of {with_unit(size, unit)}"
+
+
+def declared(found: Verdict, unit: str) -> str:
+    """Return "the 1.0 kg that its declared systematic part explains (k = 2)"."""
+    most = with_unit(three_digits(found.explained), unit)
+    return f"the {most} that its declared systematic part explains (k = {COVERAGE_FACTOR:g})"
 
 
 def drift(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:

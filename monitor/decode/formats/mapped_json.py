@@ -3,7 +3,8 @@
 Rules of this file: it takes JSON in UTF-8 as RFC 8259 defines it and I-JSON (RFC 7493) narrows it.
 No object has a member twice, at any depth and however its name is escaped, because senders and
 readers disagree on which of the two counts; no text has half a surrogate pair. NaN is no JSON. A
-number beyond float64 becomes infinite, and the field it stands in refuses it. The depth is limited
+number beyond float64 becomes infinite, and the field it stands in refuses it. A payload that is
+plainly ``nan``, ``unavailable`` or ``21,5`` is that text. The depth is limited
 here, because Python's own limit depends on how deep the caller is.
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn
 
 from monitor.decode.checks import Rejected
+from monitor.decode.paths import is_decimal_comma, says_no_value
 from monitor.decode.route import Decoder
 
 _DEPTH_MAX: Final = 100
@@ -63,10 +65,8 @@ def parse(payload: bytes) -> object:
         raise Rejected("bad_payload", what, byte=error.start) from None
     try:
         found = _value(text)
-    except json.JSONDecodeError as error:
-        raise _not_json(text, error.pos, error.msg) from None
-    except _ConstantError as error:
-        raise _not_json(text, _place_of_constant(text), f"{error} is no number") from None
+    except (json.JSONDecodeError, _ConstantError) as error:
+        return _plain_text(text, error)
     except _DoubledError:
         raise _doubled(text) from None
     except RecursionError:
@@ -76,6 +76,16 @@ def parse(payload: bytes) -> object:
     if _SURROGATE.search(text) is not None:
         _check_texts(found)
     return found
+
+
+def _plain_text(text: str, error: ValueError) -> str:
+    """Return what is no JSON and yet plain, so that whoever reads the value says what it is."""
+    if says_no_value(text) or is_decimal_comma(text):
+        return text
+    if isinstance(error, json.JSONDecodeError):
+        raise _not_json(text, error.pos, error.msg) from None
+    what = f"{error} is no number; send null where there is no reading"
+    raise _not_json(text, _place_of_constant(text), what) from None
 
 
 def _value(text: str) -> object:

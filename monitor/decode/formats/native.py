@@ -67,8 +67,18 @@ def parse(call: Call) -> object:
     """Return the object in a payload; raises Rejected."""
     found = mapped_json.parse(call.payload)
     if not isinstance(found, dict):
-        raise Rejected("bad_field", f"the payload is a {type(found).__name__}, not an object", "$")
+        raise Rejected(
+            "bad_field",
+            f"the payload is {_called(found)}, not an object; a source with "
+            "decoder json and a map reads it (each: $ for the entries of an array, value: $ for a "
+            "number alone)",
+            "$",
+        )
     return found
+
+
+def _called(found: object) -> str:
+    return "an array" if isinstance(found, list) else f"a {type(found).__name__}"
 
 
 decode: Final = Decoder(

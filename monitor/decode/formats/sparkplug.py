@@ -3,8 +3,10 @@
 Rules of this file: the source's template names ``{group}``, ``{message}`` and ``{edge}``, and for
 devices one more level; births teach and are read, deaths and commands say nothing. A record has
 ``time`` (ms), ``seq``, ``historical``, ``values`` and ``quality`` by metric name (GOOD where none
-is stated). A metric whose alias no birth has told costs that metric, and so does a name that is not
-UTF-8, which protobuf gives as bytes.
+is stated). Data come by exception, so that what never changes stands in births alone: ``birth`` has
+the numbers of the device's last birth by metric name, ``properties`` the numeric properties of each
+metric, its birth's where a message states none. A metric whose alias no birth has told costs that
+metric, and so does a name that is not UTF-8, which protobuf gives as bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, Final
 
 from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
-from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_births import Births, BirthValues
 from monitor.decode.paths import steps
 from monitor.decode.route import Call, Decoder, Route
 from monitor.decode.spec import MapSpec
@@ -23,7 +25,8 @@ from monitor.decode.spec import MapSpec
 _FIELDS: Final = {"group", "message", "edge"}
 _BIRTHS: Final = ("NBIRTH", "DBIRTH")
 _SAYING: Final = (*_BIRTHS, "NDATA", "DDATA")
-_BY_NAME: Final = ("values", "quality")  # of a record
+_BY_NAME: Final = ("values", "quality", "birth", "properties")  # of a record
+_PROPERTIES_MAX: Final = 20  # of a metric
 _QUALITIES: Final = {0: "BAD", 192: "GOOD", 500: "STALE"}
 _BITS: Final = {1: 8, 2: 16, 3: 32, 4: 64}  # signed integers of the table of data types
 _VALUES: Final = (
@@ -79,12 +82,15 @@ def _learn(content: Any, births: Births, node: str, device: str, *, whole: bool)
     for metric in content.metrics:
         if metric.name and isinstance(metric.name, str):
             alias = metric.alias if metric.HasField("alias") else None
-            births.learn(node, device, metric.name[:1000], alias, metric.datatype)
+            name, value = metric.name[:1000], _value(metric, metric.datatype)
+            births.learn(node, device, name, alias, metric.datatype)
+            births.state(node, device, name, _number(value), _numbers(metric))
 
 
 def _records(content: Any, births: Births, node: str, device: str) -> list[object]:  # noqa: ANN401
     by_time: dict[int, dict[str, Any]] = {}
     refused: list[object] = []
+    stated = births.stated(node, device)
     for metric in content.metrics:
         name, datatype = metric.name, metric.datatype
         if not name:
@@ -99,17 +105,32 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
             continue
         datatype = datatype or births.datatype(node, device, name)
         time = metric.timestamp or content.timestamp
-        record = by_time.get(time)
-        if record is None:
-            record = by_time[time] = {"seq": content.seq, "values": {}, "quality": {}}
-            record["historical"] = metric.is_historical
-            if time:
-                record["time"] = time
-        value = _value(metric, datatype)
-        if name and value is not None:  # what has no name nobody reads
-            record["values"][name] = value
-        record["quality"][name] = _quality(metric)
+        if time not in by_time:
+            by_time[time] = _record(content.seq, time, stated, is_historical=metric.is_historical)
+        _add(by_time[time], name, metric, datatype)
     return [*by_time.values(), *refused]
+
+
+def _record(seq: int, time: int, stated: BirthValues, *, is_historical: bool) -> dict[str, Any]:
+    """Return a record without metrics; what its device's birth stated is there already."""
+    record: dict[str, Any] = {"seq": seq, "values": {}, "quality": {}, "historical": is_historical}
+    if stated.values:
+        record["birth"] = stated.values
+    if stated.properties:
+        record["properties"] = dict(stated.properties)
+    if time:
+        record["time"] = time
+    return record
+
+
+def _add(record: dict[str, Any], name: str, metric: Any, datatype: int) -> None:  # noqa: ANN401
+    value = _value(metric, datatype)
+    if name and value is not None:  # what has no name nobody reads
+        record["values"][name] = value
+    record["quality"][name] = _quality(metric)
+    if name and (numbers := _numbers(metric)):
+        properties = record.setdefault("properties", {})
+        properties[name] = {**properties.get(name, {}), **numbers}
 
 
 def _value(metric: Any, datatype: int) -> object:  # noqa: ANN401
@@ -125,6 +146,23 @@ def _value(metric: Any, datatype: int) -> object:  # noqa: ANN401
                 value -= (value >> (bits - 1)) << bits
             return value
     return None
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None  # type: ignore[arg-type]
+
+
+def _numbers(metric: Any) -> dict[str, float]:  # noqa: ANN401
+    """Return the numeric properties of a metric."""
+    found: dict[str, float] = {}
+    for key, property_ in zip(metric.properties.keys, metric.properties.values, strict=False):
+        for name in ("double_value", "float_value", "int_value", "long_value"):
+            if isinstance(key, str) and not property_.is_null and property_.HasField(name):
+                found[key[:100]] = float(getattr(property_, name))
+        if len(found) >= _PROPERTIES_MAX:
+            break
+    return found
 
 
 def _quality(metric: Any) -> str:  # noqa: ANN401

@@ -31,12 +31,26 @@ class BirthMetric(msgspec.Struct, frozen=True, array_like=True, gc=False):
 UNUSED: Final = BirthMetric("", 0)
 
 
+class BirthValues(msgspec.Struct, array_like=True):
+    """What births of a device stated: numbers by metric, and numeric properties of metrics."""
+
+    values: dict[str, float] = {}
+    properties: dict[str, dict[str, float]] = {}
+
+
+_NO_VALUES: Final = BirthValues()
+
+
 class _Node(msgspec.Struct, array_like=True):
-    """The metrics of a node that are read, by alias; the types of those known by name; the rest."""
+    """The metrics of a node that are read, by alias; the types of those known by name; the rest.
+
+    ``stated`` is what births stated, by device; "" is the node itself.
+    """
 
     aliases: dict[int, BirthMetric] = {}
     types: dict[str, int] = {}
     unused: set[int] = set()
+    stated: dict[str, BirthValues] = {}
 
     @property
     def metrics(self) -> int:
@@ -105,6 +119,29 @@ class Births:
             oldest = next(each for each in self._nodes if each != node)
             self._forget(oldest)
             self._change(oldest)
+
+    def state(
+        self,
+        node: str,
+        device: str,
+        name: str,
+        value: float | None,
+        properties: Mapping[str, float],
+    ) -> None:
+        """Remember the number and the numeric properties of a metric that a birth has told."""
+        known = self._nodes.get(node)
+        if known is None or f"{device}/{name}" not in known.types:
+            return
+        stated = known.stated.setdefault(device, BirthValues())
+        if value is not None:
+            stated.values[name] = value
+        if properties:
+            stated.properties[name] = dict(properties)
+
+    def stated(self, node: str, device: str) -> BirthValues:
+        """Return what the births of a device stated."""
+        known = self._nodes.get(node)
+        return _NO_VALUES if known is None else known.stated.get(device, _NO_VALUES)
 
     def named(self, node: str, alias: int) -> BirthMetric | None:
         """Return the metric with this alias, UNUSED if nobody reads it, None if no birth told."""

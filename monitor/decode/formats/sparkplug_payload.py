@@ -30,6 +30,8 @@ _MESSAGES: Final = {
         (2, "is_null", "bool", False),
         (3, "int_value", "uint32", False),
         (4, "long_value", "uint64", False),
+        (5, "float_value", "float", False),
+        (6, "double_value", "double", False),
         (8, "string_value", "string", False),
     ),
     "PropertySet": (

@@ -1,0 +1,193 @@
+"""``monitor discover``: listen to a broker, and propose settings that read what it carries."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from monitor.config import load, parse, resolve_secret
+from monitor.daemon.assembly import mqtt_settings
+from monitor.discover import Broker, Heard, propose
+from monitor.discover.settings_text import value
+from monitor.errors import CANNOT_CREATE, CONNECTION, UNAVAILABLE, USAGE, MonitorError
+from monitor.mqtt.source import MqttSource, Subscription
+
+_SECONDS: Final = 60.0
+_STEP_SECONDS: Final = 1.0
+_SAY_SECONDS: Final = 5.0
+_OF_TOPIC_MAX: Final = 200
+_TOPICS_MAX: Final = 20_000
+_PORT: Final = 1883
+_CONNECT_SECONDS: Final = 10.0
+_KEYS: Final = (
+    *("host", "port", "protocol", "username", "username_env", "password_file", "password_env"),
+    "tls",
+)
+_NEXT: Final = """\
+{out}: proposed settings; what was guessed stands in comments
+
+then   monitor check-config {out}            reports every mistake
+       monitor run --config {out}            page: http://127.0.0.1:9108/
+       monitor doctor --config {out}         why there are no pairs
+"""
+
+
+class DiscoverError(MonitorError):
+    """Nothing can be proposed; the message says why and what to do."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    broker = parser.add_mutually_exclusive_group()
+    broker.add_argument(
+        "broker",
+        nargs="?",
+        metavar="BROKER",
+        help="HOST or HOST:PORT (default: 127.0.0.1:1883)",
+    )
+    broker.add_argument(
+        "-c", "--config", metavar="FILE", help="settings whose section mqtt says how to connect"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=_SECONDS, help="how long to listen (default: 60)"
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        metavar="FILTER",
+        help="topic filter to listen to, may be repeated (default: #)",
+    )
+    parser.add_argument(
+        "--out",
+        default="-",
+        metavar="FILE",
+        help="file to write (default: standard output); an existing file is kept",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Listen, and print the proposal; exit 1 if nothing would pair."""
+    if not options.seconds > 0.0:
+        raise DiscoverError("--seconds must be above 0")
+    if options.out != "-" and Path(options.out).exists():
+        refused = DiscoverError(f"{options.out}: is there already and stays as it is; give another")
+        refused.exit_code = CANNOT_CREATE
+        raise refused
+    listener = _Listener(options)
+    heard = listener.listen(options.seconds)
+    _say("looking for what pairs ...")
+    proposal = propose(heard, time.time(), Broker(listener.keys))
+    _write(options.out, proposal.text)
+    for sentence in proposal.findings:
+        _say(sentence)
+    for sentence in proposal.missing:
+        _say(f"missing: {sentence}")
+    if options.out != "-":
+        print(_NEXT.format(out=options.out), end="")
+    return 0 if any(proposal.trial.pairs.values()) else 1
+
+
+def _write(out: str, text: str) -> None:
+    if out == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with Path(out).open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        refused = DiscoverError(f"{out}: cannot be written: {error.strerror}")
+        refused.exit_code = CANNOT_CREATE
+        raise refused from error
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+
+
+def _section(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the keys of the settings' section mqtt."""
+    if options.config:
+        given = load(options.config).mqtt.model_dump(mode="json", include=set(_KEYS))
+        return {key: given[key] for key in _KEYS if given[key] is not None}
+    host, port = _address(options.broker or "127.0.0.1")
+    return {"host": host, "port": port}
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Return host and port of ``HOST``, ``HOST:PORT`` or ``mqtt://HOST:PORT``."""
+    plain = text.removeprefix("mqtt://").rstrip("/")
+    host, colon, port = plain.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")):
+        host, port = plain, str(_PORT)
+    host = host.strip("[]")
+    if not host or "/" in host or "@" in host or not port.isdigit():
+        raise DiscoverError(
+            f"broker {text!r}: write HOST or HOST:PORT; for a user name, a password or TLS write "
+            "them into the section mqtt of a settings file and give that with --config"
+        )
+    return host, int(port)
+
+
+class _Listener:
+    """A connection of its own, with a session that ends with it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.keys: Final[Mapping[str, object]] = _section(options)
+        settings = parse(f"mqtt: {value(self.keys)}".encode(), options.config or "BROKER")
+        reader = mqtt_settings(settings, resolve_secret(settings, options.config or ""))
+        filters = options.topic or ["#"]
+        self._source: Final = MqttSource(
+            replace(
+                reader,
+                client_id=f"monitor-discover-{secrets.token_hex(4)}",
+                subscriptions=tuple(Subscription(each, 0) for each in filters),
+                session_expiry_seconds=0,
+            )
+        )
+
+    def listen(self, seconds: float) -> list[Heard]:
+        """Return what is heard within ``seconds`` of the connection, or until Ctrl-C."""
+        host, port = self.keys.get("host", "127.0.0.1"), self.keys.get("port", _PORT)
+        _say(f"listening to {host}:{port} for {seconds:g} s; Ctrl-C ends it earlier")
+        heard: list[Heard] = []
+        of_topic: Counter[str] = Counter()
+        started = said = time.monotonic()
+        began: float | None = None
+        try:
+            while began is None or time.monotonic() - began < seconds:
+                for each in self._source.receive(min(_STEP_SECONDS, seconds)):
+                    of_topic[each.topic] += 1
+                    if of_topic[each.topic] <= _OF_TOPIC_MAX and len(of_topic) <= _TOPICS_MAX:
+                        heard.append(Heard(each.topic, each.payload, time.time(), each.retain))
+                now = time.monotonic()
+                if began is None:
+                    began = self._beginning(now, started)
+                elif now - said >= _SAY_SECONDS:
+                    said = now
+                    count = f"{sum(of_topic.values())} messages on {len(of_topic)} topics"
+                    _say(f"{now - began:.0f} s of {seconds:g} s: {count}")
+        except KeyboardInterrupt:
+            _say("stopped; the proposal is made from what was heard")
+        finally:
+            self._source.close()
+        return heard
+
+    def _beginning(self, now: float, started: float) -> float | None:
+        """Return ``now`` once connected, None while waiting; raises DiscoverError at last."""
+        if self._source.connected:
+            return now
+        if now - started < _CONNECT_SECONDS:
+            return None
+        error = DiscoverError(f"{self._source.status}; see {CONNECTION}")
+        error.exit_code = UNAVAILABLE
+        raise error

@@ -1,0 +1,315 @@
+"""Topics of one shape are one family: the levels that vary become placeholders.
+
+Rules of this file: the layouts of known projects come first, for one device alone does not show
+which level names it. All other topics are joined if their payloads have the same paths and they
+differ in one level, or in two below a common beginning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from monitor.discover.heard import Said
+from monitor.discover.vocabulary import (
+    is_housekeeping,
+    is_plain_level,
+    quantity_in,
+    quantity_of,
+    reference_words,
+)
+from monitor.mqtt.topic_templates import Template
+
+
+class Layout(NamedTuple):
+    """Where a project writes names into topics; ``needs`` are paths of its payloads.
+
+    ``root`` is the path below which its values stand.
+    """
+
+    project: str
+    template: str
+    needs: tuple[str, ...] = ()
+    root: str = ""
+    sensor: str = ""
+
+
+class TopicFamily(NamedTuple):
+    """Topics of one shape with what was said on them.
+
+    ``quantity`` is given where neither topic nor payload names it in a usual way; ``sensor`` is put
+    together of fields where one level alone does not name it.
+    """
+
+    project: str
+    template: str
+    is_reference: bool
+    said: tuple[Said, ...]
+    root: str = ""
+    quantity: str = ""
+    unit: str = ""
+    sensor: str = ""
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that were heard, in their order."""
+        return list(dict.fromkeys(each.heard.topic for each in self.said))
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether payloads are numbers alone."""
+        return set(self.said[0].leaves) == {"$"}
+
+
+LAYOUTS: Final = (
+    Layout("native payload", "monitor/{sensor}/{quantity}/reading", ("value", "time")),
+    Layout("native payload", "monitor/{subject}/{quantity}/reference", ("value", "time")),
+    Layout("Tasmota", "tele/{sensor}/SENSOR", ("Time",)),
+    Layout("Zigbee2MQTT", "zigbee2mqtt/{sensor}", ("linkquality",)),
+    Layout(
+        "Zigbee2MQTT", "zigbee2mqtt/{room}/{sensor}", ("linkquality",), sensor="{room} {sensor}"
+    ),
+    Layout("Shelly, first generation", "shellies/{sensor}/sensor/{quantity}", ("$",)),
+    Layout("Shelly, RPC notifications", "{sensor}/events/rpc", ("params.ts",), "params"),
+    Layout("Shelly, status", "{sensor}/status/temperature:0", ("tC",)),
+    Layout("Shelly, status", "{sensor}/status/humidity:0", ("rh",)),
+    Layout("ESPHome", "{sensor}/sensor/{quantity}/state", ("$",)),
+    Layout(
+        "The Things Stack",
+        "v3/{application}/devices/{sensor}/up",
+        ("received_at",),
+        "uplink_message.decoded_payload",
+    ),
+    Layout(
+        "ChirpStack",
+        "application/{application}/device/{sensor}/event/up",
+        ("deduplicationId",),
+        "object",
+    ),
+    Layout("AirGradient", "airgradient/readings/{sensor}", ("serialno",)),
+    Layout("SensorThings", "{version}/{sensor}/Observations", ("result",)),
+)
+_TEMPLATES: Final = [(each, Template.parse(each.template)) for each in LAYOUTS]
+
+
+def topic_families(said: Iterable[Said]) -> list[TopicFamily]:
+    """Return the families of messages, those of known projects first."""
+    known: dict[int, list[Said]] = defaultdict(list)
+    others: dict[str, list[Said]] = defaultdict(list)
+    for each in said:
+        at = _layout_of(each)
+        if at is None:
+            others[each.heard.topic].append(each)
+        else:
+            known[at].append(each)
+    found = [_known(LAYOUTS[at], known[at]) for at in sorted(known)]
+    return [
+        split for each in (*_without_doubles(found), *_generic(others)) for split in _split(each)
+    ]
+
+
+def _layout_of(said: Said) -> int | None:
+    for at, (layout, template) in enumerate(_TEMPLATES):
+        fits = template.match(said.heard.topic) is not None
+        if fits and all(path in said.leaves for path in layout.needs):
+            return at
+    return None
+
+
+def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
+    is_reference = layout.template.endswith("/reference")
+    return TopicFamily(
+        layout.project,
+        layout.template,
+        is_reference,
+        tuple(said),
+        layout.root,
+        sensor=layout.sensor,
+    )
+
+
+def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
+    """Leave out the status of a Shelly that sends notifications too, which state the time."""
+    notified = {
+        topic.split("/")[0]
+        for each in found
+        if each.project == "Shelly, RPC notifications"
+        for topic in each.topics
+    }
+    for each in found:
+        senders = {topic.split("/")[0] for topic in each.topics}
+        if each.project != "Shelly, status" or not senders <= notified:
+            yield each
+
+
+# -- shapes ---------------------------------------------------------------------------------------
+
+
+def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
+    joined = _Joined(by_topic)
+    shapes: dict[tuple[object, ...], str] = {}
+    for topic, said in by_topic.items():
+        levels = topic.split("/")
+        shape = (len(levels), frozenset(said[0].leaves))
+        for places in _masks(levels):
+            masked = tuple(None if at in places else each for at, each in enumerate(levels))
+            joined.join(topic, shapes.setdefault((shape, masked), topic))
+    merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
+    for topics in joined.groups():
+        said = [each for topic in topics for each in by_topic[topic]]
+        template, is_reference = _template(topics, said)
+        merged[template, is_reference] += said
+    for (template, is_reference), said in merged.items():
+        yield TopicFamily("", template, is_reference, tuple(said), sensor=_composed(template))
+
+
+def _masks(levels: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield which levels may differ: one, or two below the first."""
+    yield from ((at,) for at in range(len(levels)))
+    yield from combinations(range(1, len(levels)), 2)
+
+
+class _Joined:
+    """State: which topics belong together."""
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._above = {topic: topic for topic in topics}
+
+    def _first(self, topic: str) -> str:
+        while self._above[topic] != topic:
+            topic = self._above[topic]
+        return topic
+
+    def join(self, one: str, other: str) -> None:
+        """Let two topics belong together."""
+        self._above[self._first(one)] = self._first(other)
+
+    def groups(self) -> list[list[str]]:
+        """Return the topics that belong together."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for topic in self._above:
+            found[self._first(topic)].append(topic)
+        return list(found.values())
+
+
+# -- placeholders ---------------------------------------------------------------------------------
+
+
+def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
+    """Return the template of topics, and whether they speak of references."""
+    columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
+    is_reference = any(
+        reference_words(level) for column in columns for level in set(column)
+    ) or _looks_like_reference(said)
+    quantity = _quantity_level(columns)
+    varying = [
+        at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity
+    ] or _guessed(columns, quantity)
+    who = "subject" if is_reference else "sensor"
+    names = {at: f"level{at + 1}" for at in varying[:-1]} | dict.fromkeys(varying[-1:], who)
+    if quantity is not None:
+        names[quantity] = "quantity"
+    levels = [
+        f"{{{names[at]}}}" if at in names else next(iter(set(column)))
+        for at, column in enumerate(columns)
+    ]
+    return "/".join(levels), is_reference
+
+
+def _quantity_level(columns: Sequence[Sequence[str]]) -> int | None:
+    """Return the level that names a quantity on all topics, the last of several."""
+    fitting = [at for at, column in enumerate(columns) if all(map(quantity_in, column))]
+    exact = [at for at in fitting if all(map(quantity_of, columns[at]))]
+    return max(exact or fitting, default=None)
+
+
+def _guessed(columns: Sequence[Sequence[str]], quantity: int | None) -> list[int]:
+    """Return the level that may name the only device there is: of those that are no usual word."""
+    free = [
+        at
+        for at, column in enumerate(columns)
+        if at != quantity and not is_plain_level(column[0]) and (at or len(columns) == 1)
+    ]
+    numbered = [at for at in free if any(each.isdigit() for each in columns[at][0])]
+    return (numbered or free)[-1:]
+
+
+def _composed(template: str) -> str:
+    """Return how a sensor is named where several levels vary, so that no two have one name."""
+    names = Template.parse(template).names if _is_template(template) else ()
+    others = [name for name in names if name.startswith("level")]
+    who = next((name for name in names if name in ("sensor", "subject")), "")
+    if not others or not who:
+        return ""
+    return ".".join(f"{{{name}}}" for name in (*others, who))
+
+
+def _is_template(text: str) -> bool:
+    try:
+        Template.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+_STATUSES: Final = frozenset(("prelim", "preliminary", "final", "void"))
+
+
+def _looks_like_reference(said: Sequence[Said]) -> bool:
+    """Return whether payloads have what results of a laboratory or a station have."""
+    leaves = said[0].leaves
+    signs = [
+        str(leaves.get("status", "")).lower() in _STATUSES,
+        "start" in leaves and "end" in leaves,
+        any(name in leaves for name in ("sample", "sample_id", "lab_id", "sampled_at")),
+        any(name in leaves for name in ("method", "rev", "revision")),
+    ]
+    return sum(signs) >= 2
+
+
+# -- numbers alone, whose topic says what they are ---------------------------------------------
+
+
+def _split(family: TopicFamily) -> Iterator[TopicFamily]:
+    """Yield a family for each quantity that a level names in another way than the project does."""
+    levels = family.template.split("/")
+    if "{quantity}" not in levels:
+        yield family
+        return
+    at = levels.index("{quantity}")
+    by_level: dict[str, list[Said]] = defaultdict(list)
+    for each in family.said:
+        by_level[each.heard.topic.split("/")[at]].append(each)
+    known = {level: _known_level(level) for level in by_level}
+    is_native = family.project == "native payload"
+    if is_native or all(name == level for level, (name, _) in known.items()):
+        yield family
+        return
+    for level, said in by_level.items():
+        name, rest = known[level]
+        if not name:
+            continue
+        others = [each for each in by_level if known[each][0] == name and each != level]
+        sender = "{subject}" if "{subject}" in levels else "{sensor}"
+        mine = {_without(each.heard.topic, at) for each in said}
+        doubled = any(
+            _without(each.heard.topic, at) in mine for other in others for each in by_level[other]
+        )
+        yield family._replace(
+            template="/".join((*levels[:at], level, *levels[at + 1 :])),
+            said=tuple(said),
+            quantity=name,
+            sensor=f"{family.sensor or sender}.{rest}" if doubled and rest else family.sensor,
+        )
+
+
+def _known_level(level: str) -> tuple[str, str]:
+    found = None if is_housekeeping(level) else quantity_in(level)
+    return ("", "") if found is None else (found[0].name, found[1])
+
+
+def _without(topic: str, at: int) -> str:
+    levels = topic.split("/")
+    return "/".join((*levels[:at], *levels[at + 1 :]))

@@ -1,0 +1,79 @@
+"""What was heard on a broker, taken apart: payloads as values, their leaves by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from monitor.decode.checks import Rejected
+from monitor.decode.formats.mapped_json import parse
+from monitor.decode.paths import to_number
+
+_LEAVES_MAX: Final = 300
+_PATH_CHARACTERS_MAX: Final = 200
+_NOT_IN_PATHS: Final = frozenset(".[]")
+
+
+class Heard(NamedTuple):
+    """One message; ``time`` is that of its arrival, s since 1970 UTC."""
+
+    topic: str
+    payload: bytes
+    time: float
+    retained: bool = False
+
+
+class Said(NamedTuple):
+    """A message whose payload is JSON: an object, or a number alone."""
+
+    heard: Heard
+    content: object
+    leaves: Mapping[str, object]
+
+
+def said(heard: Heard) -> Said | None:
+    """Return the content of a message, None if it is neither an object nor a number."""
+    try:
+        content = parse(heard.payload)
+    except Rejected:
+        return None
+    if isinstance(content, dict):
+        return Said(heard, content, dict(_leaves(content)))
+    return Said(heard, content, {"$": content}) if number_of(content) is not None else None
+
+
+def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield what stands at the paths of an object, lists left out: nothing names their entries."""
+    for count, (name, below) in enumerate(content.items()):
+        if count >= _LEAVES_MAX or not _is_step(name):
+            continue
+        at = f"{path}.{name}" if path else name
+        if len(at) > _PATH_CHARACTERS_MAX:
+            continue
+        if isinstance(below, dict):
+            yield from _leaves(below, at)
+        elif not isinstance(below, list) and below is not None:
+            yield at, below
+
+
+def _is_step(name: str) -> bool:
+    """Return whether a path of the settings can name it."""
+    return name.isprintable() and not _NOT_IN_PATHS & set(name) and name not in ("", "$", "@")
+
+
+def number_of(found: object) -> float | None:
+    """Return a number, also one in a text; None for anything else."""
+    try:
+        return to_number("it", found, texts=True)
+    except Rejected:
+        return None
+
+
+def name_at(path: str) -> str:
+    """Return the last name of a path."""
+    return path.rpartition(".")[2]
+
+
+def above(path: str) -> str:
+    """Return the path of the object that a path is in, "" for the payload."""
+    return path.rpartition(".")[0]

@@ -1,0 +1,129 @@
+"""How references join readings: areas, pairing modes and tolerances, from what was heard."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+from monitor.core.formatting import duration
+from monitor.core.model import Reference
+from monitor.discover.settings_text import Joining
+from monitor.discover.trial import TrialRun
+from monitor.discover.vocabulary import normal
+
+_TOLERANCE_SECONDS: Final = 60.0
+_TOLERANCE_SECONDS_MAX: Final = 3600.0
+_ASSUMED_SECONDS: Final = 60.0
+_KEY_SECONDS_MAX: Final = 86_400.0
+
+
+def joining(trial: TrialRun) -> Joining:
+    """Return areas for references that name no sensor, and how each quantity is paired."""
+    overrides, instants = [], []
+    for quantity in sorted({of for _, of in trial.references}):
+        references = [
+            each for key, found in trial.references.items() if key[1] == quantity for each in found
+        ]
+        measured = [each for each in references if not each.void]
+        if measured and all(_has_span(each) for each in measured):
+            overrides.append(_over_intervals(quantity, cadence(trial, quantity)))
+        elif gaps := _gaps_of_keys(trial, quantity, measured):
+            overrides.append(_by_key(quantity, gaps))
+        elif measured:
+            instants.append(quantity)
+    pairing, why = _nearest(trial, instants)
+    return Joining(_areas(trial), pairing, why, overrides)
+
+
+def _has_span(reference: Reference) -> bool:
+    return not (math.isnan(reference.start) or math.isnan(reference.end))
+
+
+def cadence(trial: TrialRun, quantity: str) -> float:
+    """Return how many seconds lie between readings of a quantity; NaN if none came twice."""
+    gaps = [
+        median(later - earlier for earlier, later in pairwise(times))
+        for (_, of), found in trial.readings.items()
+        if of == quantity and len(times := sorted({each.time for each in found})) > 1
+    ]
+    return median(gaps) if gaps else math.nan
+
+
+def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], str]:
+    if math.isnan(seconds):
+        why = (
+            f"references of {quantity} are means over an interval. ASSUMED: a reading stands for "
+            f"{duration(_ASSUMED_SECONDS)}, for none came twice"
+        )
+        seconds = _ASSUMED_SECONDS
+    else:
+        seconds = max(1.0, float(round(seconds)))
+        why = (
+            f"references of {quantity} are means over an interval; a reading came every "
+            f"{duration(seconds)} and is taken to stand for that"
+        )
+    pairing = {"mode": "mean_over_reference_interval", "reading_seconds": seconds}
+    return {"quantity": quantity, "pairing": pairing}, why
+
+
+def _gaps_of_keys(trial: TrialRun, quantity: str, references: Sequence[Reference]) -> list[float]:
+    """Return how far each reference is from the nearest reading of its key, s."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for (_, of), found in trial.readings.items():
+        for each in found:
+            if of == quantity and each.key:
+                times[each.key].append(each.time)
+    return [
+        min(abs(time - each.time) for time in times[each.key])
+        for each in references
+        if each.key in times
+    ]
+
+
+def _by_key(quantity: str, gaps: Sequence[float]) -> tuple[dict[str, object], str]:
+    tolerance = min(max(_TOLERANCE_SECONDS, 2.0 * max(gaps)), _KEY_SECONDS_MAX)
+    why = (
+        f"references of {quantity} have keys; those heard are up to {duration(max(gaps))} from the "
+        "reading of the same key"
+    )
+    return {
+        "quantity": quantity,
+        "pairing": {"mode": "nearest", "tolerance_seconds": float(math.ceil(tolerance))},
+    }, why
+
+
+def _nearest(trial: TrialRun, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
+    """Return the pairing of references at an instant; nothing if there are none."""
+    if not quantities:
+        return {}, []
+    known = [gap for each in quantities if not math.isnan(gap := cadence(trial, each))]
+    tolerance = min(max([_TOLERANCE_SECONDS, *known]), _TOLERANCE_SECONDS_MAX)
+    why = "A reference pairs with the reading nearest to it in time"
+    if tolerance > _TOLERANCE_SECONDS:
+        why += f"; readings come every {duration(tolerance)} at most"
+    return {"mode": "nearest", "tolerance_seconds": float(math.ceil(tolerance))}, [f"{why}."]
+
+
+def _areas(trial: TrialRun) -> list[tuple[dict[str, object], str]]:
+    found: list[tuple[dict[str, object], str]] = []
+    for subject in sorted({subject for subject, _ in trial.references if subject}):
+        quantities = {of for about, of in trial.references if about == subject}
+        if any((subject, of) in trial.readings for of in quantities):
+            continue
+        sensors = {sensor for sensor, of in trial.readings if of in quantities}
+        alike = sorted(each for each in sensors if normal(each) == normal(subject))
+        if alike:
+            why = f"{subject} is {alike[0]} but for its spelling"
+            found.append(({"subject": subject, "sensors": alike}, why))
+        elif sensors:
+            listed = " and ".join(sorted(quantities & {of for _, of in trial.readings}))
+            why = (
+                f"ASSUMED: {subject} stands beside all sensors that measure {listed}, for none has "
+                "its name; list those that do stand beside it"
+            )
+            found.append(({"subject": subject, "sensors": ["*"]}, why))
+    return found

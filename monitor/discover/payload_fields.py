@@ -1,0 +1,359 @@
+"""Which field of a payload is what: value, uncertainty, unit, time, interval; each with its reason.
+
+Rules of this file: a field is judged by its name, by what stands beside it and by what it holds; a
+guess carries the sentence that explains it. What is not understood is left out, not made up.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from monitor.decode.checks import Rejected
+from monitor.decode.units import conversion
+from monitor.discover.births import Fact, Facts
+from monitor.discover.families import TopicFamily
+from monitor.discover.heard import above, name_at, number_of
+from monitor.discover.vocabulary import (
+    AROUND,
+    EXPANDED,
+    FACTORS,
+    LEVELS,
+    LOWER,
+    QUANTITY_FIELDS,
+    STANDARD,
+    UNITS,
+    UNKNOWN,
+    UPPER,
+    VALUES,
+    Known,
+    is_housekeeping,
+    is_one_of,
+    normal,
+    quantity_in,
+    quantity_of,
+)
+
+Paths = Mapping[str, Sequence[object]]
+_FORMS: Final = {
+    "u": STANDARD,
+    "U": EXPANDED,
+    "lower": LOWER,
+    "upper": UPPER,
+    "plus_minus": AROUND,
+}
+_STATED: Final = {
+    "u": "is its standard uncertainty",
+    "U": "is its expanded uncertainty",
+    "lower": "the lower limit",
+    "upper": "the upper limit",
+    "plus_minus": "is taken as half the width of its interval",
+    "k": "the coverage factor",
+    "p": "the coverage probability",
+}
+
+
+class Series(NamedTuple):
+    """One quantity of a family: keys of the settings' ``series`` entry, and why."""
+
+    quantity: str
+    keys: dict[str, str | float]
+    why: list[str]
+    known: Known = UNKNOWN
+
+
+class Fields(NamedTuple):
+    """The payloads of a family by path, and which of them are used."""
+
+    family: TopicFamily
+    paths: Paths
+    facts: Facts
+    used: set[str]
+
+    def below_root(self) -> Iterator[str]:
+        """Yield the paths below the family's root that no one has used."""
+        root = self.family.root
+        for path in self.paths:
+            if path not in self.used and (not root or path.startswith(f"{root}.")):
+                yield path
+
+    def own(self, path: str) -> str:
+        """Return a path from the family's root on."""
+        return path.removeprefix(f"{self.family.root}.") if self.family.root else path
+
+    def fact(self, path: str) -> Fact | None:
+        """Return what was announced of a path on any of the topics."""
+        found = (self.facts.get((topic, path)) for topic in self.family.topics)
+        return next(filter(None, found), None)
+
+
+def by_path(family: TopicFamily) -> dict[str, list[object]]:
+    """Return what stood at each path of the payloads of a family."""
+    found: dict[str, list[object]] = defaultdict(list)
+    for each in family.said:
+        for path, value in each.leaves.items():
+            found[path].append(value)
+    return found
+
+
+def guessed_series(fields: Fields) -> list[Series]:
+    """Return the quantities that the payloads of a family state; marks what it used."""
+    numeric = [path for path in fields.below_root() if _is_numeric(fields.paths[path])]
+    companions = {path: _companions(fields, path) for path in numeric}
+    taken = {beside for found in companions.values() for beside in found.values()}
+    named = [path for path in numeric if path not in taken]
+    values = [path for path in named if _known(fields, path, companions[path]) is not None]
+    if not values:
+        plain = [path for path in named if _is_measured(fields, path)]
+        values = plain if len(plain) == 1 else []
+    found: dict[str, Series] = {}
+    bare = [path for path in values if not companions[path]]
+    for path in values:
+        stated = companions[path] or _alone(fields, path, bare)
+        if path in fields.used:
+            continue
+        series = _series(fields, path, stated)
+        if series.quantity in found:
+            series = _renamed(fields, path, series)
+        found.setdefault(series.quantity, series)
+        fields.used.update({path, *stated.values()})
+    return list(found.values())
+
+
+def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
+    """Return what is named u, lo, hi, p beside the only value there is."""
+    found = _bare(fields, path)
+    others = [each for each in values if each != path and each not in found.values()]
+    return {} if others else found
+
+
+def _is_numeric(found: Sequence[object]) -> bool:
+    numbers = sum(number_of(each) is not None for each in found)
+    return numbers > 0.5 * len(found)
+
+
+def _is_aside(fields: Fields, path: str) -> bool:
+    """Return whether a path is what a device says of itself."""
+    return any(map(is_housekeeping, fields.own(path).split(".")))
+
+
+def _is_measured(fields: Fields, path: str) -> bool:
+    """Return whether a path of no known name may be a measurement: a number that is no count."""
+    numbers = [each for each in fields.paths[path] if isinstance(each, float)]
+    return bool(numbers) and path != "$" and not _is_aside(fields, path)
+
+
+def _known(fields: Fields, path: str, companions: Mapping[str, str]) -> Known | None:
+    """Return the quantity at a path: as announced, as named, or one that has an uncertainty."""
+    fact, name = fields.fact(path), name_at(path)
+    is_value = path == "$" or is_one_of(name, VALUES)
+    if fields.family.quantity and is_value:
+        return _by_name(fields.family.quantity)
+    if fact is not None and (fact.is_diagnostic or fact.quantity):
+        return None if fact.is_diagnostic else _by_name(fact.quantity)
+    if _is_aside(fields, path):
+        return None
+    if is_value:
+        over = name_at(above(path)) if above(path) != fields.family.root else ""
+        return _by_name(over) if over else _of_topic(fields)
+    return quantity_of(name) or (UNKNOWN._replace(name=name) if companions else None)
+
+
+def _by_name(name: str) -> Known:
+    return quantity_of(name) or UNKNOWN._replace(name=name)
+
+
+def _of_topic(fields: Fields) -> Known | None:
+    """Return the quantity of a value that its topic names, or another field of the payload."""
+    levels = fields.family.template.split("/")
+    if "{quantity}" in levels:
+        at = levels.index("{quantity}")
+        words = {topic.split("/")[at] for topic in fields.family.topics}
+        known = quantity_of(next(iter(words))) if len(words) == 1 else None
+        return (known or UNKNOWN)._replace(name="{quantity}")
+    if quantity_path(fields) is not None:
+        return UNKNOWN._replace(name="{quantity}")
+    found = [named for level in levels if (named := quantity_in(level)) and "{" not in level]
+    return found[-1][0] if found else None
+
+
+def quantity_path(fields: Fields) -> str | None:
+    """Return the path of the text that names the quantity of a record."""
+    for path, found in fields.paths.items():
+        if is_one_of(name_at(path), QUANTITY_FIELDS) and all(isinstance(x, str) for x in found):
+            return path
+    return None
+
+
+# -- what stands beside a value --------------------------------------------------------------------
+
+
+def _companions(fields: Fields, path: str) -> dict[str, str]:
+    """Return the paths that state the uncertainty of a value by its name: x_u, u_x, or v with u."""
+    name = name_at(path)
+    if is_one_of(name, VALUES):
+        return _bare(fields, path)
+    found: dict[str, str] = {}
+    for beside in _siblings(fields, path):
+        for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
+            if key not in found and _joins(name_at(beside), name, words):
+                found[key] = beside
+    return _whole(found)
+
+
+def _siblings(fields: Fields, path: str) -> Iterator[str]:
+    base = above(path)
+    for beside in fields.paths:
+        if beside != path and above(beside) == base and _is_numeric(fields.paths[beside]):
+            yield beside
+
+
+def _joins(name: str, value: str, words: tuple[str, ...]) -> bool:
+    """Return whether a name is that of a value with one of some words before or after it."""
+    for word in words:
+        mark = normal(word)
+        joined = normal(name) in (normal(value) + mark, mark + normal(value))
+        if joined and (words is not EXPANDED or word in name) and not _expanded(name, words):
+            return True
+    return False
+
+
+def _expanded(name: str, words: tuple[str, ...]) -> bool:
+    return words is STANDARD and name.rstrip("0123456789").endswith("U") and not name.isupper()
+
+
+def _bare(fields: Fields, path: str) -> dict[str, str]:
+    """Return the paths beside a value that are named u, lo, hi and so on."""
+    found: dict[str, str] = {}
+    for beside in _siblings(fields, path):
+        for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
+            is_named = key not in found and is_one_of(name_at(beside), words)
+            if is_named and (key != "p" or _are_levels(fields.paths[beside])):
+                found[key] = beside
+    return _whole(found)
+
+
+def _are_levels(found: Sequence[object]) -> bool:
+    return all((number := number_of(each)) is not None and 0.0 < number < 1.0 for each in found)
+
+
+def _whole(found: dict[str, str]) -> dict[str, str]:
+    """Return what can stand together: both limits or none, one form for u, one for the interval."""
+    if ("lower" in found) != ("upper" in found):
+        found = {key: path for key, path in found.items() if key not in ("lower", "upper")}
+    if "u" in found:
+        found.pop("U", None)
+    if "lower" in found:
+        found.pop("plus_minus", None)
+    return found if found.keys() & _FORMS.keys() else {}
+
+
+# -- one entry ------------------------------------------------------------------------------------
+
+
+def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
+    known = _known(fields, path, stated) or _named_after(fields, path)
+    keys: dict[str, str | float] = {"quantity": known.name}
+    keys["value"] = path
+    at = "the payload" if path == "$" else path
+    why = [f"{known.name.strip('{}')} is {at}{_reason(fields, path)}"]
+    why += _unit(fields, path, known, keys)
+    for key, beside in stated.items():
+        keys[key] = beside
+        why.append(f"{beside} {_STATED[key]}")
+    if "95" in name_at(stated.get("U", "")) and not stated.keys() & {"k", "p"}:
+        keys["p"] = 0.95
+        why.append("of 95 %, as it is called")
+    is_stated = bool(stated.keys() & _FORMS.keys())
+    if is_stated and not fields.family.is_reference and _is_missing(fields, path, stated):
+        keys["assumed"] = known.assumed
+        why.append(f"ASSUMED u = {known.assumed} where a message states none: put yours here")
+    if not is_stated and not fields.family.is_reference:
+        keys["assumed"] = known.assumed
+        why.append(
+            f"ASSUMED u = {known.assumed}, as common data sheets say, for none is stated: put "
+            "yours here"
+        )
+    if not is_stated and fields.family.is_reference:
+        why.append("no uncertainty is stated: it is taken as exact beside the sensors'")
+    return Series(known.name, keys, why, known)
+
+
+def _is_missing(fields: Fields, path: str, stated: Mapping[str, str]) -> bool:
+    """Return whether some message has the value without its uncertainty."""
+    forms = [beside for key, beside in stated.items() if key in _FORMS]
+    return any(
+        path in each.leaves and not all(beside in each.leaves for beside in forms)
+        for each in fields.family.said
+    )
+
+
+def _named_after(fields: Fields, path: str) -> Known:
+    name = name_at(path)
+    topic = _of_topic(fields) if is_one_of(name, VALUES) or path == "$" else None
+    return topic or UNKNOWN._replace(name="value" if path == "$" else name)
+
+
+def _reason(fields: Fields, path: str) -> str:
+    fact = fields.fact(path)
+    if fact is not None and fact.quantity:
+        return ", as Home Assistant's discovery announces"
+    return ""
+
+
+def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float]) -> Iterator[str]:
+    """Set the unit of a series, and yield where it is from."""
+    unit_path = _unit_path(fields, path)
+    if unit_path is not None:
+        keys["unit_path"] = unit_path
+        fields.used.add(unit_path)
+        stated = {str(each) for each in fields.paths[unit_path]}
+        if known.unit and all(convertible(unit, known.unit) for unit in stated):
+            keys["to_unit"] = known.unit
+        yield f"{unit_path} states its unit"
+        return
+    fact = fields.fact(path)
+    announced = fields.family.unit or ("" if fact is None else fact.unit)
+    if announced and convertible(announced, known.unit or announced):
+        keys["unit"] = announced
+        if known.unit and known.unit != announced:
+            keys["to_unit"] = known.unit
+        yield f"{announced} is announced"
+    elif known.unit:
+        keys["unit"] = known.unit
+        yield f"assumed to be in {known.unit}"
+
+
+def convertible(unit: str, wanted: str) -> bool:
+    """Return whether values of one unit can be kept in another."""
+    if unit == wanted:
+        return unit.isprintable() and len(unit) <= 32
+    try:
+        conversion(unit, wanted)
+    except Rejected:
+        return False
+    return len(unit) <= 32
+
+
+def _unit_path(fields: Fields, path: str) -> str | None:
+    base = above(path)
+    for beside, found in fields.paths.items():
+        name = name_at(beside)
+        is_unit = is_one_of(name, UNITS) or _joins(name, name_at(path), UNITS)
+        if above(beside) == base and is_unit and all(isinstance(each, str) for each in found):
+            return beside
+    return None
+
+
+def _renamed(fields: Fields, path: str, series: Series) -> Series:
+    """Return a quantity that stands in a payload twice under a name of its own."""
+    parts = fields.own(path).split(".")
+    name = "_".join(parts)
+    why = [*series.why, f"kept apart as {name}: {series.quantity} stands in the payload twice"]
+    return series._replace(quantity=name, keys={**series.keys, "quantity": name}, why=why)
+
+
+def plain_texts(found: Iterable[object]) -> set[str]:
+    """Return the texts and whole numbers among values, as texts."""
+    return {str(x) for x in found if isinstance(x, str | int) and not isinstance(x, bool)}

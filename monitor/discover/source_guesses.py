@@ -1,0 +1,192 @@
+"""From families to entries of ``sources``: the topic, the mapping, and why each part is so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from monitor.discover.births import Facts
+from monitor.discover.families import TopicFamily
+from monitor.discover.heard import name_at, number_of
+from monitor.discover.payload_fields import (
+    Fields,
+    Series,
+    by_path,
+    guessed_series,
+    plain_texts,
+    quantity_path,
+)
+from monitor.discover.times import timing
+from monitor.discover.vocabulary import IDENTITIES, SENSORS, is_one_of, normal, reference_words
+from monitor.mqtt.topic_templates import Template
+
+_NATIVE: Final = frozenset(
+    """
+    time value unit u U k p lower upper key seq sensor quantity id rev status start end
+    reference_id
+    """.split()  # noqa: SIM905 - a page of words
+)
+_STATED: Final = frozenset(("u", "U", "lower"))
+_STATUSES: Final = frozenset(("prelim", "final", "void"))
+
+
+class Source(NamedTuple):
+    """An entry of ``sources``; ``mapping`` holds what comes before its series."""
+
+    family: TopicFamily
+    kind: str
+    decoder: str
+    mapping: dict[str, object]
+    series: list[Series]
+    why: list[str]
+    fields: Fields
+
+    @property
+    def topic(self) -> str:
+        """The topic template."""
+        return self.family.template
+
+
+def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
+    """Return the source that reads a family, None where no quantity is found in it."""
+    fields = Fields(family, by_path(family), facts, set())
+    kind = "reference" if family.is_reference else "reading"
+    if _is_native(fields):
+        return Source(family, kind, "native", {}, [], _reasons(family), fields)
+    names, why = _names(fields)
+    timed = timing(fields, now)
+    beside = _of_reference(fields) if family.is_reference else {}
+    fields.used.update(str(path) for path in beside.values())
+    series = guessed_series(fields)
+    if not series:
+        return None
+    mapping: dict[str, object] = {**names, **timed.keys, **beside}
+    if family.is_reference and "start" in mapping and "identity" not in mapping:
+        mapping["identity"] = mapping["start"]
+    if _has_text_numbers(fields, series):
+        mapping["number_texts"] = True
+        why.append("numbers stand in texts")
+    if _is_sparse(fields, series):
+        mapping["optional"] = True
+        why.append("messages without any of these quantities are passed over")
+    if defaults := _defaults(fields, series):
+        mapping["defaults"] = defaults
+    return Source(
+        family, kind, "json", mapping, series, [*_reasons(family), *why, *timed.why], fields
+    )
+
+
+def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
+    """Return the probabilities and factors that only some messages state, if all say the same."""
+    found: dict[str, object] = {}
+    for each in series:
+        for path in (str(each.keys[key]) for key in ("p", "k") if key in each.keys):
+            stated = {number_of(value) for value in fields.paths[path]}
+            if len(fields.paths[path]) < len(fields.family.said) and len(stated) == 1:
+                found[path] = stated.pop()
+    return found
+
+
+def _reasons(family: TopicFamily) -> list[str]:
+    if not family.is_reference:
+        return []
+    words = sorted(
+        {word for level in family.template.split("/") for word in reference_words(level)}
+    )
+    if words:
+        return [f"taken as references, for the topic says {', '.join(words)}"]
+    if family.project == "Home Assistant, statestream":
+        return ["taken as references, for the entity's name says so"]
+    return ["taken as references, for payloads state what results do: status, sample, interval"]
+
+
+def _is_native(fields: Fields) -> bool:
+    paths, names = set(fields.paths), Template.parse(fields.family.template).names
+    if not paths <= _NATIVE or not {"time", "value"} <= paths or "quantity" not in names:
+        return False
+    if not all(isinstance(each, str) for each in fields.paths["time"]):
+        return False
+    return fields.family.is_reference or bool(paths & _STATED)
+
+
+def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
+    """Return how a record's sensor or subject and its quantity are named, and why."""
+    family = fields.family
+    who = "subject" if family.is_reference else "sensor"
+    levels = Template.parse(family.template).names
+    found: dict[str, object] = {}
+    split: dict[str, str] = {}
+    why: list[str] = []
+    if family.sensor:
+        found[who] = family.sensor
+    elif who not in levels:
+        path = _name_path(fields)
+        if path is not None:
+            split[path] = f"{{{who}}}"
+            fields.used.add(path)
+            why.append(f"{path} names the {who}")
+        else:
+            found[who] = _free_level(family.template)
+            why.append(f"nothing names the {who}; it is called {found[who]}")
+    named = quantity_path(fields)
+    if named is not None and "quantity" not in levels and not family.quantity:
+        split[named] = "{quantity}"
+        fields.used.add(named)
+        why.append(f"{named} names the quantity")
+    if split:
+        found["names"] = split
+    return found, why
+
+
+def _name_path(fields: Fields) -> str | None:
+    found = [
+        (SENSORS.index(normal(name_at(path))), path)
+        for path, values in fields.paths.items()
+        if is_one_of(name_at(path), SENSORS) and all(isinstance(x, str) and x for x in values)
+    ]
+    return min(found)[1] if found else None
+
+
+def _free_level(template: str) -> str:
+    levels = [each for each in template.split("/") if "{" not in each]
+    return (levels or ["device"])[-1][:128]
+
+
+def _of_reference(fields: Fields) -> dict[str, object]:
+    """Return the paths of what references state besides: identity, status, revision."""
+    found: dict[str, object] = {}
+    for path, values in fields.paths.items():
+        name = normal(name_at(path))
+        if name == "status" and {str(each).lower() for each in values} <= _STATUSES:
+            found["status"] = path
+        elif name in ("rev", "revision") and all(isinstance(each, int) for each in values):
+            found["revision"] = path
+        elif name in IDENTITIES and plain_texts(values):
+            found.setdefault("identity", path)
+    return found
+
+
+def _has_text_numbers(fields: Fields, series: Sequence[Series]) -> bool:
+    paths = [str(each.keys["value"]) for each in series]
+    return any(
+        isinstance(value, str) and number_of(value) is not None
+        for path in paths
+        for value in fields.paths.get(path, ())
+    )
+
+
+def _is_sparse(fields: Fields, series: Sequence[Series]) -> bool:
+    """Return whether a message may have none of the quantities."""
+    if fields.family.project and not fields.family.is_scalar:
+        return True
+    paths = [str(each.keys["value"]) for each in series]
+    return any(not all(path in each.leaves for path in paths) for each in fields.family.said)
+
+
+def unused_texts(source: Source) -> Mapping[str, set[str]]:
+    """Return the texts that stand at paths which the source does not read."""
+    return {
+        path: found
+        for path, values in source.fields.paths.items()
+        if path not in source.fields.used and path != "$" and (found := plain_texts(values))
+    }

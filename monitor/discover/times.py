@@ -1,0 +1,128 @@
+"""Which field is the time, and what can be said of times without a zone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Final, NamedTuple
+
+from monitor.decode.checks import Rejected
+from monitor.decode.time import parsed, reader
+from monitor.discover.heard import name_at
+from monitor.discover.payload_fields import Fields
+from monitor.discover.vocabulary import ENDS, STARTS, TIMES, is_one_of, normal
+
+_READ: Final = reader()
+_READ_UTC: Final = reader(zone="UTC")
+_ERA_SECONDS: Final = 20 * 31_557_600.0
+_AHEAD_SECONDS: Final = 300.0
+_NEAR_SECONDS: Final = 120.0
+_QUARTER: Final = 900.0
+
+
+class Timing(NamedTuple):
+    """Keys of the settings' ``map`` about time, and why."""
+
+    keys: dict[str, str]
+    why: list[str]
+
+
+def timing(fields: Fields, now: float) -> Timing:
+    """Return where the time of a family's records stands; marks the paths as used.
+
+    A reference may have a start and an end instead. ``now`` is s since 1970 UTC.
+    """
+    keys: dict[str, str] = {}
+    why: list[str] = []
+    if fields.family.is_reference:
+        span = {
+            key: path
+            for key, words in (("start", STARTS), ("end", ENDS))
+            if (path := _best(fields, words, now)) is not None
+        }
+        if len(span) == 2:
+            keys |= span
+            fields.used.update(span.values())
+            why.append(f"the mean over {span['start']} to {span['end']}")
+    path = _best(fields, TIMES, now)
+    if path is not None:
+        fields.used.add(path)
+        zone, said = _zone(fields, path)
+        if zone == "arrival":
+            return Timing({**keys, "time": "arrival"}, [*why, said])
+        keys["time"] = path
+        if zone:
+            keys["time_zone"] = zone
+        return Timing(keys, [*why, f"{path} is the time{said}"])
+    if "end" in keys:
+        return Timing(keys, why)
+    what = "the payload states no time: that of arrival is taken"
+    return Timing({**keys, "time": "arrival"}, [*why, what])
+
+
+def _best(fields: Fields, words: tuple[str, ...], now: float) -> str | None:
+    """Return the path that is a time for all messages, the one with the most usual name."""
+    found = [
+        (words.index(normal(name_at(path))), path.count("."), path)
+        for path, values in fields.paths.items()
+        if is_one_of(name_at(path), words) and all(_is_time(each, now) for each in values)
+    ]
+    return min(found)[2] if found else None
+
+
+def _is_time(stated: object, now: float) -> bool:
+    try:
+        time = _READ_UTC(stated, "it")
+    except Rejected:
+        return False
+    return now - _ERA_SECONDS < time < now + 86_400.0
+
+
+def _zone(fields: Fields, path: str) -> tuple[str, str]:
+    """Return the zone that times without one are in, and why; ``arrival`` if nobody can tell."""
+    try:
+        _READ(fields.paths[path][0], "it")
+    except Rejected:
+        pass
+    else:
+        ahead = [
+            _READ(stated, "it") - heard
+            for stated, heard in zip(fields.paths[path], _arrivals(fields, path), strict=False)
+        ]
+        if ahead and max(ahead) > _AHEAD_SECONDS:
+            return "arrival", f"{path} is ahead of the arrival: the time of arrival is taken"
+        return "", ""
+    gaps = _gaps(fields, path)
+    away = _QUARTER * round(median(gaps) / _QUARTER) if gaps else 0.0
+    if not gaps or abs(median(gaps) - away) > _NEAR_SECONDS or away % 3600.0:
+        return "arrival", f"{path} has no zone, so the time of arrival is taken; or set time_zone"
+    if away == 0.0:
+        return "UTC", ", without a zone; it is UTC by the time of arrival"
+    hours = int(away / 3600.0)
+    zone = f"Etc/GMT{'-' if hours > 0 else '+'}{abs(hours)}"
+    said = f", without a zone; {hours:+d} h by the time of arrival. Name the zone if its clocks "
+    return zone, said + "change in summer, such as Europe/Berlin"
+
+
+def _arrivals(fields: Fields, path: str) -> list[float]:
+    return [each.heard.time for each in fields.family.said if path in each.leaves]
+
+
+def _gaps(fields: Fields, path: str) -> list[float]:
+    """Return how far times without a zone, read as UTC, are ahead of the arrival of live ones."""
+    return [
+        _naive(each.leaves[path]) - each.heard.time
+        for each in fields.family.said
+        if path in each.leaves and not each.heard.retained
+    ]
+
+
+def _naive(stated: object) -> float:
+    time = parsed(str(stated))
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def newest(times: Sequence[float]) -> str:
+    """Return the newest of some times as text."""
+    return datetime.fromtimestamp(max(times), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,153 @@
+"""The words by which devices name what they measure, and what stands beside it in a payload.
+
+Rules of this file: words are compared without case and punctuation; a comma or point between digits
+counts (PM2.5 is not PM25, but both are listed). A quantity has one name whatever a device calls it,
+so that a sensor and a reference which mean the same pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+_DECIMAL: Final = re.compile(r"(?<=\d)[._,](?=\d)")
+_OTHER: Final = re.compile(r"[\W_]+")
+_TOKENS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+
+
+class Known(NamedTuple):
+    """A quantity: its name, usual unit, and the u that is assumed where none is stated.
+
+    ``assumed`` is a formula of the value in ``unit``, of the size that data sheets of common
+    sensors state.
+    """
+
+    name: str
+    unit: str
+    assumed: str
+
+
+_QUANTITIES: Final[Mapping[Known, str]] = {
+    Known("temperature", "degC", "0.5"): "temperature temp tc atmp airtemperature degc celsius",
+    Known("humidity", "%", "3"): "humidity rh rhum hum relativehumidity relhumidity",
+    Known("pressure", "hPa", "1"): "pressure airpressure atmosphericpressure barometer baro "
+    "barometricpressure",
+    Known("co2", "ppm", "30 + 0.03 * abs(value)"): "co2 rco2 carbondioxide scd4xco2",
+    Known("pm1", "ug/m3", "3 + 0.1 * abs(value)"): "pm1 pm1p0 pm01",
+    Known("pm25", "ug/m3", "3 + 0.1 * abs(value)"): "pm25 pm2p5 pm02",
+    Known("pm10", "ug/m3", "5 + 0.1 * abs(value)"): "pm10 pm10p0",
+    Known("no2", "", "0.1 + 0.1 * abs(value)"): "no2 nitrogendioxide",
+    Known("o3", "", "0.1 + 0.1 * abs(value)"): "o3 ozone",
+    Known("mass", "kg", "0.1 + 0.01 * abs(value)"): "mass weight kg",
+    Known("density", "", "0.001 * abs(value) + 1e-6"): "density",
+    Known("ph", "", "0.1"): "ph",
+    Known("conductivity", "", "0.02 * abs(value) + 1e-6"): "conductivity ec",
+    Known("illuminance", "lx", "1 + 0.1 * abs(value)"): "illuminance illuminancelux lux",
+    Known("moisture", "%", "3"): "moisture soilmoisture",
+    Known("wind_speed", "m/s", "0.3 + 0.03 * abs(value)"): "windspeed wspd",
+    Known("flow", "", "0.02 * abs(value) + 1e-6"): "flow flowrate",
+    Known("level", "", "0.01 * abs(value) + 1e-6"): "level waterlevel",
+    Known("power", "W", "0.5 + 0.01 * abs(value)"): "power apower activepower",
+}
+UNKNOWN: Final = Known("", "", "0.02 * abs(value) + 1e-6")
+_BY_WORD: Final = {word: known for known, words in _QUANTITIES.items() for word in words.split()}
+_BY_UNIT: Final = {"°C": "temperature", "degC": "temperature", "hPa": "pressure", "ppm": "co2"}
+
+# What devices say of themselves.
+_HOUSEKEEPING: Final = frozenset(
+    """
+    battery batterypercent batteryvoltage batterylow linkquality lqi rssi snr signal
+    signalstrength wifi wifisignal uptime boot bootcount seq sequence counter count fcnt fport
+    port id index lat lon lng latitude longitude altitude heap freeheap loadavg sleep version
+    interval vcc txpower channel frequency tf dr devicetemperature chiptemperature voltage rev
+    revision vbat int firmware fw ver memory ram flash restart restarts esp32 esp8266
+    internaltemperature updateavailable tvocraw noxraw loc location n e
+    """.split()  # noqa: SIM905 - a page of words
+)
+TIMES: Final = (
+    *("sampledat", "measuredat", "observedat", "phenomenontime", "time", "timestamp", "ts", "t"),
+    *("datetime", "date", "at", "unixtime", "epoch", "resulttime", "receivedat", "lastseen"),
+)
+STARTS: Final = ("start", "from", "begin", "since")
+ENDS: Final = ("end", "to", "until")
+VALUES: Final = ("value", "v", "val", "result", "reading", "measurement", "mean", "state", "num")
+UNITS: Final = ("unit", "units", "uom", "unitofmeasurement")
+STANDARD: Final = (
+    *("u", "unc", "uncert", "uncertainty", "sigma", "sd", "std", "stddev", "stdev", "stderr"),
+    *("standarduncertainty", "standarddeviation"),
+)
+EXPANDED: Final = ("U", "U95", "expanded", "expandeduncertainty", "expandedU")
+LOWER: Final = ("lower", "lo", "low", "lowerlimit", "cilow", "cilower")
+UPPER: Final = ("upper", "hi", "high", "upperlimit", "cihigh", "ciupper")
+AROUND: Final = ("plusminus", "accuracy", "margin", "errorbound")
+LEVELS: Final = ("p", "level", "prob", "coverageprobability", "confidence")
+FACTORS: Final = ("k", "coveragefactor")
+SENSORS: Final = (
+    *("sensor", "sensorid", "device", "deviceid", "node", "nodeid", "serial", "serialno", "eui"),
+    *("deveui", "station", "stationid", "mac", "name", "tag", "instrument", "id"),
+)
+QUANTITY_FIELDS: Final = ("quantity", "parameter", "param", "property", "measurand", "analyte")
+IDENTITIES: Final = ("sample", "sampleid", "labid", "resultid", "reportid")
+_REFERENCE: Final = frozenset(
+    """
+    ref reference references lab laboratory lims truth groundtruth static official titration
+    weighbridge handheld
+    """.split()  # noqa: SIM905 - a page of words
+)
+_PLAIN_LEVELS: Final = frozenset(
+    """
+    reading readings state status sensor sensors result results data telemetry up obs value
+    values hourly event events rpc measurement measurements observations v1 v2 tele stat
+    """.split()  # noqa: SIM905 - a page of words
+)
+
+
+def normal(word: str) -> str:
+    """Return ``word`` without case and punctuation; 2.5 and 2_5 become 2p5."""
+    return _OTHER.sub("", _DECIMAL.sub("p", word)).lower()
+
+
+def quantity_of(word: str) -> Known | None:
+    """Return the quantity that ``word`` is a name of, None if none is known."""
+    return _BY_WORD.get(normal(word))
+
+
+def quantity_in(word: str) -> tuple[Known, str] | None:
+    """Return the quantity that a name such as ``kitchen_temperature`` ends with, and the rest."""
+    if known := quantity_of(word):
+        return known, ""
+    tokens = [each for each in _TOKENS.split(word) if each]
+    for size in (3, 2, 1):
+        if len(tokens) > size and (known := quantity_of("_".join(tokens[-size:]))):
+            return known, "_".join(tokens[:-size])
+    return None
+
+
+def quantity_by_unit(unit: str) -> Known | None:
+    """Return the quantity that a unit is used for alone, None if there are several."""
+    name = _BY_UNIT.get(unit)
+    return None if name is None else _BY_WORD[name]
+
+
+def is_housekeeping(word: str) -> bool:
+    """Return whether a device says this of itself, also as uptime_seconds or UptimeSec."""
+    tokens = {each.lower() for each in _TOKENS.split(word) if len(each) > 1}
+    return normal(word) in _HOUSEKEEPING or bool(tokens & _HOUSEKEEPING)
+
+
+def is_plain_level(level: str) -> bool:
+    """Return whether a level of a topic is no name of anything."""
+    return normal(level) in _PLAIN_LEVELS or bool(reference_words(level))
+
+
+def reference_words(level: str) -> set[str]:
+    """Return the words in a level of a topic that speak of references."""
+    return {each.lower() for each in _TOKENS.split(level)} & _REFERENCE
+
+
+def is_one_of(word: str, words: tuple[str, ...]) -> bool:
+    """Return whether ``word`` is one of a list; U is not u."""
+    if words is EXPANDED:
+        return _OTHER.sub("", word) in words
+    return normal(word) in words and not (words is STANDARD and word in EXPANDED)

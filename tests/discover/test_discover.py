@@ -1,0 +1,344 @@
+"""`monitor discover`: a broker of many kinds of devices becomes settings that pair as they are."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+from harness.broker import Mosquitto
+from harness.device_messages import FAMILIES, Sent, at, references, sent
+from harness.programs import free_port
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.cli import main
+from monitor.config import load, parse
+from monitor.decode.formats.sparkplug_payload import Payload
+from monitor.discover import Broker, Heard, Proposal, propose
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.simulate.trades import TRADES
+
+NOW = 1_800_000_000.0
+BROKER = Broker({"host": "127.0.0.1", "port": 1883})
+# What each family measures, by sensor: written from the messages by hand.
+MEASURED = {
+    "zigbee2mqtt": {
+        ("Küche Süd", "temperature"), ("Küche Süd", "humidity"), ("Küche Süd", "pressure"),
+        ("Bad (oben)", "temperature"), ("Bad (oben)", "humidity"),
+    },
+    "tasmota": {("tasmota_4F2A", of) for of in ("temperature", "humidity", "pressure")},
+    "esphome": {("livingroom", of) for of in ("temperature", "humidity")},
+    "shelly-1": {("shellyht-6A1B2C", of) for of in ("temperature", "humidity")},
+    "shelly-rpc": {("shellyplusht-b8d61a8b17cc", of) for of in ("temperature", "humidity")},
+    "things-stack": {("attic-1", of) for of in ("temperature", "humidity")},
+    "chirpstack": {("0101010101010101", of) for of in ("temperature", "humidity")},
+    "airgradient": {
+        ("ecda3b1eaaaf", of) for of in ("temperature", "humidity", "co2", "pm1", "pm25", "pm10")
+    },
+    "sensorthings": {("Datastreams(1)", "temperature")},
+    "statestream": {("bedroom", "temperature")},
+    "native": {("probe-1", "temperature")},
+}  # fmt: skip
+
+
+def heard(*messages: Sent, time: float = NOW) -> list[Heard]:
+    return [Heard(each.topic, each.payload, time, each.retain) for each in messages]
+
+
+def twice(*makers) -> list[Heard]:
+    """Return what several kinds of devices send within half a minute."""
+    return [
+        each
+        for moment in (NOW, NOW + 30.0)
+        for make in makers
+        for each in heard(*make(moment), time=moment)
+    ]
+
+
+def proposed(messages: list[Heard]) -> Proposal:
+    """Return a proposal, which is settings without a mistake whatever was heard."""
+    found = propose(messages, NOW + 60.0, BROKER)
+    parse(found.text.encode(), "proposal.yaml")
+    return found
+
+
+# -- each family by itself, and all of them -------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_is_read_and_pairs_with_the_references_without_an_edit(family):
+    found = proposed(twice(FAMILIES[family], references))
+
+    assert set(found.trial.readings) == MEASURED[family]
+    assert set(found.trial.references) == {("hall", "temperature"), ("hygrometer", "humidity")}
+    paired = {key for key, count in found.trial.pairs.items() if count}
+    assert paired == {key for key in MEASURED[family] if key[1] in ("temperature", "humidity")}
+    assert not found.trial.refused
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_uncertainty_is_assumed_and_marked_where_a_family_states_none(family):
+    found = proposed(twice(FAMILIES[family], references))
+
+    is_assumed = family != "native"
+    for readings in found.trial.readings.values():
+        assert {each.assumed for each in readings} == {is_assumed}
+        assert all(each.u > 0.0 for each in readings)
+    assert ("ASSUMED u =" in found.text) == is_assumed
+
+
+def test_a_mixed_broker_becomes_settings_that_pair_without_an_edit():
+    found = proposed(twice(*FAMILIES.values(), references))
+
+    assert set(found.trial.readings) == set().union(*MEASURED.values())
+    assert "temperature: 12 of 12 sensors paired with the reference hall while listening" in (
+        found.findings
+    )
+    assert "humidity: 9 of 9 sensors paired with the reference hygrometer while listening" in (
+        found.findings
+    )
+    assert "co2 has no reference" in found.missing
+
+
+def test_times_units_and_values_are_those_that_were_sent():
+    found = proposed(twice(*FAMILIES.values(), references))
+
+    values = {
+        (sensor, of): (each.value, each.time - NOW)
+        for (sensor, of), readings in found.trial.readings.items()
+        for each in readings[:1]
+    }
+    assert values["tasmota_4F2A", "pressure"] == (1001.3, 0.0)
+    assert values["attic-1", "temperature"] == (21.3, pytest.approx(0.785788, abs=1e-6))
+    assert values["0101010101010101", "humidity"] == (46.8, pytest.approx(0.775023, abs=1e-6))
+    assert values["Datastreams(1)", "temperature"] == (21.2, 0.0)
+    assert values["ecda3b1eaaaf", "pm25"] == (7.0, 0.0)
+    assert values["livingroom", "temperature"] == (21.1, 0.0)
+
+
+def test_the_proposal_does_not_hang_on_the_order_of_messages():
+    messages = twice(*FAMILIES.values(), references)
+    shuffled = random.Random(3).sample(messages, len(messages))
+
+    assert proposed(shuffled).text == proposed(messages).text
+
+
+# -- what it finds out by itself -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trade", TRADES)
+def test_the_three_trades_pair_as_proposed(trade):
+    messages = TRADES[trade](np.random.default_rng(1)).messages[:3000]
+    found = propose([Heard(*each[1:], each[0]) for each in messages], messages[-1].time, BROKER)
+
+    parse(found.text.encode(), "proposal.yaml")
+    of = {"weighing": "mass", "air": "pm25", "process": "density"}[trade]
+    counts = {sensor: n for (sensor, quantity), n in found.trial.pairs.items() if quantity == of}
+    assert counts
+    assert min(counts.values()) >= 3
+
+
+def test_names_of_sensors_in_references_and_keys_are_found():
+    tags = ["982 000412", "982 000413", "982 000414"]
+    messages = []
+    for n, tag in enumerate(tags):
+        moment = NOW + 40.0 * n
+        reading = {"ts": at(moment), "animal": tag, "kg": 500.0 + n, "kg_sd": 5.0}
+        truth = {"when": "", "ts": at(moment + 600.0), "chip": tag.replace(" ", ""), "kg": 501.0}
+        messages += heard(sent("farm/scale-3/weighing", reading), time=moment)
+        messages += heard(sent("farm/static/result", {**truth, "device": "scale-3"}), time=moment)
+
+    found = propose(messages, NOW + 1000.0, BROKER)
+
+    source, other, _ = parse(found.text.encode(), "p").sources
+    maps = {each.kind: each.map for each in (source, other)}
+    assert maps["reading"].key == "animal"
+    assert maps["reference"].key == "chip"
+    assert maps["reference"].names == {"device": "{subject}"}
+    assert found.trial.pairs == {("scale-3", "mass"): 3}
+    assert {each.u for each in found.trial.readings["scale-3", "mass"]} == {5.0}
+
+
+def test_local_times_without_a_zone_are_told_by_their_arrival():
+    body = {"time": at(NOW + 13 * 3600.0, ""), "temperature": 21.0}
+    found = proposed(heard(sent("garden/shed-1/weather", body)))
+
+    ((reading,),) = found.trial.readings.values()
+    assert reading.time == NOW
+    assert "Etc/GMT-13" in found.text
+
+
+def test_references_over_an_interval_are_held_against_the_mean_of_the_readings():
+    messages = [
+        each
+        for n in range(12)
+        for each in heard(
+            sent("air/node-1/obs", {"ts": NOW + 600.0 * n, "pm25": {"v": 10.0, "u": 1.0}}),
+            time=NOW + 600.0 * n,
+        )
+    ]
+    hour = {"start": at(NOW), "end": at(NOW + 3600.0), "pm25": 9.0, "u": 0.5, "rev": 1}
+    messages += heard(sent("official/S3/hourly", hour), time=NOW + 7200.0)
+
+    found = propose(messages, NOW + 7200.0, BROKER)
+
+    assert "reading_seconds: 600.0" in found.text
+    assert found.trial.pairs == {("node-1", "pm25"): 1}
+
+
+def sparkplug(**metrics: float) -> bytes:
+    """Return a payload of Sparkplug B with a metric for each name, __ standing for /."""
+    payload = Payload(timestamp=int(NOW * 1000.0), seq=1)
+    for name, number in metrics.items():
+        payload.metrics.add(name=name.replace("__", "/"), datatype=10, double_value=number)
+    return bytes(payload.SerializeToString())
+
+
+@pytest.mark.parametrize(("stated", "place"), [({}, "birth"), ({"density__U95": 0.6}, "values")])
+def test_sparkplugs_uncertainty_is_read_where_it_is_sent(stated, place):
+    topic = "spBv1.0/plant/{}/edge/AT-1"
+    born = sparkplug(density__value=841.0, density__U95=0.6, Uptime=7.0)
+    data = sparkplug(density__value=842.0, **stated)
+    truth = {"time": at(NOW), "value": 841.5, "u": 0.1}
+    found = proposed(
+        [
+            Heard(topic.format("DBIRTH"), born, NOW - 20.0),
+            Heard(topic.format("DDATA"), data, NOW),
+            *heard(sent("monitor/AT-1/density/reference", truth)),
+        ]
+    )
+
+    assert f'U: "{place}.density/U95"' in found.text
+    assert found.trial.pairs == {("AT-1", "density"): 1}
+    stated_u = [each.u for each in found.trial.readings["AT-1", "density"]]
+    assert stated_u == [pytest.approx(0.6 / 1.959963985)] * len(stated_u)
+
+
+def test_home_assistants_discovery_names_what_a_payload_does_not():
+    device = {"identifiers": ["x"], "name": "x"}
+    config = {
+        "dev": device,
+        "o": {"name": "x"},
+        "cmps": {
+            "a": {"p": "sensor", "dev_cla": "temperature", "unit_of_meas": "°F",
+                  "val_tpl": "{{ value_json.a1 }}"},
+            "b": {"p": "sensor", "dev_cla": "humidity", "unit_of_meas": "%",
+                  "val_tpl": "{{ value_json['b1'] }}"},
+            "c": {"p": "sensor", "dev_cla": "temperature", "ent_cat": "diagnostic",
+                  "val_tpl": "{{ value_json.chip }}"},
+        },
+        "~": "boxes/box-7",
+        "stat_t": "~/data",
+    }  # fmt: skip
+    body = {"a1": 70.0, "b1": 40, "chip": 55.0}
+    announcement = sent("homeassistant/device/x/config", config, retain=True)
+    found = proposed(heard(announcement, sent("boxes/box-7/data", body)))
+
+    assert set(found.trial.readings) == {("box-7", "temperature"), ("box-7", "humidity")}
+    (reading,) = found.trial.readings["box-7", "temperature"]
+    assert reading.value == pytest.approx((70.0 - 32.0) / 1.8)
+
+
+# -- what is missing -------------------------------------------------------------------------------
+
+
+def test_without_references_it_says_how_to_give_one():
+    found = proposed(twice(FAMILIES["tasmota"]))
+
+    assert not found.trial.pairs["tasmota_4F2A", "temperature"]
+    assert any("no topic looks like a reference" in each for each in found.missing)
+    assert any("monitor reference" in each for each in found.missing)
+    assert "MISSING: no topic looks like a reference" in " ".join(found.text.split("\n# "))
+
+
+def test_of_nothing_it_says_that_nothing_was_heard():
+    found = proposed([])
+
+    assert found.missing[0].startswith("nothing was heard")
+
+
+def test_a_reference_that_is_too_old_is_told():
+    old = [each._replace(time=NOW) for each in heard(*references(NOW - 7200.0))]
+    found = proposed([*twice(FAMILIES["tasmota"]), *old])
+
+    assert not any(found.trial.pairs.values())
+    told = " ".join(found.missing)
+    assert "no pair of temperature yet: readings and references are too far apart in time" in told
+    assert at(NOW - 7200.0) in told
+
+
+TOPICS = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=5)
+    | st.sampled_from(["temperature", "sensor", "state", "ref", "spBv1.0", "config", "{x}", "#"]),
+    min_size=1,
+    max_size=5,
+).map("/".join)
+NAMES = st.text(max_size=4) | st.sampled_from(
+    ["temperature", "value", "u", "lo", "hi", "p", "time", "unit", "status", "start", "end", "kg"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=12,
+)
+PAYLOADS = st.binary(max_size=20) | VALUES.map(lambda value: json.dumps(value).encode())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(TOPICS, PAYLOADS), max_size=8))
+def test_whatever_is_heard_the_proposal_has_no_mistake(messages):
+    proposed([Heard(topic, payload, NOW) for topic, payload in messages])
+
+
+# -- the command, at a real broker -----------------------------------------------------------------
+
+
+@pytest.fixture
+def mosquitto(tmp_path):
+    (tmp_path / "broker").mkdir()
+    broker = Mosquitto(tmp_path / "broker")
+    yield broker
+    broker.stop()
+
+
+def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
+    mosquitto, tmp_path, capsys
+):
+    out, done = tmp_path / "found.yaml", threading.Event()
+
+    def publish() -> None:
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as publisher:
+            while not done.is_set():
+                for make in (*FAMILIES.values(), references):
+                    for each in make(time.time()):
+                        publisher.publish(each.topic, each.payload, retain=each.retain)
+                publisher.flush()
+                publisher.sleep(0.5)
+
+    sending = threading.Thread(target=publish)
+    sending.start()
+    try:
+        code = main(
+            ["discover", f"127.0.0.1:{mosquitto.port}", "--seconds", "4", "--out", str(out)]
+        )
+    finally:
+        done.set()
+        sending.join()
+    said = capsys.readouterr()
+
+    assert code == 0, said.err
+    assert "temperature: 12 of 12 sensors paired with the reference hall" in said.err
+    assert main(["check-config", str(out)]) == 0
+    assert load(out).mqtt.port == mosquitto.port
+    assert main(["discover", "--out", str(out)]) == 73
+
+
+def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
+    assert main(["discover", "mqtt://u:p@host:1883"]) == 2
+    assert "write HOST or HOST:PORT" in capsys.readouterr().err
+    assert main(["discover", f"127.0.0.1:{free_port()}", "--seconds", "1"]) == 69
+    assert "Connection refused" in capsys.readouterr().err
