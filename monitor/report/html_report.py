@@ -29,6 +29,7 @@ from monitor.core.analysis.ranking import (
 from monitor.core.analysis.remarks import remarks
 from monitor.core.analysis.resampling import REPLICATES, bca_rce
 from monitor.core.columns import Columns
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import Float
 from monitor.core.scores.intervals import (
     Interval,
@@ -156,7 +157,7 @@ def _chapter(
         origins=(),
         total=one.value.size,
         events=(),
-        fault_report=None,
+        fault_report=FaultReport(judged.fault, judged) if judged.fault else None,
         density=source.density,
         level=source.level,
         patience=_NAN,

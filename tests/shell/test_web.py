@@ -329,7 +329,7 @@ def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(se
     assert verdict["sentence"] in body
     assert verdict["advice"] in body
     assert f"<dt>bias</dt><dd>+{amount(verdict['estimate'], 'kg')}</dd>" in body
-    assert body.count('class="rule fired"') == 1
+    assert body.count('class="rule fired"') == 2
 
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
