@@ -22,6 +22,7 @@ from monitor.core.analysis.prequential import Trial, prequential
 from monitor.core.analysis.ranking import (
     Profile,
     Ranking,
+    left_out_sentence,
     ranking,
     ranking_sentence,
     score_of,
@@ -112,6 +113,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         for row in range(len(recorded.names))
     ]
     sensors = [name.sensor for name in recorded.names]
+    kept: list[int] = [] if table is None else table.common.kept.tolist()
     environment = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
@@ -125,7 +127,9 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
         chapters=chapters,
         table=table,
-        said="" if table is None else ranking_sentence(table, sensors),
+        said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
+        aside="" if table is None else left_out_sentence(table, sensors),
+        ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
         drawings=_fleet_figures(recorded, windows, table, source),
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
@@ -231,7 +235,9 @@ def _fleet_figures(
     if table is None:
         return [zetas]
     means = {name: each.mean for name, each in table.scores.items()}
-    return [*score_figures(means, source.density, names), zetas]
+    compared = [names[row] for row in table.common.kept.tolist()]
+    scores = score_figures(means, source.density, compared) if len(compared) > 2 else []
+    return [*scores, zetas]
 
 
 def _text(number: float) -> str:

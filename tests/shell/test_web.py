@@ -526,6 +526,18 @@ def test_the_ranking_page_says_who_reads_best_and_draws_scores_and_verdicts(serv
     assert len(re.findall(r"<small>rank \d", text)) == 2 * len(SPREADS)
 
 
+def test_a_silent_sensor_does_not_empty_the_ranking_and_is_named(service, race):
+    race.take([Reading("silent", "mass", START + 70.0, 500.0, u=5.0, key="tag 7")])
+    until("it pairs", lambda: document(service, "/api/v1/ranking")["not_compared"])
+    found = document(service, "/api/v1/ranking")
+    body = get(service, "/ranking")[1].decode()
+
+    assert [each["sensor"] for each in found["not_compared"]] == ["silent"]
+    assert {each["sensor"] for each in found["series"]} == set(SPREADS)
+    assert found["events"] == 60
+    assert "Not compared: silent (saw 1) of the 60 common events" in body
+
+
 @pytest.mark.parametrize(
     ("profile", "primary"),
     [("accuracy", "crps"), ("coverage", "quadratic"), ("balanced", "interval")],
