@@ -16,7 +16,7 @@ Where things are
     metrics: the series' of ``metrics``, the daemon's of ``telemetry``, the cluster's;
     ``process_metrics`` has the rest.
     ``rendering`` fills the templates; ``lines``, ``plots``, ``signal_plots``, ``ucc_plots``,
-    ``figures``, ``svg`` and ``label_places`` draw for people.
+    ``fleet_picture``, ``figures``, ``svg`` and ``label_places`` draw for people.
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path of a client names a file.

@@ -162,6 +162,10 @@ _SAVED = {
     "cost_optimal": "least cost of the intervals stretched",
     "mae": "mean absolute error",
 }
+PICTURE = (
+    "A dot is a series; it leads to its chapter. As right as it says is 0 across and 1 up. Left or "
+    "right: it reads low or high. Above 1: its errors scatter more than it states."
+)
 _ZETAS = (
     "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
     "RCE disagree, a few very large stated uncertainties decide."

@@ -202,15 +202,24 @@ class Chart:
             self._marks.append(f'<circle class="mark {kind}" cx="{a}" cy="{b}" r="4.5"/>')
             self._word(label, _beside(float(a), float(b), 8.0), kind)
 
+    def link(self, x: float, y: float, kind: str, to: tuple[str, str, float]) -> None:
+        """Add a dot that leads somewhere; ``to``: address, title, and radius in px."""
+        address, title, radius = to
+        for a, b in self._points(np.array([x]), np.array([y])):
+            self._marks.append(
+                f'<a href="{escape(address)}"><circle class="{kind}" cx="{a}" cy="{b}" '
+                f'r="{radius:g}"><title>{escape(title)}</title></circle></a>'
+            )
+
     def note(self, x: float, y: float, word: str) -> None:
         """Add a word beside a point."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._word(word, _beside(float(a), float(b), 4.0), "note")
 
-    def render(self) -> str:
-        """Return the drawing."""
+    def render(self, role: str = "img") -> str:
+        """Return the drawing; its role is "group" where there are links in it."""
         return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="img" '
+            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="{role}" '
             f'aria-label="{escape(self._title)}"><title>{escape(self._title)}</title>'
             f"{self._axes()}{''.join(self._marks)}</svg>"
         )

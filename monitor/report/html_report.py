@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -41,14 +41,16 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.snapshot.details import Detail
-from monitor.core.verdict import Verdict
+from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED, Verdict
 from monitor.http.figures import (
+    PICTURE,
     Figure,
     block_figure,
     figures,
     score_figures,
     zeta_figure,
 )
+from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, events_of
 
@@ -130,7 +132,10 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
         aside="" if table is None else left_out_sentence(table, sensors),
         ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
-        drawings=_fleet_figures(recorded, windows, table, source),
+        drawings=[
+            *_picture(recorded, statistics, judged),
+            *_fleet_figures(recorded, windows, table, source),
+        ],
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
         replicates=REPLICATES,
@@ -238,6 +243,30 @@ def _fleet_figures(
     compared = [names[row] for row in table.common.kept.tolist()]
     scores = score_figures(means, source.density, compared) if len(compared) > 2 else []
     return [*scores, zetas]
+
+
+_STATES: Final = {FAULT: "firing", IS_RIGHT: "ok", UNDECIDED: "unknown"}
+
+
+def _picture(
+    recorded: Recorded, statistics: Mapping[str, Float], judged: Sequence[Verdict]
+) -> list[Figure]:
+    """Return offset and spread of all series, nothing for two."""
+    if len(recorded.names) < 3:
+        return []
+    offset = statistics["z_mean"]
+    spread = spread_of(offset, statistics["zms"])
+    shown = [
+        dot(
+            name,
+            (_STATES[judged[row].state], judged[row].sentence),
+            (float(offset[row]), float(spread[row])),
+            f"#s{row + 1}",
+        )
+        for row, name in enumerate(recorded.names)
+    ]
+    drawn = Markup(fleet_picture(shown))  # noqa: S704 - it escapes its words
+    return [Figure("Offset and spread in its own u.", PICTURE, drawn)]
 
 
 def _text(number: float) -> str:

@@ -17,6 +17,7 @@ from monitor.simulate.carts import CARTS
 HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
 PATHS = [
     "/",
+    "/picture",
     "/ranking",
     "/compare?quantity=mass&a=cart-03",
     "/series/cart-03/mass",
@@ -199,6 +200,16 @@ def test_the_ranking_compares_who_saw_the_same(visit, service):
     expect(tab.get_by_text("ranked by the mean CRPS")).to_be_visible()
     shoot(tab, "ranking")
     race.stop()
+
+
+def test_a_thousand_sensors_are_in_one_picture_and_lead_to_their_pages(visit, service):
+    published(service, fleet(1000))
+    tab = visit.open("/picture")
+    assert tab.locator("svg.plot circle").count() == 1000
+    assert tab.locator(".plot .word.note").count() > 5
+    shoot(tab, "picture")
+    tab.get_by_label("Group").select_option("model-3")
+    expect(tab.locator("svg.plot circle")).to_have_count(143)
 
 
 def test_hostile_names_keys_and_payloads_are_text_on_every_page(visit, yard):

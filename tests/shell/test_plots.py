@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from monitor.core.model import Event
 from monitor.core.scores.statistics import compute
 from monitor.core.verdict import FAULT, Estimate, Pairs, Verdict, judge
 from monitor.http import plots, signal_plots, svg, ucc_plots
+from monitor.http.fleet_picture import Dot, fleet_picture
 
 HOSTILE = "<script>alert('1')</script>\"&"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -41,6 +43,12 @@ PLOTS = {
     "signal": lambda c: signal_plots.signal(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)])),
     "against_reference": lambda c: signal_plots.against_reference(c, HOSTILE),
     "drift": lambda c: signal_plots.drift(c, HOSTILE, DRIFT),
+    "fleet": lambda c: fleet_picture(
+        [
+            Dot(HOSTILE, HOSTILE, HOSTILE, state, float(x), float(y))
+            for x, y, state in zip(c.z, c.u, cycle(("ok", "firing")), strict=False)
+        ]
+    ),
     "levey_jennings": plots.levey_jennings,
     "rolling": lambda c: plots.rolling_score(c, "crps", HOSTILE),
     "rolling_interval": lambda c: plots.rolling_score(c, "interval", HOSTILE),
@@ -63,7 +71,7 @@ def assert_sound(drawing: str) -> ET.Element:
     root = ET.fromstring(drawing)  # noqa: S314 - our own text
     width, height = (float(each) for each in root.get("viewBox", "0 0 1e9 1e9").split()[2:])
     for each in root.iter():
-        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p"}
+        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a"}
         assert "style" not in each.attrib
         for name in ("x", "y", "cx", "cy"):
             if name in each.attrib:

@@ -93,7 +93,7 @@ def test_three_sensors_have_their_scores_drawn_against_each_other_and_their_verd
     assert text.count("Rank correlation 1.00 over 3 sensors.") == 2
     assert "|zeta| of RCE against |zeta| of ZMS" in text
     assert text.count("block by block.") == 3
-    assert outline.tags.count("svg") == 3 * 10 + 3
+    assert outline.tags.count("svg") == 3 * 10 + 4
     assert "the primary score is crps" in text
     other = made(file, tmp_path / "other.html", "--profile", "coverage")
     assert "the primary score is quadratic" in other

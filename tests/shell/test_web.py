@@ -526,6 +526,24 @@ def test_the_ranking_page_says_who_reads_best_and_draws_scores_and_verdicts(serv
     assert len(re.findall(r"<small>rank \d", text)) == 2 * len(SPREADS)
 
 
+def test_the_picture_has_a_dot_a_sensor_where_its_numbers_say(service, race):
+    body = html.unescape(get(service, "/picture")[1].decode())
+    places = dict(re.findall(r'/series/(\w+)/mass"><circle class="dot \w+" cx="([\d.]+)"', body))
+    titles = dict(re.findall(r"<title>(\w+) mass, [^<]*\(offset ([^<]*)\)</title>", body))
+    z = {}
+    for name in SPREADS:
+        pairs = document(service, f"/api/v1/series/{name}/mass/pairs")["pairs"]
+        z[name] = [each["z"] for each in pairs]
+
+    assert sorted(places, key=lambda name: float(places[name])) == sorted(
+        z, key=lambda name: np.mean(z[name])
+    )
+    for name, each in z.items():
+        told = f"{np.mean(each):+.2f} u, spread {np.std(each):.2f} u"
+        assert titles[name] == told.replace("-", "\N{MINUS SIGN}")
+    assert get(service, "/picture?text=fine")[1].decode().count("<circle") == 1
+
+
 def test_a_silent_sensor_does_not_empty_the_ranking_and_is_named(service, race):
     race.take([Reading("silent", "mass", START + 70.0, 500.0, u=5.0, key="tag 7")])
     until("it pairs", lambda: document(service, "/api/v1/ranking")["not_compared"])
