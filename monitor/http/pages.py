@@ -37,7 +37,7 @@ from monitor.http.fleet_picture import DOTS_MAX, dots, fleet_picture
 from monitor.http.lines import evidence_figure, href, lines
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
-from monitor.http.rendering import PAIRS_SHOWN, Renderer
+from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
 from monitor.http.selection import (
     STATES,
     Selection,
@@ -158,7 +158,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": rendering.statistics(now, row),
             "letters": rendering.dead_letters(shared, sensor),
-            "history": rendering.alert_history(page, sensor, quantity),
+            "history": rendering.alert_history(page, HistoryFilter(), sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
@@ -244,7 +244,9 @@ def _add_comparison(
 
 def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/alerts")
-    async def alerts(request: Request) -> Response:
+    async def alerts(
+        request: Request, show: answers.ShowText = "", text: answers.WordsText = ""
+    ) -> Response:
         page = shown_page(shared)
         now = page.snapshot
         listed = [
@@ -258,7 +260,8 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         values = {
             "here": "/alerts",
             "alerts": listed,
-            "history": rendering.alert_history(page),
+            "filter": HistoryFilter(show, text),
+            "history": rendering.alert_history(page, HistoryFilter(show, text)),
             "time": now.time,
             "live": "page",
         }

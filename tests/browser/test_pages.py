@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import pytest
 from browser.conftest import shoot
@@ -252,6 +254,22 @@ def test_everything_works_without_a_script(visit, yard):
     assert names(tab) == sorted(names(tab))
     tab.locator("#rows th a").first.click()
     assert tab.locator("figure svg.plot").count() >= 9
+
+
+@pytest.mark.parametrize("visit", [{"timezone_id": "Asia/Kolkata"}], indirect=True)
+def test_local_times_stand_beside_utc(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    time = tab.locator("table time").first
+    told = datetime.fromisoformat(time.get_attribute("datetime"))
+    local = told.astimezone(ZoneInfo("Asia/Kolkata"))
+
+    assert told.strftime("%Y-%m-%d %H:%M:%S") in time.inner_text()
+    assert time.locator(".local").inner_text() == local.strftime(
+        "%H:%M:%S local" if local.date() == told.date() else "%Y-%m-%d %H:%M:%S local"
+    )
+    expect(tab.locator("#asof")).to_contain_text(" local")
+    assert visit.open("/series/cart-03/mass").locator("time .local").count() > 5
 
 
 def test_it_works_without_a_mouse(visit, yard):

@@ -309,6 +309,26 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
+def test_the_history_shows_what_fired_and_ended_unless_all_is_asked_for(service):
+    told = [
+        transition(4, sensor="a", before="pending", after="ok", alert="gain"),
+        transition(3, sensor="b", before="firing", after="resolved"),
+        transition(2, sensor="b"),
+        transition(1, sensor="b", before="ok", after="pending"),
+    ]
+    published(service, fleet(3), history=tuple(told))
+
+    def listed(path):
+        body = get(service, path)[1].decode().partition('id="history"')[2]
+        return re.findall(r"</time></th>\s*<td>(\w)", body)
+
+    assert listed("/alerts") == ["b", "b"]
+    assert listed("/alerts?show=all") == ["a", "b", "b", "b"]
+    assert listed("/alerts?show=all&text=GAIN") == ["a"]
+    assert "only pending" in get(service, "/alerts?text=gain")[1].decode()
+    assert get(service, "/alerts?show=some")[0] == 422
+
+
 def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(service, yard):
     document(service, "/api/v1/series/cart-03/mass/pairs")
     yard.stop()
