@@ -204,6 +204,8 @@ def outlets(settings: Settings, path: str) -> list[Outlet]:
         section = getattr(settings.sinks, name)
         if section is not None:
             own = {each: secret.get_secret_value() for each, secret in secrets[name].items()}
-            context = SinkContext(lambda: publisher_of(settings, broker), own)
+            context = SinkContext(
+                lambda: publisher_of(settings, broker), own, settings.http.public_url
+            )
             opened.append(Outlet(name, kind.open(section, context), section))
     return opened

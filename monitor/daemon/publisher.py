@@ -240,6 +240,7 @@ class Publisher:
             clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
+            public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),

@@ -148,7 +148,7 @@ def _cells(entry: Statistic) -> tuple[str, str, str]:
 
 def _every_figure() -> Figures:
     """Return figures of which none is absent, each label with one value."""
-    every = Figures(tls_not_after=0.0)
+    every = Figures(tls_not_after=0.0, public_url="https://monitor.example")
     for each in fields(every):
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})
