@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis import ranking
+from monitor.core.analysis.common_events import Events
 from monitor.core.columns import Columns, columns, coverage_factor
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
@@ -23,7 +23,7 @@ class Estimators(NamedTuple):
 
     names: tuple[str, ...]
     pairs: Columns
-    event: ranking.Events
+    event: Events
 
 
 def estimators() -> Estimators:

@@ -43,7 +43,7 @@ def mae(sets: Mapping[str, Columns], unit: str) -> str:
     kinds = {"honest": "seen", "constant": "expected"}
     for (name, line), end in zip(lines.items(), ends.tolist(), strict=True):
         chart.line(scale, line, kinds.get(name, ""))
-        chart.note(_SCALE_MAX, end, name)
+        chart.ending(_SCALE_MAX, end, name)
     chart.moment(1.0, "border", "k = 1")
     return sheet([Panel(chart.render(), _HEIGHT)], across=1)
 

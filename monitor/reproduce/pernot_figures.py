@@ -42,7 +42,7 @@ def figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
         ends = apart(np.array([line[-1] for line in lines.values()]), 0.06 * (y.high - y.low))
         for (name, line), end in zip(lines.items(), ends.tolist(), strict=True):
             chart.line(100.0 * shares, line, "seen" if np.abs(line).max() <= 1.0 else "missed")
-            chart.note(100.0 * float(shares[-1]), end, name)
+            chart.ending(100.0 * float(shares[-1]), end, name)
         panels.append(Panel(chart.render(), _HEIGHT))
     return sheet(panels, across=2)
 
@@ -58,5 +58,5 @@ def figure_3(nu: Float, shares: dict[str, tuple[Float, Float, Float]]) -> str:
         for at, bottom, top in zip(nu.tolist(), low.tolist(), high.tolist(), strict=True):
             chart.line(np.array([at, at]), np.array([bottom, top]), "rule")
         chart.line(nu, share, kind)
-        chart.note(float(nu[-1]), float(share[-1]) + (0.01 if kind == "hit" else -0.015), name)
+        chart.ending(float(nu[-1]), float(share[-1]) + (0.01 if kind == "hit" else -0.015), name)
     return sheet([Panel(chart.render(), _HEIGHT)], across=1)
