@@ -40,10 +40,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         )
         if name == "pernot":
             paper.add_argument(
-                "--sets", type=int, default=pernot.SETS_DRAWN, help="sets a point of Fig. 3"
+                "--sets",
+                type=int,
+                default=pernot.SETS_DRAWN,
+                help="sets a point of Fig. 3 (default: %(default)s)",
             )
             paper.add_argument(
-                "--pairs", type=int, default=pernot.PAIRS, help="pairs a set of Fig. 3"
+                "--pairs",
+                type=int,
+                default=pernot.PAIRS,
+                help="pairs a set of Fig. 3 (default: %(default)s)",
             )
         if name == "navratil":
             paper.add_argument(
@@ -51,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                 type=float,
                 metavar="C",
                 default=navratil.COST,
-                help=f"weight of width or excess, 0 to 1 (default: {navratil.COST})",
+                help="weight of width or excess, 0 to 1 (default: %(default)s)",
             )
 
 
