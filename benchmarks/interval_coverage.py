@@ -28,7 +28,7 @@ from monitor.reproduce.calibrated_sets import (
     calibrated,
     methods_of,
     passed,
-    portions,
+    set_portions,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
@@ -123,7 +123,7 @@ def cell(held: Held, n: int, kind: str, sets: int) -> str:
     errors, rho = ERRORS[kind]
     random = np.random.default_rng([SEED, n, len(kind)])
     found = [
-        held(calibrated(random, size, n, NU, errors, rho), errors) for size in portions(sets, n)
+        held(calibrated(random, size, n, NU, errors, rho), errors) for size in set_portions(sets, n)
     ]
     rows = np.concatenate(found)
     return "-" if np.isnan(rows).all() else f"{np.nanmean(rows):.3f}"

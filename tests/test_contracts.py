@@ -157,8 +157,13 @@ def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class():
 
 # -- one name for one thing -----------------------------------------------------------------------
 
-# What every module of a kind has: commands, and the parsers of formats.
-OF_A_KIND = {"arguments": "commands", "run": "commands", "parse": "decode/formats"}
+# What every module of a kind has: commands, the parsers of formats, and papers.
+OF_A_KIND = {
+    "arguments": "commands",
+    "run": "commands",
+    "parse": "decode/formats",
+    "reproduce": "reproduce",
+}
 # What a reader of the settings, of the interface's JSON or of an explanation sees is named as what
 # it stands for in the code.
 STANDS_FOR_ANOTHER = {

@@ -12,7 +12,7 @@ from monitor.core.scores.intervals import MIN_PAIRS
 from monitor.errors import USAGE, MonitorError
 from monitor.reproduce import martin, navratil, pernot
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.document import Reproduction, terminal, write
+from monitor.reproduce.paper_page import Reproduction, terminal, write_paper
 
 _PAPERS: Final = {
     "martin": "arXiv 1411.4354: scores of sensors that report uncertainty",
@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the tables, and write page and figures where that is asked for."""
     made = _made(options, DataFolder(options.data))
-    written = [] if options.out is None else write(made, options.paper, options.out)
+    written = [] if options.out is None else write_paper(made, options.paper, options.out)
     print("\n".join(terminal(made)))
     if written:
         print(f"{written[0]}, with {len(written) - 1} figures beside it", file=sys.stderr)
@@ -83,7 +83,7 @@ def _made(options: argparse.Namespace, data: DataFolder) -> Reproduction:
             f"--sets {options.sets} --pairs {options.pairs}: needs at least 1 set, of at least "
             f"{MIN_PAIRS} pairs for an interval"
         )
-    asked = pernot.Asked(options.sets, options.pairs, watched=_watched)
+    asked = pernot.SetsAsked(options.sets, options.pairs, watched=_watched)
     return pernot.reproduce(data, asked)
 
 

@@ -32,7 +32,7 @@ class _Seeded(TypedDict):
     replicates: int
 
 
-class Passed(NamedTuple):
+class PassShares(NamedTuple):
     """How many sets passed each test, of how many that had an interval."""
 
     valid: Float
@@ -70,7 +70,7 @@ def calibrated(
     )
 
 
-def portions(sets: int, n: int) -> Iterator[int]:
+def set_portions(sets: int, n: int) -> Iterator[int]:
     """Yield numbers of sets that fit into memory, ``sets`` in all."""
     size = max(1, _ROWS // n)
     for begin in range(0, sets, size):
@@ -99,17 +99,17 @@ def passed(
     nu: float,
     errors: Errors = "normal",
     rho: float = 0.0,
-) -> Passed:
+) -> PassShares:
     """Return how many of ``sets`` calibrated series of ``n`` pairs pass each test."""
     random = np.random.default_rng([SEED, n, int(100 * nu)])
     valid, judged = np.zeros(len(methods)), np.zeros(len(methods))
-    for size in portions(sets, n):
+    for size in set_portions(sets, n):
         c = calibrated(random, size, n, nu, errors, rho)
         for number, method in enumerate(methods.values()):
             zeta = method(c).zeta
             valid[number] += np.sum(np.abs(zeta) <= 1.0)
             judged[number] += np.sum(~np.isnan(zeta))
-    return Passed(valid, judged)
+    return PassShares(valid, judged)
 
 
 def _drawn_z(random: np.random.Generator, sets: int, n: int, errors: Errors, rho: float) -> Float:

@@ -20,8 +20,8 @@ from monitor.reproduce import captions
 from monitor.reproduce import martin_figures as drawn
 from monitor.reproduce.crossings import SEED, Estimators, estimators
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.document import Figure, Reproduction, Section, Table
 from monitor.reproduce.martin_printed import TABLE_1
+from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Reproduction
 
 TITLE: Final = (
     "Martin, Molteno, Parry: Measuring the performance of sensors that report uncertainty"
@@ -51,16 +51,16 @@ def reproduce(data: DataFolder) -> Reproduction:
     return Reproduction(TITLE, made, data.left_out())
 
 
-def _shapes(data: DataFolder) -> Section:
+def _shapes(data: DataFolder) -> PaperSection:
     """Fig. 1."""
-    return Section(
+    return PaperSection(
         "Fig. 1: scores against width and centre (A-13, A-14)",
         (
-            Figure(
+            PaperFigure(
                 "scores-width-centre.svg",
                 "Interval score, CRPS and quadratic score of a top hat, against its width and its "
                 "centre",
-                drawn.figure_1(),
+                drawn.martin_figure_1(),
             ),
             captions.SHAPES,
             _places(),
@@ -69,7 +69,7 @@ def _shapes(data: DataFolder) -> Section:
     )
 
 
-def _places() -> Table:
+def _places() -> PaperTable:
     """What the formulas give at the places that the paper names, and our functions there."""
     widths = np.arange(1.0, 20_001.0) / 100.0
     pairs = drawn.claims(np.full(widths.size, drawn.VALUE), widths)
@@ -87,7 +87,7 @@ def _places() -> Table:
             *_least(proper_scores.quadratic_tophat(pairs), widths, "kg wide"),
         ),
     ]
-    return Table("What the formulas give, and ours", ("what", "formula", "ours", "at"), rows)
+    return PaperTable("What the formulas give, and ours", ("what", "formula", "ours", "at"), rows)
 
 
 def _least(score: Float, places: Float, what: str) -> tuple[str, str]:
@@ -95,7 +95,7 @@ def _least(score: Float, places: Float, what: str) -> tuple[str, str]:
     return figure(float(score[best])), f"{places[best]:.2f} {what}"
 
 
-def _exact(data: DataFolder) -> list[Table]:
+def _exact(data: DataFolder) -> list[PaperTable]:
     """Compare our scores with files of exact values, where they are there."""
     rows = []
     first = data.facts(
@@ -118,7 +118,7 @@ def _exact(data: DataFolder) -> list[Table]:
             ("2", name, *_apart(score(pairs), second[name])) for name, score in _FACTS_2.items()
         ]
     heads = ("figure", "score", "values", "largest relative difference")
-    return [Table("Ours beside exact values", heads, rows)] if rows else []
+    return [PaperTable("Ours beside exact values", heads, rows)] if rows else []
 
 
 def _claims(value: Float, reference: Float, u: Float, lower: Float, upper: Float) -> Columns:
@@ -141,7 +141,7 @@ def _apart(ours: Float, exact: Float) -> tuple[str, str]:
     return str(ours.size), "below 1e-12" if most < _ROUNDING else f"{most:.1e}"
 
 
-def _norm_score() -> Section:
+def _norm_score() -> PaperSection:
     """Fig. 2."""
     variances = np.arange(25.0, 2000.0, 0.5)
     score = proper_scores.norm(drawn.of_variance(variances, np.full(variances.size, drawn.VALUE)))
@@ -153,16 +153,16 @@ def _norm_score() -> Section:
         ("(a) least norm score", "3.496", *_least(score, variances, "kg²")),
         ("(b) least norm score", "2.498", *_least(by_value, values, "kg")),
     ]
-    return Section(
+    return PaperSection(
         "Fig. 2: norm score (A-15)",
         (
-            Figure(
+            PaperFigure(
                 "norm-score.svg",
                 "Norm score against the stated variance and against the value",
-                drawn.figure_2(),
+                drawn.martin_figure_2(),
             ),
             captions.NORM_SCORE,
-            Table(
+            PaperTable(
                 "What the paper and the formula give, and ours",
                 ("what", "paper, formula", "ours", "at"),
                 rows,
@@ -171,7 +171,7 @@ def _norm_score() -> Section:
     )
 
 
-def _one_event(found: Estimators) -> Section:
+def _one_event(found: Estimators) -> PaperSection:
     """Fig. 3."""
     one = drawn.seen_at(found, 0)
     scores = [drawn.SHOWN[name](one) for name in drawn.SHOWN]
@@ -185,16 +185,16 @@ def _one_event(found: Estimators) -> Section:
         )
         for at, name in enumerate(found.names)
     ]
-    return Section(
+    return PaperSection(
         "Fig. 3: one event as all saw it (A-19)",
         (
-            Figure(
+            PaperFigure(
                 "one-event.svg",
                 "One crossing as eight estimators stated it, with the reference",
-                drawn.figure_3(found),
+                drawn.martin_figure_3(found),
             ),
             captions.ONE_EVENT,
-            Table(
+            PaperTable(
                 f"Scores of this crossing of {one.reference[0]:.1f} kg",
                 ("estimator", "value / kg", "interval / kg", "holds it", *drawn.SHOWN),
                 rows,
@@ -203,7 +203,7 @@ def _one_event(found: Estimators) -> Section:
     )
 
 
-def _table_1() -> Section:
+def _table_1() -> PaperSection:
     """Table I and Fig. 4 as printed."""
     names = tuple(row[0] for row in TABLE_1)
     scores = np.array([row[1:] for row in TABLE_1]).T
@@ -224,22 +224,22 @@ def _table_1() -> Section:
             )
         )
     others = {"interval score / kg": scores[1], "quadratic score / (1/kg)": scores[2]}
-    return Section(
+    return PaperSection(
         "Table I and Fig. 4 as printed (A-20, A-21)",
         (
-            Table(
+            PaperTable(
                 "Table I: the paper's mean scores of 47 animals, and their ranks by ours",
                 _heads(),
                 rows,
             ),
-            Figure(
+            PaperFigure(
                 "table-1.svg",
                 "Interval score and quadratic score of the paper's fourteen methods against their "
                 "CRPS",
-                drawn.figure_4(scores[0], others, names),
+                drawn.martin_figure_4(scores[0], others, names),
             ),
             captions.TOGETHER,
-            Table(
+            PaperTable(
                 "How the printed scores go together",
                 ("scores", "Pearson", "of ranks", "p of ranks"),
                 together,
@@ -248,7 +248,7 @@ def _table_1() -> Section:
     )
 
 
-def _simulated(found: Estimators) -> Section:
+def _simulated(found: Estimators) -> PaperSection:
     """Table I and Fig. 4 of simulated estimators."""
     table = ranking.ranking(
         found.pairs,
@@ -277,19 +277,19 @@ def _simulated(found: Estimators) -> Section:
         "interval score / kg": columns[1].mean,
         "quadratic score / (1/kg)": columns[2].mean,
     }
-    return Section(
+    return PaperSection(
         "Table I and Fig. 4 of simulated estimators (A-20, A-21)",
         (
-            Table(
+            PaperTable(
                 f"Mean scores over the same {table.events} crossings, with 95 % intervals, and "
                 "ranks",
                 _heads(),
                 rows,
             ),
-            Figure(
+            PaperFigure(
                 "score-against-score.svg",
                 "Interval score and quadratic score of eight estimators against their CRPS",
-                drawn.figure_4(columns[0].mean, others, found.names),
+                drawn.martin_figure_4(columns[0].mean, others, found.names),
             ),
             captions.SIMULATED,
         ),

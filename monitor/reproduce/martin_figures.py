@@ -55,7 +55,7 @@ def variance_of_width(width: float) -> float:
     return float((0.5 * width / coverage_factor(np.full(1, P))[0]) ** 2)
 
 
-def figure_1() -> str:
+def martin_figure_1() -> str:
     """Return the scores of a top hat against its width (left) and its centre (right)."""
     width = np.linspace(2.0, 200.0, 397)
     centre = np.linspace(40.0, 160.0, 481)
@@ -78,7 +78,7 @@ def figure_1() -> str:
     return sheet(panels, across=2)
 
 
-def figure_2() -> str:
+def martin_figure_2() -> str:
     """Return the norm score against the stated variance (a) and against the value (b)."""
     variance = np.linspace(25.0, 2000.0, 396)
     centre = np.linspace(40.0, 160.0, 481)
@@ -100,7 +100,7 @@ def figure_2() -> str:
     return sheet([Panel(left.render(), _TALL), right], across=2)
 
 
-def figure_3(found: Estimators, event: int = 0) -> str:
+def martin_figure_3(found: Estimators, event: int = 0) -> str:
     """Return one crossing as all estimators saw it."""
     one = seen_at(found, event)
     panel = Panel(plots.occasion_plot(one, found.names, "kg"), 60.0 + 30.0 * len(found.names))
@@ -113,7 +113,7 @@ def seen_at(found: Estimators, event: int) -> Columns:
     return found.pairs.select(rows, np.arange(len(found.names)))
 
 
-def figure_4(crps: Float, others: dict[str, Float], names: tuple[str, ...]) -> str:
+def martin_figure_4(crps: Float, others: dict[str, Float], names: tuple[str, ...]) -> str:
     """Return other mean scores of several estimators against their CRPS."""
     panels = [
         Panel(plots.scatter(crps, mean, ("CRPS / kg", label), names), 320.0)

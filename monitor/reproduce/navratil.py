@@ -22,9 +22,9 @@ from monitor.reproduce import captions
 from monitor.reproduce import navratil_figures as drawn
 from monitor.reproduce.banded import Banded, banded
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.document import Figure, Part, Reproduction, Section, Table
 from monitor.reproduce.generated_bands import Generated, generated
 from monitor.reproduce.notebook import notebook_table
+from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Part, Reproduction
 
 TITLE: Final = "Navratil and others: Uncertainty characteristics curves"
 COST: Final = 0.1
@@ -78,9 +78,9 @@ def _rows(c: Columns, which: slice) -> Columns:
     return c.select(np.arange(c.value.size)[which], np.array([0]))
 
 
-def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> Section:
+def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> PaperSection:
     parts: list[Part] = [
-        Figure(
+        PaperFigure(
             "characteristics.svg",
             "Characteristics curves of an informative uncertainty and of a shuffled one, in both "
             "coordinate systems",
@@ -91,17 +91,17 @@ def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> Section:
     shown = [(name, c) for name, c in recorded if name in {"sample", "wine"}]
     if shown:
         parts += [
-            Figure(
+            PaperFigure(
                 "characteristics-recorded.svg",
                 f"Characteristics curves of recorded data: {', '.join(name for name, _ in shown)}",
                 drawn.curves([c for _, c in shown], ""),
             ),
             f"From top to bottom: {', '.join(name for name, _ in shown)}.",
         ]
-    return Section("Characteristics curves (C-10, C-11)", tuple(parts))
+    return PaperSection("Characteristics curves (C-10, C-11)", tuple(parts))
 
 
-def _operating_points(sets: list[Banded]) -> Section:
+def _operating_points(sets: list[Banded]) -> PaperSection:
     """Section 2 of the paper, and what each uncertainty saves at equal miss rates."""
     rows = []
     for each in sets:
@@ -120,16 +120,16 @@ def _operating_points(sets: list[Banded]) -> Section:
         *("set", "pairs", "miss rate", "bandwidth", "excess", "deficit"),
         *(f"width saved at {100.0 * miss:g} % misses / %" for miss in _MISSES),
     )
-    return Section(
+    return PaperSection(
         "Operating points (C-01 to C-08)",
         (
-            Table("The bands as stated, k = 1, of the pairs that have one", heads, rows),
+            PaperTable("The bands as stated, k = 1, of the pairs that have one", heads, rows),
             captions.WIDTH_SAVED,
         ),
     )
 
 
-def _areas(sets: list[Banded]) -> Section:
+def _areas(sets: list[Banded]) -> PaperSection:
     rows = []
     for each in sets:
         got = compute(each.pairs, ("auucc", "auucc_constant", "auucc_gain", "auucc_partial_gain"))
@@ -151,9 +151,11 @@ def _areas(sets: list[Banded]) -> Section:
         *("excess, deficit", "constant", "gain / %"),
     )
     parts: list[Part] = [
-        Table("Areas under the curves (AUUCC), and what they save on a constant band", heads, rows),
+        PaperTable(
+            "Areas under the curves (AUUCC), and what they save on a constant band", heads, rows
+        ),
         captions.AREAS,
-        Table(
+        PaperTable(
             "What the paper prints, and its own eq. 6",
             ("where", "area", "constant", "printed gain / %", "eq. 6 / %"),
             [
@@ -165,10 +167,10 @@ def _areas(sets: list[Banded]) -> Section:
     notebook = notebook_table({each.name: each for each in sets})
     if notebook is not None:
         parts += [notebook, captions.NOTEBOOK]
-    return Section("Areas and gains (C-14 to C-18)", tuple(parts))
+    return PaperSection("Areas and gains (C-14 to C-18)", tuple(parts))
 
 
-def _costs(sets: list[Banded], weight: float) -> Section:
+def _costs(sets: list[Banded], weight: float) -> PaperSection:
     rows = [
         (each.name, axes, *_cost(each, x, y, weight))
         for each in sets
@@ -177,10 +179,10 @@ def _costs(sets: list[Banded], weight: float) -> Section:
             ("excess, deficit", "excess", "deficit"),
         )
     ]
-    return Section(
+    return PaperSection(
         f"Costs with c = {weight:g} (C-12, C-13, C-29)",
         (
-            Table(
+            PaperTable(
                 f"C(k) = {weight:g} x + {1.0 - weight:g} y of the axes x, y",
                 ("set", "axes", "C(1)", "k*", "C(k*)", "G of C(1) / %", "G of C(k*) / %"),
                 rows,
@@ -210,7 +212,7 @@ def _cost(each: Banded, x: str, y: str, weight: float) -> tuple[str, ...]:
     )
 
 
-def _mae(shown: list[Banded], sets: list[Banded]) -> Section:
+def _mae(shown: list[Banded], sets: list[Banded]) -> PaperSection:
     rows = []
     for each in sets:
         one = _operating_sided(each)
@@ -219,18 +221,18 @@ def _mae(shown: list[Banded], sets: list[Banded]) -> Section:
         gain = _percent(1.0 - float(along[best]) / float(flat.min()))
         cells = (one, float(each.sided.scale[best]), float(along[best]), float(flat.min()))
         rows.append((each.name, *(figure(cell) for cell in cells), gain))
-    return Section(
+    return PaperSection(
         "MAE(k): the band as a forecast of the error's size (C-20, C-29)",
         (
-            Table(
+            PaperTable(
                 "Mean of | |error| - k half-width |, half-widths towards the reference",
                 ("set", "MAE(1)", "k*", "MAE(k*)", "constant band's", "G of MAE / %"),
                 rows,
             ),
-            Figure(
+            PaperFigure(
                 "mae-of-scale.svg",
                 "MAE(k) of bands about the same values, against k",
-                drawn.mae({each.name: each.pairs for each in shown}, "kg"),
+                drawn.mae_by_width({each.name: each.pairs for each in shown}, "kg"),
             ),
             captions.MAE,
         ),
@@ -243,7 +245,7 @@ def _operating_sided(each: Banded) -> float:
     return float(np.mean(np.abs(np.abs(c.error) - active)))
 
 
-def _crossovers(sets: list[Banded], count: int) -> Section:
+def _crossovers(sets: list[Banded], count: int) -> PaperSection:
     """Each set against a constant band, and the generated ones against each other."""
     against = [(each.name, "one constant band", each.points, each.constant) for each in sets]
     honest = sets[0]
@@ -261,10 +263,10 @@ def _crossovers(sets: list[Banded], count: int) -> Section:
                 _narrower(first, second, one, other, 0.05),
             )
         )
-    return Section(
+    return PaperSection(
         "Crossovers (C-28)",
         (
-            Table(
+            PaperTable(
                 "Miss rates, from 1 down, at which the narrower of two curves changes",
                 ("one", "other", "crossovers", "at miss rates", "narrower at 5 % misses"),
                 rows,

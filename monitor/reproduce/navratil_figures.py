@@ -31,7 +31,7 @@ def curves(sets: Sequence[Columns], unit: str) -> str:
     return sheet(panels, across=2)
 
 
-def mae(sets: Mapping[str, Columns], unit: str) -> str:
+def mae_by_width(sets: Mapping[str, Columns], unit: str) -> str:
     """Return excess plus deficit of symmetric bands against the scale, up to twice as stated."""
     scale = np.linspace(0.0, _SCALE_MAX, 81)
     lines = {name: np.array([_mae(c, float(k)) for k in scale]) for name, c in sets.items()}

@@ -14,7 +14,7 @@ import numpy as np
 from monitor.core.model import Float
 from monitor.core.scores import curves
 from monitor.reproduce.banded import Banded
-from monitor.reproduce.document import Table
+from monitor.reproduce.paper_page import PaperTable
 
 # What the notebook of the authors' program prints of the sample: segment, figure, number.
 _NOTEBOOK: Final = (
@@ -29,12 +29,12 @@ _NOTEBOOK: Final = (
 )
 
 
-def notebook_table(sets: Mapping[str, Banded]) -> Table | None:
+def notebook_table(sets: Mapping[str, Banded]) -> PaperTable | None:
     """Return what is printed beside ours, None without the sample."""
     lines = [line for line in _NOTEBOOK if line[0] in sets]
     if not lines:
         return None
-    return Table(
+    return PaperTable(
         "The sample, beside what the notebook of the authors' program prints",
         ("set", "figure", "printed", "ours"),
         [

@@ -26,7 +26,7 @@ from monitor.reproduce import captions
 from monitor.reproduce import pernot_figures as drawn
 from monitor.reproduce.calibrated_sets import NU, SEED, calibrated, methods_of, passed
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.document import Figure, Part, Reproduction, Section, Table
+from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Part, Reproduction
 from monitor.reproduce.pernot_printed import FIGURE_3, SETS, PaperSet, Printed
 
 TITLE: Final = "Pernot: How to validate average calibration for machine learning regression tasks?"
@@ -42,7 +42,7 @@ _FINE: Final = np.arange(0.0, 0.1001, 0.005)
 _GENERATED_PAIRS: Final = 2_000
 
 
-class Judged(NamedTuple):
+class JudgedSet(NamedTuple):
     """A set: its name, its pairs, what the paper prints of it, and its intervals."""
 
     name: str
@@ -52,7 +52,7 @@ class Judged(NamedTuple):
     abc: dict[str, Interval]
 
 
-class Asked(NamedTuple):
+class SetsAsked(NamedTuple):
     """How many sets of how many pairs Fig. 3 draws, and replicates of the bootstrap.
 
     ``watched`` is given the points of Fig. 3 and yields them, one when the one before is done.
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
     watched: Callable[[Sequence[float]], Iterable[float]] = iter
 
 
-def reproduce(data: DataFolder, asked: Asked) -> Reproduction:
+def reproduce(data: DataFolder, asked: SetsAsked) -> Reproduction:
     """Return the paper's tables and figures for the sets at hand and for generated ones."""
     recorded = [
         (f"set {each.number}", pairs, each)
@@ -96,9 +96,9 @@ def _generated() -> list[tuple[str, Columns, None]]:
     return [("heavy u", right, None), ("even u", flat, None)]
 
 
-def _judged(name: str, c: Columns, printed: PaperSet | None, replicates: int) -> Judged:
+def _judged(name: str, c: Columns, printed: PaperSet | None, replicates: int) -> JudgedSet:
     seeded = {"seed": SEED, "replicates": replicates}
-    return Judged(
+    return JudgedSet(
         name,
         c,
         printed,
@@ -107,7 +107,7 @@ def _judged(name: str, c: Columns, printed: PaperSet | None, replicates: int) ->
     )
 
 
-def _table_1(sets: list[Judged]) -> Section:
+def _table_1(sets: list[JudgedSet]) -> PaperSection:
     """Table 1."""
     rows = [
         (
@@ -120,16 +120,18 @@ def _table_1(sets: list[Judged]) -> Section:
         for each in sets
     ]
     heads = ("set", "paper: pairs", "ours", "paper: beta_GM of u", "ours")
-    return Section(
+    return PaperSection(
         "Table 1: the sets (B-16)",
         (
-            Table("Table 1: pairs, and skewness of u about the Harrell-Davis median", heads, rows),
+            PaperTable(
+                "Table 1: pairs, and skewness of u about the Harrell-Davis median", heads, rows
+            ),
             captions.GENERATED,
         ),
     )
 
 
-def _table_2(sets: list[Judged]) -> Section:
+def _table_2(sets: list[JudgedSet]) -> PaperSection:
     """Table 2 and Fig. 1."""
     rows = [
         (
@@ -142,15 +144,15 @@ def _table_2(sets: list[Judged]) -> Section:
     ]
     zms, rce = (np.array([each.bca[key].zeta[0] for each in sets]) for key in ("ZMS", "RCE"))
     names = [each.name for each in sets]
-    return Section(
+    return PaperSection(
         "Table 2 and Fig. 1: ZMS and RCE (B-12 to B-17)",
         (
-            Table(TABLE_2, HEADS, rows),
+            PaperTable(TABLE_2, HEADS, rows),
             captions.TABLE_2_NOTE.format(replicates=sets[0].bca["ZMS"].replicates, seed=SEED),
-            Figure(
+            PaperFigure(
                 "zetas.svg",
                 "Absolute zeta of RCE against that of ZMS, a point a set",
-                drawn.figure_1(zms, rce, names),
+                drawn.pernot_figure_1(zms, rce, names),
             ),
             captions.ZETAS,
         ),
@@ -182,7 +184,7 @@ def _over(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else math.nan
 
 
-def _decimation(sets: list[Judged]) -> Section:
+def _decimation(sets: list[JudgedSet]) -> PaperSection:
     """Fig. 2."""
     rows, moved = [], {"ZMS": dict[str, Float](), "RCE": dict[str, Float]()}
     for each in sets:
@@ -199,10 +201,10 @@ def _decimation(sets: list[Judged]) -> Section:
             flips = flip if key == "ZMS" else ""
             cells = [f"{number:.4f}" for number in of_shares]
             rows.append((f"{each.name}, {key}", *cells, leaves, flips))
-    return Section(
+    return PaperSection(
         "Fig. 2: without the largest u (B-18)",
         (
-            Table(
+            PaperTable(
                 "ZMS and RCE of what is left without the pairs of largest u",
                 (
                     "set, statistic",
@@ -212,10 +214,10 @@ def _decimation(sets: list[Judged]) -> Section:
                 ),
                 rows,
             ),
-            Figure(
+            PaperFigure(
                 "decimation.svg",
                 "ZMS and RCE without the pairs of largest u, a line a set",
-                drawn.figure_2(_FINE, moved),
+                drawn.pernot_figure_2(_FINE, moved),
             ),
             captions.DECIMATION,
         ),
@@ -230,7 +232,7 @@ def _arms(line: Float, whole: Interval) -> Float:
         return np.where(moved == 0.0, 0.0, np.where(moved > 0.0, moved / up, moved / down))
 
 
-def _pass_rates(asked: Asked) -> Section:
+def _pass_rates(asked: SetsAsked) -> PaperSection:
     """Fig. 3."""
     tests = methods_of("abc", 0)
     counts = [passed(tests, asked.sets, asked.pairs, nu) for nu in asked.watched(NU)]
@@ -248,7 +250,7 @@ def _pass_rates(asked: Asked) -> Section:
         for at, nu in enumerate(NU)
     ]  # fmt: skip
     parts: list[Part] = [
-        Table(
+        PaperTable(
             f"Share that passes, of {asked.sets} sets of {asked.pairs} pairs, with its 95 % "
             "binomial interval",
             ("nu", *tests),
@@ -256,17 +258,17 @@ def _pass_rates(asked: Asked) -> Section:
         )
     ]
     if all(np.isfinite(low).all() for _, low, _ in shares.values()):
-        drawing = drawn.figure_3(np.array(NU), shares)
+        drawing = drawn.pernot_figure_3(np.array(NU), shares)
         title = "Share of calibrated sets that pass the tests of ZMS and RCE, against nu"
-        parts.append(Figure("pass-rates.svg", title, drawing))
+        parts.append(PaperFigure("pass-rates.svg", title, drawing))
     parts.append(
         "u² from an inverse gamma (nu/2, nu/2), errors normal: every set is calibrated, and 0.95 "
         f"should pass (|zeta| at most 1, ABC). The paper: {FIGURE_3}."
     )
-    return Section("Fig. 3: calibrated sets that pass (B-19)", tuple(parts))
+    return PaperSection("Fig. 3: calibrated sets that pass (B-19)", tuple(parts))
 
 
-def _scaling(sets: list[Judged]) -> Section:
+def _scaling(sets: list[JudgedSet]) -> PaperSection:
     """Sigma scaling and bin-wise scaling, chosen on one half and judged on the other."""
     rows = []
     for each in sets:
@@ -296,10 +298,10 @@ def _scaling(sets: list[Judged]) -> Section:
                     figure(float(got["crps"][0])),
                 )
             )
-    return Section(
+    return PaperSection(
         "Scaling u, by one factor and bin by bin (B-11)",
         (
-            Table(
+            PaperTable(
                 "Factors chosen on every other pair, judged on the pairs between",
                 ("set", "scaling", "factors on u", "ZMS", "ZMS in ten bins", "ENCE", "CRPS"),
                 rows,

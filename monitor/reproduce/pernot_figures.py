@@ -16,12 +16,12 @@ _HEIGHT: Final = 280.0
 _NOMINAL: Final = 0.95
 
 
-def figure_1(zms: Float, rce: Float, names: Sequence[str]) -> str:
+def pernot_figure_1(zms: Float, rce: Float, names: Sequence[str]) -> str:
     """Return |zeta| of RCE against |zeta| of ZMS."""
     return sheet([Panel(plots.zetas(zms, rce, names), 320.0)], across=1)
 
 
-def figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
+def pernot_figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
     """Return how far ZMS and RCE move without the largest u, a line a set.
 
     ``moved``: by statistic and set, in units of the arm of the interval of all pairs, so that the
@@ -47,7 +47,7 @@ def figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
     return sheet(panels, across=2)
 
 
-def figure_3(nu: Float, shares: dict[str, tuple[Float, Float, Float]]) -> str:
+def pernot_figure_3(nu: Float, shares: dict[str, tuple[Float, Float, Float]]) -> str:
     """Return the share of calibrated sets that pass against nu, with its binomial interval."""
     lowest = min(float(low.min()) for _, low, _ in shares.values())
     x = svg.number_axis(0.0, float(nu.max()) + 2.0, "nu", margin=0.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.reproduce import pages
+from monitor.reproduce import written_pages
 
 PROJECT = Path(__file__).parents[2]
 IMAGES = PROJECT / "docs" / "images"
@@ -21,23 +21,23 @@ RECORDED = {"decimation.svg", "zetas.svg", "characteristics-recorded.svg"}
 
 @pytest.fixture(scope="module")
 def drawn():
-    return dict(pages.drawings(pages.reproductions(None)))
+    return dict(written_pages.paper_drawings(written_pages.reproductions(None)))
 
 
 def test_the_committed_figures_of_generated_data_are_what_is_drawn_now(drawn):
-    """If this fails: python -m monitor.reproduce.pages, and look at what changed."""
+    """If this fails: python -m monitor.reproduce.written_pages, and look at what changed."""
     assert {path.name for path in IMAGES.glob("*.svg")} == set(drawn) | RECORDED
     for name in set(drawn) - RECORDED:
         assert (IMAGES / name).read_text(encoding="utf-8") == drawn[name], name
 
 
 def test_the_committed_page_figures_and_table_are_what_the_recorded_data_give(shared_data):
-    made = pages.reproductions(shared_data)
+    made = written_pages.reproductions(shared_data)
     papers = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
 
-    assert pages.figures_page(made) == PAGE
-    assert pages.between_marks(papers, pages.table_2(made["B"])) == papers
-    for name, drawing in pages.drawings(made):
+    assert written_pages.figures_page(made) == PAGE
+    assert written_pages.between_marks(papers, written_pages.table_2(made["B"])) == papers
+    for name, drawing in written_pages.paper_drawings(made):
         assert (IMAGES / name).read_text(encoding="utf-8") == drawing, name
 
 

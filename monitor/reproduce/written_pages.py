@@ -1,6 +1,6 @@
 """Writes docs/figures.md with its figures, and Table 2 of docs/papers.md.
 
-    python -m monitor.reproduce.pages [FOLDER]
+    python -m monitor.reproduce.written_pages [FOLDER]
 
 FOLDER holds the recorded data, ``../shared/data`` beside the project by default.
 """
@@ -14,7 +14,13 @@ from typing import Final
 
 from monitor.reproduce import martin, navratil, pernot
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.document import Reproduction, Section, Table, sections, table_lines
+from monitor.reproduce.paper_page import (
+    PaperSection,
+    PaperTable,
+    Reproduction,
+    sections,
+    table_lines,
+)
 
 PROJECT: Final = Path(__file__).parents[2]
 DATA: Final = PROJECT.parent / "shared" / "data"
@@ -25,9 +31,9 @@ BEGIN: Final = "<!-- table 2: begin -->\n"
 END: Final = "<!-- table 2: end -->\n"
 _INTRODUCTION: Final = """# The tables and figures of the papers
 
-Written by `python -m monitor.reproduce.pages`, as `monitor reproduce` makes them with the functions
-that score and draw in the daemon, the same bytes each time; do not edit. Rows are those of
-[papers.md](papers.md).
+Written by `python -m monitor.reproduce.written_pages`, as `monitor reproduce` makes them with the
+functions that score and draw in the daemon, the same bytes each time; do not edit. Rows are those
+of [papers.md](papers.md).
 
 ```sh
 monitor reproduce martin
@@ -73,7 +79,7 @@ def reproductions(data: Path | None) -> dict[str, Reproduction]:
     """Return all three papers made again, by letter, for the pages."""
     return {
         "A": martin.reproduce(DataFolder(data)),
-        "B": pernot.reproduce(DataFolder(data), pernot.Asked()),
+        "B": pernot.reproduce(DataFolder(data), pernot.SetsAsked()),
         "C": navratil.reproduce(DataFolder(data)),
     }
 
@@ -99,7 +105,7 @@ def table_2(made: Reproduction) -> list[str]:
         part
         for section in made.sections
         for part in section.parts
-        if isinstance(part, Table) and part.title == pernot.TABLE_2
+        if isinstance(part, PaperTable) and part.title == pernot.TABLE_2
     )
     return table_lines(table.heads, [row for row in table.rows if row[0].startswith("set ")])
 
@@ -110,26 +116,26 @@ def between_marks(page: str, lines: Sequence[str]) -> str:
     return before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1]
 
 
-def drawings(made: dict[str, Reproduction]) -> Iterator[tuple[str, str]]:
+def paper_drawings(made: dict[str, Reproduction]) -> Iterator[tuple[str, str]]:
     """Yield the figures' names and drawings."""
     for paper in made.values():
         yield from ((figure.name, figure.drawing) for figure in paper.figures)
 
 
-def _linked(section: Section) -> Section:
+def _linked(section: PaperSection) -> PaperSection:
     """Return a section with a link in place of Table 2."""
     return section._replace(
         parts=tuple(
-            _LINKED if isinstance(part, Table) and part.title == pernot.TABLE_2 else part
+            _LINKED if isinstance(part, PaperTable) and part.title == pernot.TABLE_2 else part
             for part in section.parts
         )
     )
 
 
-def write(data: Path) -> None:
+def write_pages(data: Path) -> None:
     """Write pages and figures."""
     made = reproductions(data)
-    for name, drawing in drawings(made):
+    for name, drawing in paper_drawings(made):
         (IMAGES / name).write_text(drawing, encoding="utf-8")
     FIGURES.write_text(figures_page(made), encoding="utf-8")
     papers = PAPERS.read_text(encoding="utf-8")
@@ -137,4 +143,4 @@ def write(data: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA)
+    write_pages(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA)

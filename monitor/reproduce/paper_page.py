@@ -24,7 +24,7 @@ class OutError(MonitorError):
     exit_code = CANNOT_CREATE
 
 
-class Table(NamedTuple):
+class PaperTable(NamedTuple):
     """A table: its title, its heads, and its rows of as many cells."""
 
     title: str
@@ -32,7 +32,7 @@ class Table(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
-class Figure(NamedTuple):
+class PaperFigure(NamedTuple):
     """A figure: its file's name, what it shows, and the SVG that stands alone."""
 
     name: str
@@ -41,10 +41,10 @@ class Figure(NamedTuple):
 
 
 # A string is a paragraph.
-Part = str | Table | Figure
+Part = str | PaperTable | PaperFigure
 
 
-class Section(NamedTuple):
+class PaperSection(NamedTuple):
     """A heading with its parts."""
 
     title: str
@@ -55,13 +55,15 @@ class Reproduction(NamedTuple):
     """A paper made again; ``left_out`` says in sentences what was not to be had."""
 
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[PaperSection, ...]
     left_out: tuple[str, ...] = ()
 
     @property
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PaperFigure]:
         """All figures, in order."""
-        return (part for each in self.sections for part in each.parts if isinstance(part, Figure))
+        return (
+            part for each in self.sections for part in each.parts if isinstance(part, PaperFigure)
+        )
 
 
 def terminal(made: Reproduction) -> Iterator[str]:
@@ -71,10 +73,10 @@ def terminal(made: Reproduction) -> Iterator[str]:
         yield from ("", section.title, "-" * len(section.title))
         for part in section.parts:
             yield ""
-            if isinstance(part, Table):
+            if isinstance(part, PaperTable):
                 yield part.title
                 yield from aligned([part.heads, *part.rows])
-            elif isinstance(part, Figure):
+            elif isinstance(part, PaperFigure):
                 yield f"[{part.name}: {part.title}]"
             else:
                 yield from textwrap.wrap(part, _TERMINAL)
@@ -83,7 +85,7 @@ def terminal(made: Reproduction) -> Iterator[str]:
         yield from textwrap.wrap(sentence, _TERMINAL)
 
 
-def page(made: Reproduction) -> str:
+def paper_markdown(made: Reproduction) -> str:
     """Return a reproduction as a Markdown page whose figures lie beside it."""
     lines = [f"# {made.title}", "", *sections(made.sections, "")]
     if made.left_out:
@@ -91,14 +93,14 @@ def page(made: Reproduction) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def sections(parts: Sequence[Section], folder: str, level: int = 2) -> Iterator[str]:
+def sections(parts: Sequence[PaperSection], folder: str, level: int = 2) -> Iterator[str]:
     """Yield sections as lines of Markdown; the figures lie in ``folder`` (with its slash)."""
     for section in parts:
         yield from (f"{'#' * level} {section.title}", "")
         for part in section.parts:
-            if isinstance(part, Table):
+            if isinstance(part, PaperTable):
                 yield from (_wrapped(f"{part.title}:"), "", *table_lines(part.heads, part.rows))
-            elif isinstance(part, Figure):
+            elif isinstance(part, PaperFigure):
                 yield f"![{part.title}]({folder}{part.name})"
             else:
                 yield _wrapped(part)
@@ -111,12 +113,12 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     return lines + [_row(row) for row in rows]
 
 
-def write(made: Reproduction, name: str, folder: Path) -> list[Path]:
+def write_paper(made: Reproduction, name: str, folder: Path) -> list[Path]:
     """Write page and figures into ``folder``, made if it is not there, and return their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name}.md"]
-        paths[0].write_text(page(made), encoding="utf-8")
+        paths[0].write_text(paper_markdown(made), encoding="utf-8")
         for figure in made.figures:
             paths.append(folder / figure.name)
             paths[-1].write_text(figure.drawing, encoding="utf-8")
