@@ -9,7 +9,7 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import orjson
 from fastapi import Depends, HTTPException, Path, Query, Request
@@ -45,6 +45,7 @@ StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(
 WordsText = Annotated[
     str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
 ]
+ShowText = Annotated[Literal["", "all"], Query(description="all: also alerts only pending.")]
 SortText = Annotated[
     str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
 ]
