@@ -19,6 +19,7 @@ from monitor.config import (
     Settings,
     parse,
 )
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.daemon.assembly import Parts, assemble, mqtt_settings, verdict_topics
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
@@ -26,7 +27,7 @@ from monitor.daemon.runtime import configure
 from monitor.http.published import Page
 from monitor.http.service import Service, ServiceError
 from monitor.mqtt.source import MqttSource
-from monitor.simulate.carts import CARTS, CartFault
+from monitor.simulate.carts import RACE, CartFault
 from monitor.simulate.demo_broker import EmbeddedBroker
 
 INTERVAL_SECONDS = 0.2
@@ -37,7 +38,7 @@ mqtt: {{host: {host}, port: {port}, protocol: "3.1.1", client_id: monitor-demo}}
 sources:
   - {{topic: "monitor/{{sensor}}/{{quantity}}/reading", kind: reading, unit: kg}}
   - {{topic: "monitor/{{subject}}/{{quantity}}/reference", kind: reference, unit: kg}}
-pairing: {{mode: key, match_on: [subject, key]}}
+pairing: {{mode: key, match_on: [key]}}
 series: {{stale_after_seconds: 10}}
 publish: {{interval_seconds: 1}}
 journal: {{path: "{state}/journal.sqlite"}}
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         parts = assemble(settings, time.time())
         nobody = Credentials(None, None)
         source = MqttSource(mqtt_settings(settings, nobody))
-        stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
+        stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in RACE})
         outlets = [Outlet("demo", stage, LogSettings())]
         topics = verdict_topics(settings, nobody, source.client_id)
         daemon = Daemon(parts, source, Publisher(parts, stage, outlets, topics))
@@ -113,7 +114,7 @@ class Stage:
         print(f"metrics   {self.service.url}/metrics")
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
         print(f"verdicts  {settings.verdicts.prefix}/verdict/# on that broker, retained")
-        print(f"fleet     {len(CARTS)} simulated carts weigh cattle; some of them are faulty")
+        print(f"fleet     {len(RACE)} simulated carts weigh cattle; some of them are faulty")
         print("Press Ctrl-C to stop.\n", flush=True)
 
     def close(self) -> None:
@@ -122,18 +123,27 @@ class Stage:
     def sum_up(self, parts: Parts) -> None:
         """Say what was found, beside what is true."""
         counts = parts.intake.counts
-        pairs = int(parts.network.evaluate(time.time()).window_pairs.sum())
+        snapshot = parts.network.evaluate(time.time())
+        pairs = int(snapshot.window_pairs.sum())
+        rows = {name.sensor: row for row, name in enumerate(snapshot.names)}
         print(
             f"\n{counts.committed} messages, {pairs} pairs in the windows. What is true, and found:"
         )
         for sensor, fault in self._faults.items():
-            finding = self._found.get(sensor)
-            if finding is not None:
-                verdict = f"found: {finding.sentence}" if fault.alert else "FALSE ALARM"
-            else:
-                verdict = "not found yet" if fault.alert else "nothing to find"
+            verdict = self._verdict(sensor, fault, snapshot, rows.get(sensor))
             print(f"  {fault.sentence:<62} {verdict}")
         sys.stdout.flush()
+
+    def _verdict(self, sensor: str, fault: CartFault, snapshot: Snapshot, row: int | None) -> str:
+        state = "" if row is None else snapshot.states[row]
+        now = "" if row is None else snapshot.sentences[row]
+        finding = self._found.get(sensor)
+        if finding is not None:
+            said = now if state == "firing" else finding.sentence
+            return f"found: {said}" if fault.alert else "FALSE ALARM"
+        if fault.kind == "stops":
+            return f"found: {now}" if state == "stale" else "not silent yet"
+        return "not found yet" if fault.alert else "nothing to find"
 
     def _say(self, what: str) -> None:
         print(f"{time.monotonic() - self._started:6.1f} s  {what}", flush=True)
@@ -156,7 +166,7 @@ def _service(port: int) -> Service:
 def _fleet(host: str, port: int) -> Iterator[None]:
     """Run the fleet in a process of its own: it shares nothing with the daemon but the broker."""
     command = [sys.executable, "-m", "monitor", "simulate", "--broker", f"{host}:{port}"]
-    command += ["--interval", str(INTERVAL_SECONDS)]
+    command += ["--interval", str(INTERVAL_SECONDS), "--race"]
     fleet = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
     try:
         yield

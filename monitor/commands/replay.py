@@ -6,6 +6,7 @@ import argparse
 import itertools
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from monitor.files import detect, read_messages, read_stream
 from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
+_LINES = 20  # series told one by one; of more, those that fire
 
 
 class ReplayCommandError(MonitorError):
@@ -91,10 +93,24 @@ def _direct(settings: Settings, messages: Iterable[RawMessage]) -> None:
         f"{counts.committed} messages in the journal {settings.journal.path}, "
         f"{counts.duplicate} had come before, {sum(counts.rejected.values())} rejected"
     )
-    for name, pairs, sentence in zip(
-        snapshot.names, snapshot.window_pairs, snapshot.sentences, strict=True
-    ):
-        print(f"{name.sensor} {name.quantity}: {pairs} pairs in the window, {sentence}")
+    lines = [
+        f"{name.sensor} {name.quantity}: {pairs} pairs in the window, {sentence}"
+        for name, pairs, sentence in zip(
+            snapshot.names, snapshot.window_pairs, snapshot.sentences, strict=True
+        )
+    ]
+    if len(lines) <= _LINES:
+        print("\n".join(lines))
+        return
+    firing = [line for line, state in zip(lines, snapshot.states, strict=True) if state == "firing"]
+    print(f"{len(lines)} series: " + ", ".join(_counted(snapshot.states)))
+    print("\n".join(firing[:_LINES]))
+    if len(firing) > _LINES:
+        print(f"and {len(firing) - _LINES} more; `monitor run` shows all of them on its page")
+
+
+def _counted(states: Iterable[str]) -> list[str]:
+    return [f"{count} {state}" for state, count in sorted(Counter(states).items())]
 
 
 def _batches(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:

@@ -21,6 +21,7 @@ from monitor.files.messages import write_messages
 from monitor.simulate.carts import (
     CARTS,
     CONTROLS,
+    RACE,
     UNIT,
     CartFleet,
 )
@@ -67,6 +68,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--controls", action="store_true", help="add sensors with perfect, random and constant u"
     )
     parser.add_argument(
+        "--race", action="store_true", help="let the same animals cross most of the carts"
+    )
+    parser.add_argument(
         "--username", help=f"user name at the broker; password in ${_PASSWORD_VARIABLE}"
     )
     parser.add_argument("--truth", action="store_true", help="print the fleet's faults on stderr")
@@ -79,8 +83,9 @@ def run(options: argparse.Namespace) -> int:
     if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
         raise SimulateError("--interval and --seconds must be above 0")
     start = time.time() if options.broker else _start(options.start)
-    carts = (*CARTS, *CONTROLS) if options.controls else CARTS
-    fleet = CartFleet(np.random.default_rng(options.seed), start, options.interval, carts)
+    carts = (*(RACE if options.race else CARTS), *(CONTROLS if options.controls else ()))
+    chance = np.random.default_rng(options.seed)
+    fleet = CartFleet(chance, start, options.interval, carts, race=options.race)
     if options.truth:
         for fault in fleet.faults.values():
             sys.stderr.write(f"{fault.sentence}\n")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import Response
 
 from monitor import __version__
@@ -54,9 +55,25 @@ def series_query(
     return SeriesQuery(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
+def known_parameters(request: Request) -> None:
+    """Refuse a parameter that the route does not have: a misspelt one would change nothing."""
+    known = _parameters(request.scope["route"].dependant)
+    unknown = sorted(set(request.query_params) - set(known))
+    if unknown:
+        has = f"it has {', '.join(sorted(known))}" if known else "it has none"
+        raise HTTPException(
+            422, f"{request.url.path} has no parameter {', '.join(map(repr, unknown))}; {has}"
+        )
+
+
+def _parameters(dependant: Dependant) -> list[str]:
+    own = [field.alias for field in dependant.query_params]
+    return own + [name for each in dependant.dependencies for name in _parameters(each)]
+
+
 def routes(shared: Published, rankings: RankingCache) -> APIRouter:
     """Return all routes of the interface."""
-    router = APIRouter(prefix="/api/v1")
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(known_parameters)])
     _add_series(router, shared)
     _add_detail(router, shared)
     _add_fleet(router, shared)

@@ -25,6 +25,7 @@ Claim = Literal["own", "constant", "random", "perfect", "forces"]
 
 QUANTITY: Final = "mass"
 UNIT: Final = "kg"
+SCALE: Final = "scale"
 
 _HERD_KG: Final = 500.0
 _HERD_SPREAD_KG: Final = 60.0
@@ -36,6 +37,7 @@ _DELAY_INTERVALS: Final = (0.5, 3.0)
 _P: Final = 0.9
 _HALF_WIDTH: Final = 1.6448536269514722  # of the central 90 % of the normal, in u
 _U_MIN_KG: Final = 0.01
+_MORE_SPREADS_KG: Final = (4.0, 6.0, 3.5, 7.0)
 _TAG_COUNTRY: Final = 982_000_000_000_000
 _TAGS: Final = 10**12
 _TAGS_A_SECOND: Final = 100
@@ -62,7 +64,8 @@ class Cart(NamedTuple):
     value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
     at the n-th animal, and at a share ``outliers`` of them +-``outlier_kg`` more. It claims
     ``claimed_ratio`` * spread as its standard uncertainty, or what else ``claim`` says; with
-    "forces" it states what method E makes of the animal's forces, and nothing else counts.
+    "forces" it states what method E makes of the animal's forces, and nothing else counts. A cart
+    that ``is_apart`` is in no race: it has animals and references of its own.
     """
 
     sensor: str
@@ -80,6 +83,7 @@ class Cart(NamedTuple):
     outliers: float = 0.0
     outlier_kg: float = 60.0
     animals_max: float = math.inf
+    is_apart: bool = False
 
     def fault(self, start: float, interval_seconds: float) -> CartFault:
         """Return what is wrong with this cart in a fleet that starts at ``start`` (s UTC)."""
@@ -148,6 +152,19 @@ CARTS: Final = (
         offset_kg=-50.0,
     ),
 )
+RACE: Final = (
+    *(
+        cart._replace(
+            sentence="reads 0.05 kg heavier with every animal", drift_kg=0.05, drift_max_kg=math.inf
+        )
+        if cart.kind == "drift"
+        else cart._replace(is_apart=cart.kind in ("understated", "outliers", "light"))
+        for cart in CARTS
+    ),
+    *(Cart(f"cart-{14 + at}", spread_kg=spread) for at, spread in enumerate(_MORE_SPREADS_KG)),
+)
+"""The carts of a race, which all animals cross. Most are honest: somebody must vouch for the scale.
+Those that scatter more than they claim have animals and a scale of their own."""
 CONTROLS: Final = (
     Cart("control-perfect", "knows its own error, to 0.6 kg", "control", claim="perfect"),
     Cart("control-random-u", "draws its u at random", "control", claim="random"),
@@ -160,6 +177,8 @@ class CartFleet:
 
     Most animals also stand on a reference scale, a little later or before; ``generator`` is the
     only source of chance. ``faults`` is the truth by sensor, ``units`` the unit by series.
+    With ``race`` each animal crosses all carts, one after the other, and has one reference for all,
+    about ``SCALE``; without, each cart has animals of its own.
     """
 
     def __init__(
@@ -168,6 +187,8 @@ class CartFleet:
         start: float,
         interval_seconds: float = 0.5,
         carts: Sequence[Cart] = CARTS,
+        *,
+        race: bool = False,
     ) -> None:
         self.faults: Final = {cart.sensor: cart.fault(start, interval_seconds) for cart in carts}
         self.units: Final = {(cart.sensor, QUANTITY): UNIT for cart in carts}
@@ -175,6 +196,13 @@ class CartFleet:
         self._interval_seconds: Final = interval_seconds
         self._carts: Final = tuple(carts)
         self._generators: Final = generator.spawn(len(carts))
+        # Each cart of the race draws the same animals from its copy of the herd's chance.
+        seed = int(generator.integers(2**63)) if race else 0
+        self._herds: Final = {
+            at: np.random.default_rng(seed)
+            for at, cart in enumerate(carts)
+            if race and not cart.is_apart
+        }
         # Fleets that start at different times meet different animals.
         self._first_tag: Final = _TAG_COUNTRY + int(start * _TAGS_A_SECOND) % _TAGS
         self._animals = [0] * len(carts)
@@ -208,18 +236,21 @@ class CartFleet:
     def _weigh(self, at: int) -> Iterator[Reading | Reference]:
         """Return the reading of the next animal on one cart, and its reference if it has one."""
         generator, animal = self._generators[at], self._animals[at]
-        mass = _HERD_KG + _HERD_SPREAD_KG * float(generator.standard_normal())
+        herd = self._herds.get(at, generator)
+        mass = _HERD_KG + _HERD_SPREAD_KG * float(herd.standard_normal())
         time = round(self._crossing(at), 6)
-        key = str(self._first_tag + animal * len(self._carts) + at)
+        crossed_by = 0 if at in self._herds else at  # of a race the first cart, which never stops
+        number = animal * len(self._carts) + crossed_by
+        key = str(self._first_tag + number)
         weigh = _by_forces if self._carts[at].claim == "forces" else _reading
         yield weigh(self._carts[at], mass, animal, time, key, generator)
-        weighed, before, delay = generator.random(3).tolist()
-        error = _REFERENCE_U_KG * float(generator.standard_normal())
-        if weighed < _WEIGHED_SHARE:
+        weighed, before, delay = herd.random(3).tolist()
+        error = _REFERENCE_U_KG * float(herd.standard_normal())
+        if weighed < _WEIGHED_SHARE and at == crossed_by:
             low, high = _DELAY_INTERVALS
             delay_seconds = (low + delay * (high - low)) * self._interval_seconds
             yield Reference(
-                subject=self._carts[at].sensor,
+                subject=SCALE if at in self._herds else self._carts[at].sensor,
                 quantity=QUANTITY,
                 time=round(time + (-delay_seconds if before < _BEFORE_SHARE else delay_seconds), 6),
                 value=round(mass + error, 1),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -15,7 +17,11 @@ from monitor.commands import simulate
 from monitor.core.model import Reading, Reference
 from monitor.errors import MonitorError
 from monitor.files import read_stream
-from monitor.simulate.carts import CARTS, CONTROLS, CartFleet
+from monitor.simulate.carts import CARTS, CONTROLS, RACE, SCALE, CartFleet
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+import demo_runs
 
 START = 1_800_000_000.0
 ANIMALS = 4000
@@ -245,3 +251,40 @@ def test_the_command_says_the_truth_when_asked(tmp_path, capsys):
 def test_the_command_refuses_what_it_cannot_do(given, said):
     with pytest.raises(MonitorError, match=said):
         simulated("--seconds", "1", *given)
+
+
+def test_in_a_race_the_same_animals_cross_the_carts_and_share_their_references():
+    fleet = CartFleet(np.random.default_rng(1), START, INTERVAL, RACE, race=True)
+    sent = fleet.step(START + 200 * INTERVAL)
+    apart = {cart.sensor for cart in RACE if cart.is_apart}
+    crossed: dict[str, set[str]] = {}
+    for one in sent:
+        if isinstance(one, Reading):
+            crossed.setdefault(one.key, set()).add(one.sensor)
+    references = [one for one in sent if isinstance(one, Reference)]
+
+    together = [sensors for sensors in crossed.values() if not sensors & apart]
+    assert len(together) >= 199
+    assert {frozenset(sensors) for sensors in together[:100]} == {
+        frozenset(cart.sensor for cart in RACE) - apart
+    }
+    assert all(len(sensors) == 1 for sensors in crossed.values() if sensors & apart)
+    assert {one.subject for one in references} == {SCALE, *apart}
+    assert len({one.key for one in references}) == len(references)
+    # The same animal: its readings differ by the carts' errors, not by the herd's 60 kg.
+    values: dict[str, list[float]] = {}
+    for one in sent:
+        if isinstance(one, Reading) and one.sensor in ("cart-01", "cart-05"):
+            values.setdefault(one.key, []).append(one.value)
+    apart_kg = [a - b for a, b in (each for each in values.values() if len(each) == 2)]
+    assert 3.0 < np.std(apart_kg) < 9.0  # of 5 and 3 kg: 5.8
+
+
+def test_the_demonstration_accuses_nobody_honest_and_finds_who_is_silent():
+    """A share of `python benchmarks/demo_runs.py`, which plays ten minutes with twenty seeds."""
+    demo = demo_runs.run(seed=1, seconds=50.0)
+
+    assert demo_runs.accused(demo) == []
+    assert demo_runs.left_over(demo) == []
+    paired = {name.sensor: row for row, name in enumerate(demo.snapshot.names)}
+    assert int(demo.snapshot.window_pairs[paired["cart-01"]]) > 150

@@ -406,6 +406,21 @@ def test_a_query_that_cannot_be_is_refused_in_words(path, query, service):
     assert headers["Content-Type"].startswith("text/html" if path == "/" else "application/json")
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/api/v1/series?stat=firing", ("'stat'", "group, page, rows, sort, state, text")),
+        ("/api/v1/doctor?a=1&b=2", ("'a', 'b'", "it has none")),
+        ("/api/v1/compare?quantty=mass", ("'quantty'", "quantity")),
+    ],
+)
+def test_a_parameter_that_nobody_knows_is_refused_with_the_known_ones(path, words, service, yard):
+    status, body, _ = get(service, path)
+
+    assert status == 422
+    assert all(word in json.loads(body)["detail"] for word in words), body
+
+
 def test_the_pairs_of_a_series_are_its_window_newest_first(service, yard):
     found = document(service, "/api/v1/series/cart-03/mass/pairs?limit=20")
     times = [each["time"] for each in found["pairs"]]
