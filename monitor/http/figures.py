@@ -16,7 +16,7 @@ from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.details import Detail
-from monitor.http import plots, ucc_plots
+from monitor.http import plots, signal_plots, ucc_plots
 
 _NAN = float("nan")
 
@@ -40,10 +40,13 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
     since = _NAN if detail.fault_report is None else detail.fault_report.since
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
+    marks = plots.Marks(detail.events, since, tuple(fired))
+    fit = f"{signal_plots.fitted_in_words(c, unit)} {_FIT}"
     drawings = {
-        ("Error over time.", _ERRORS): plots.errors(
-            c, unit, plots.Marks(detail.events, since, tuple(fired))
-        ),
+        ("Signal and references.", _SIGNAL): signal_plots.signal(c, unit, marks),
+        ("Value against reference.", fit): signal_plots.against_reference(c, unit),
+        **_drift(detail),
+        ("Error over time.", _ERRORS): plots.errors(c, unit, marks),
         ("z in order.", _CHART): plots.levey_jennings(c),
         (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
@@ -58,6 +61,16 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
         Figure(name, reading, Markup(drawing))  # noqa: S704
         for (name, reading), drawing in drawings.items()
     ]
+
+
+def _drift(detail: Detail) -> dict[tuple[str, str], str]:
+    """Return the drawing of a drift with its name and sentence; nothing for other faults."""
+    if detail.pairs is None or detail.fault_report is None:
+        return {}
+    verdict = detail.fault_report.verdict
+    drawing = signal_plots.drift(detail.pairs, detail.name.unit, verdict)
+    said = f"{detail.name.sensor} {verdict.sentence}. {_DRIFT}"
+    return {("Where the drift leads.", said): drawing} if drawing else {}
 
 
 def score_figures(
@@ -149,6 +162,10 @@ _SAVED = {
     "cost_optimal": "least cost of the intervals stretched",
     "mae": "mean absolute error",
 }
+PICTURE = (
+    "A dot is a series; it leads to its chapter. As right as it says is 0 across and 1 up. Left or "
+    "right: it reads low or high. Above 1: its errors scatter more than it states."
+)
 _ZETAS = (
     "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
     "RCE disagree, a few very large stated uncertainties decide."
@@ -156,6 +173,18 @@ _ZETAS = (
 _BLOCKS = (
     "Ten successive parts of nearly equal count with two standard errors; dashed: what its own "
     "claims predict. What holds along the whole series is no accident of one part."
+)
+_SIGNAL = (
+    "What it said, in the interval that it stated, at the times of its references: the crosses. "
+    "Readings without a reference are not kept."
+)
+_FIT = (
+    "Solid: least squares; dashed: equal. Errors of the reference pull the slope towards 0, and R² "
+    "grows with the range of what was measured."
+)
+_DRIFT = (
+    "The line is what it says; the bar is the interval of the error now; dashed across: the "
+    "tolerance, by default its usual standard uncertainty."
 )
 _ERRORS = (
     "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not. "

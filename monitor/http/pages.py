@@ -1,4 +1,4 @@
-"""The pages for people: fleet, series, event, ranking, comparison, alerts, doctor, about.
+"""The pages for people: fleet, its picture, series, event, ranking, comparison, alerts and others.
 
 They are rendered here and complete without a script. Everything a client sends is escaped.
 """
@@ -33,13 +33,16 @@ from monitor.http.figures import (
     comparison_figures,
     figures,
 )
+from monitor.http.fleet_picture import DOTS_MAX, dots, fleet_picture
 from monitor.http.lines import evidence_figure, href, lines
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
-from monitor.http.rendering import PAIRS_SHOWN, Renderer
+from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
 from monitor.http.selection import (
     STATES,
     Selection,
+    SeriesQuery,
+    select,
 )
 
 STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
@@ -65,6 +68,7 @@ _LARGEST_FIRST: Final = frozenset(
 )
 
 
+_UNPAIRED_SHOWN: Final = 5
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
@@ -72,6 +76,7 @@ def page_routes(shared: Published, renderer: Renderer, rankings: RankingCache) -
     """Return all pages, and the files they need."""
     router = APIRouter(include_in_schema=False)
     _add_fleet(router, shared, renderer)
+    _add_picture(router, shared, renderer)
     _add_series(router, shared, renderer)
     _add_ranking(router, shared, renderer, rankings)
     _add_comparison(router, shared, renderer, rankings)
@@ -90,12 +95,15 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
+        unpaired = await answers.unpaired(shared, page)
         values: dict[str, Any] = {
             "here": "/",
             "live": "fleet" if page.snapshot.names else "page",
             "time": page.snapshot.time,
             "total": len(page.snapshot.names) - len(page.snapshot.gone),
             "not_ready": page.not_ready,
+            "unpaired": unpaired[:_UNPAIRED_SHOWN],
+            "unpaired_more": max(len(unpaired) - _UNPAIRED_SHOWN, 0),
             "selection": shown.selection,
             "query": query,
             "columns": _COLUMNS,
@@ -106,7 +114,31 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "mark": shown.mark,
         }
         text = renderer.text("fleet.html", values)
-        return unless_known(request, text, f"{request.url.query} {shown.summary} {shown.mark}")
+        return unless_known(
+            request, text, f"{request.url.query} {shown.summary} {shown.mark} {unpaired}"
+        )
+
+
+def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> None:
+    @router.get("/picture")
+    async def picture(
+        request: Request, group: GroupName = "", text: answers.WordsText = ""
+    ) -> Response:
+        now = shown_page(shared).snapshot
+        chosen = select(now, SeriesQuery(group=group or None, text=text, rows=DOTS_MAX))
+        shown = dots(now, chosen.rows.tolist())
+        values = {
+            "here": "/picture",
+            "live": "page",
+            "time": now.time,
+            "selection": chosen,
+            "group": group,
+            "text": text,
+            "without": sum(not np.isfinite(each.offset) for each in shown),
+            "drawing": Markup(fleet_picture(shown)),  # noqa: S704 - it escapes its words
+        }
+        main = renderer.text("picture.html", values)
+        return unless_known(request, main, rendering.without_time(main))
 
 
 def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> None:
@@ -132,7 +164,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
             "statistics": rendering.statistics(now, row),
             "letters": rendering.dead_letters(shared, sensor),
-            "history": rendering.alert_history(page, sensor, quantity),
+            "history": rendering.alert_history(page, HistoryFilter(), sensor, quantity),
             "api": f"/api/v1{href(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
@@ -218,7 +250,9 @@ def _add_comparison(
 
 def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/alerts")
-    async def alerts(request: Request) -> Response:
+    async def alerts(
+        request: Request, show: answers.ShowText = "", text: answers.WordsText = ""
+    ) -> Response:
         page = shown_page(shared)
         now = page.snapshot
         listed = [
@@ -232,7 +266,8 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
         values = {
             "here": "/alerts",
             "alerts": listed,
-            "history": rendering.alert_history(page),
+            "filter": HistoryFilter(show, text),
+            "history": rendering.alert_history(page, HistoryFilter(show, text)),
             "time": now.time,
             "live": "page",
         }

@@ -48,18 +48,23 @@ def empty(what: str) -> str:
 def errors(c: Columns, unit: str, marks: Marks) -> str:
     """Return errors over time; bars are the intervals they were stated to lie in."""
     low, high = c.value - c.upper, c.value - c.lower
-    y = _robust(np.concatenate([c.error, low, high]), axis_label("error", unit))
-    chart = Chart("error of each pair over time", _time_axis(c), y, 260.0)
+    y = robust_axis(np.concatenate([c.error, low, high]), axis_label("error", unit))
+    chart = Chart("error of each pair over time", time_axis(c), y, 260.0)
     chart.bars(c.time, low, high, "band")
     chart.level(0.0, "zero")
     chart.dots(c.time[c.inside], c.error[c.inside], "hit")
     chart.crosses(c.time[~c.inside], c.error[~c.inside], "miss")
+    marked(chart, marks)
+    return chart.render()
+
+
+def marked(chart: Chart, marks: Marks) -> None:
+    """Add what happened to the sensor as upright lines."""
     for event in marks.events:
         chart.moment(event.time, "epoch", event.event)
     chart.moment(marks.since, "fault", "fault since")
     for time in marks.fired:
         chart.moment(time, "fired", "alert")
-    return chart.render()
 
 
 def levey_jennings(c: Columns) -> str:
@@ -86,8 +91,8 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
         return empty(f"Needs {ROLLING} pairs; there are {c.value.size}.")
     seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
-    y = _robust(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
-    chart = Chart(f"mean of the last {ROLLING} scores over time", _time_axis(c), y)
+    y = robust_axis(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
+    chart = Chart(f"mean of the last {ROLLING} scores over time", time_axis(c), y)
     chart.line(time, told, "expected")
     chart.line(time, seen, "seen")
     return chart.render()
@@ -160,7 +165,7 @@ def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
     """Return the intervals that several sensors stated of one thing, and its reference."""
     count = c.value.size
     place = np.arange(count, 0.0, -1.0)
-    x = _robust(np.concatenate([c.lower, c.upper, c.reference]), axis_label("value", unit))
+    x = robust_axis(np.concatenate([c.lower, c.upper, c.reference]), axis_label("value", unit))
     y = svg.Axis(0.6, count + 0.8, [])
     chart = Chart("what each sensor stated, and the reference", x, y, 60.0 + 30.0 * count)
     for at in range(count):
@@ -176,7 +181,7 @@ def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
 
 def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -> str:
     """Return one score against another, a dot a sensor, with the line through them."""
-    across, up = _robust(x, labels[0]), _robust(y, labels[1])
+    across, up = robust_axis(x, labels[0]), robust_axis(y, labels[1])
     chart = Chart(f"{labels[1]} against {labels[0]}", across, up, 320.0)
     line = correlation(x, y)
     ends = np.array([float(x.min()), float(x.max())])
@@ -199,7 +204,7 @@ def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
         return empty("No sensor has enough pairs for the intervals of ZMS and RCE.")
     labels = ("|zeta| of ZMS", "|zeta| of RCE")
     both = np.concatenate([x[known], y[known], [0.0, 1.5]])
-    axis = _robust(both, "")
+    axis = robust_axis(both, "")
     chart = Chart(
         f"{labels[1]} against {labels[0]}",
         axis._replace(low=0.0, label=labels[0]),
@@ -228,8 +233,8 @@ def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
     spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
     low, high = seen - 2.0 * spread, seen + 2.0 * spread
-    y = _robust(np.concatenate([low, high, told]), axis_label("mean score", unit))
-    chart = Chart(f"mean score of {count} blocks in time", _time_axis(c), y)
+    y = robust_axis(np.concatenate([low, high, told]), axis_label("mean score", unit))
+    chart = Chart(f"mean score of {count} blocks in time", time_axis(c), y)
     chart.bars(middle, low, high, "whisker")
     chart.line(middle, told, "expected")
     chart.dots(middle, seen, "seen")
@@ -259,11 +264,12 @@ def axis_label(what: str, unit: str) -> str:
     return f"{what} / {unit}" if unit else what
 
 
-def _time_axis(c: Columns) -> svg.Axis:
+def time_axis(c: Columns) -> svg.Axis:
+    """Return the axis of the pairs' times."""
     return svg.times(float(c.time.min()), float(c.time.max()))
 
 
-def _robust(values: Float, label: str) -> svg.Axis:
+def robust_axis(values: Float, label: str) -> svg.Axis:
     """Return an axis that a few far values do not stretch: those are pinned to its edge."""
     values = values[np.isfinite(values)]
     if not values.size:

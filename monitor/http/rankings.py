@@ -1,7 +1,7 @@
 """Rankings and comparisons of sensors: their documents, computed beside the event loop and kept.
 
 The bootstrap takes its time, so one table is made at a time, in a thread of its own. A table is
-kept as long as its contenders are the same. :mod:`monitor.http.models` has the other documents.
+kept as long as its contenders are the same. :mod:`monitor.http.ranking_models` has the members.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Annotated, Any, Final, Literal
-
-from typing_extensions import TypedDict
+from typing import Any, Final
 
 from monitor.core.analysis.comparison import of_parts, of_two
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, correlation
-from monitor.core.analysis.ranking import PROFILES, Profile, Ranked, Ranking, ranking, score_of
+from monitor.core.analysis.ranking import (
+    PROFILES,
+    Profile,
+    Ranked,
+    Ranking,
+    left_out_sentence,
+    ranking,
+    score_of,
+)
 from monitor.core.analysis.ranking import ranking_sentence as told
 from monitor.core.analysis.side_by_side import SEED, Sides
 from monitor.core.analysis.side_by_side import comparison_document as compared
@@ -24,136 +30,8 @@ from monitor.core.formatting import finite
 from monitor.core.model import Float
 from monitor.core.registry import SeriesName
 from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
+from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Contenders, Contest
-from monitor.http.models import Number, about
-
-# -- their documents ------------------------------------------------------------------------------
-
-
-class RankedScore(TypedDict):
-    """A mean score and the rank by it with 95 % intervals, null for fewer than 20 events."""
-
-    mean: Number
-    lower: Number
-    upper: Number
-    rank: Number
-    rank_lower: Number
-    rank_upper: Number
-
-
-class RankedSeries(TypedDict):
-    """A line of the table."""
-
-    sensor: str
-    quantity: str
-    unit: str
-    group: str
-    availability: Annotated[Number, about("Share of the events that it saw.")]
-    information: Annotated[Number, about("What its uncertainty tells apart, on the common events.")]
-    scores: dict[str, RankedScore]
-    zeta_zms: Annotated[Number, about("Where 1 lies in ZMS' interval, over its whole window.")]
-    zeta_rce: Annotated[Number, about("Where 0 lies in RCE's interval, over its whole window.")]
-
-
-class Together(TypedDict):
-    """How two mean scores go together over the sensors; null for fewer than three sensors."""
-
-    x: str
-    y: str
-    pearson: Number
-    spearman: Number
-    p: Annotated[Number, about("Of the rank correlation; null for few.")]
-    slope: Number
-    intercept: Number
-
-
-class RankingTable(TypedDict):
-    """Sensors ranked on the events that all of them saw, the best first."""
-
-    quantity: str
-    unit: str
-    profile: str
-    density: str
-    time: float
-    primary: Annotated[str, about("The score that leads.")]
-    events: Annotated[int, about("How many all of them saw; none, and there is no table.")]
-    left_out: Annotated[int, about("Series that were too many; those with most pairs are here.")]
-    block: Annotated[int, about("Events drawn together by the bootstrap.")]
-    replicates: int
-    seed: Annotated[int, about("Of the bootstrap, derived from the pairs.")]
-    level: float
-    sentence: Annotated[str, about("Who reads best, and who may be as good.")]
-    together: list[Together]
-    series: list[RankedSeries]
-    without: Annotated[list[str], about("Sensors invited while there is no common event.")]
-
-
-class ComparedScore(TypedDict):
-    """Two mean scores, the first less the second, and the p-value of a permutation test."""
-
-    first: Number
-    second: Number
-    difference: Number
-    p: Number
-
-
-class ComparedUncertainty(ComparedScore):
-    """Areas of curves where values and references are shared, else areas saved."""
-
-    measure: Literal["auucc", "auucc_gain"]
-    events: int
-    crossovers: Annotated[
-        list[float] | None,
-        about("Miss rates at which the narrower one changes; null where not comparable."),
-    ]
-    saved_at_first: Annotated[Number, about("Width saved over a constant one at the miss rate.")]
-    saved_at_second: Number
-    width_saved: Annotated[Number, about("Width that the first saves over the second.")]
-
-
-class CurvePoint(TypedDict):
-    """A point of a characteristics curve in units of the references' standard deviation."""
-
-    scale: float
-    bandwidth: float
-    miss: float
-    excess: float
-    deficit: float
-
-
-class ComparedCurves(TypedDict):
-    """The two curves, thinned, and the standard deviation they are in units of."""
-
-    sd: float
-    first: list[CurvePoint]
-    second: list[CurvePoint]
-
-
-class Comparison(TypedDict):
-    """Two sensors on their common events, or two parts of one sensor's window."""
-
-    quantity: str
-    time: float
-    first: str
-    second: str
-    unit: str
-    density: str
-    profile: str
-    primary: str
-    miss: float
-    sentences: list[str]
-    paired: bool
-    events: list[int]
-    block: Annotated[int, about("Events permuted together.")]
-    replicates: int
-    seed: int
-    scores: dict[str, ComparedScore]
-    uncertainty: ComparedUncertainty | None
-    savings: Annotated[dict[str, Number], about("1 - first/second of cost, least cost and MAE.")]
-    curves: ComparedCurves | None
-
-
-# -- how they are computed and kept ---------------------------------------------------------------
 
 _KEPT: Final = 8
 # The bootstrap draws fewer replicates where there are many sensors.
@@ -184,21 +62,33 @@ def table(found: Contenders, profile: Profile) -> dict[str, Any]:
     if ranked is None:
         nothing: dict[str, Any] = {"events": 0, "block": 1, "replicates": 0, "seed": 0}
         nothing |= {"sentence": "", "series": [], "together": []}
+        nothing |= {"not_compared": [], "not_compared_sentence": ""}
         return document | nothing | {"without": [name.sensor for name in found.names]}
     zetas = _zetas(found)
+    kept = [found.names[row] for row in ranked.common.kept.tolist()]
+    aside = sorted(zip(ranked.common.seen.tolist(), ranked.common.left_out.tolist(), strict=True))
     return document | {
-        "sentence": told(ranked, [name.sensor for name in found.names]),
-        "together": _together(ranked, found),
+        "sentence": told(ranked, [name.sensor for name in kept]),
+        "together": _together(ranked, found.density),
         "events": ranked.events,
         "block": ranked.block,
         "replicates": ranked.replicates,
         "seed": ranked.seed,
         "series": [
-            _line(found.names[row], ranked, row)
-            | {name: finite(zeta[row]) for name, zeta in zetas.items()}
+            _line(kept[row], ranked, row)
+            | {name: finite(zeta[ranked.common.kept[row]]) for name, zeta in zetas.items()}
             for row in ranked.best_first.tolist()
         ],
         "without": [],
+        "not_compared": [
+            {
+                "sensor": found.names[row].sensor,
+                "quantity": found.names[row].quantity,
+                "events": events,
+            }
+            for events, row in aside
+        ],
+        "not_compared_sentence": left_out_sentence(ranked, [each.sensor for each in found.names]),
     }
 
 
@@ -209,13 +99,13 @@ def _zetas(found: Contenders) -> dict[str, Float]:
     return {"zeta_zms": zms_interval(found.pairs).zeta, "zeta_rce": abc_rce(found.pairs).zeta}
 
 
-def _together(ranked: Ranking, found: Contenders) -> list[dict[str, Any]]:
+def _together(ranked: Ranking, density: Density) -> list[dict[str, Any]]:
     """Return how each other score goes together with the one of accuracy, over the sensors."""
-    names = dict.fromkeys(score_of(profile, found.density) for profile in PROFILES)
+    names = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
     first, *others = names
     return [
         {"x": first, "y": name, **{key: finite(value) for key, value in each._asdict().items()}}
-        | ({} if len(found.names) >= P_VALUE_SENSORS else {"p": None})
+        | ({} if ranked.common.kept.size >= P_VALUE_SENSORS else {"p": None})
         for name in others
         for each in [correlation(ranked.scores[first].mean, ranked.scores[name].mean)]
     ]

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
-from monitor.core.formatting import date_time, finite
+from monitor.core.formatting import date_time, finite, instant
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
@@ -109,8 +109,28 @@ def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
     return [{**documents.dead_letter(letter)} for letter in found[:PAIRS_SHOWN]]
 
 
-def alert_history(page: Page, sensor: str = "", quantity: str = "") -> list[dict[str, Any]]:
+class HistoryFilter(NamedTuple):
+    """Which changes of alerts to show: ``show`` "all", or empty for those that fired and ended.
+
+    ``text`` are words that sensor, quantity, alert or sentence hold.
+    """
+
+    show: str = ""
+    text: str = ""
+
+    def fits(self, each: Transition) -> bool:
+        """Return whether a change is to be shown."""
+        if not (each.is_news or self.show == "all"):
+            return False
+        words = f"{each.sensor} {each.quantity} {each.alert} {each.sentence}".casefold()
+        return all(word in words for word in self.text.casefold().split())
+
+
+def alert_history(
+    page: Page, only: HistoryFilter, sensor: str = "", quantity: str = ""
+) -> list[dict[str, Any]]:
     """Return the last changes of alerts, each with the address of its series if it is of one."""
+    told = (each for each in page.history if only.fits(each))
     return [
         {
             **each,
@@ -119,8 +139,13 @@ def alert_history(page: Page, sensor: str = "", quantity: str = "") -> list[dict
             else "",
             "when": each["time"][:19].replace("T", " "),
         }
-        for each in documents.history(page.history, HISTORY_SHOWN, sensor, quantity)
+        for each in documents.history(told, HISTORY_SHOWN, sensor, quantity)
     ]
+
+
+def time_element(time: float) -> Markup:
+    """Return a time in UTC, beside which the script writes the reader's own."""
+    return Markup('<time datetime="{}">{}</time>').format(instant(time, "seconds"), date_time(time))
 
 
 def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
@@ -222,6 +247,7 @@ class Renderer:
             marks=marks,
             address=address,
             moment=date_time,
+            utc=time_element,
             placed=placed,
             brief=brief,
         )

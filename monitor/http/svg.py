@@ -15,6 +15,7 @@ import numpy as np
 
 from monitor.core.formatting import date_time
 from monitor.core.model import Bool, Float
+from monitor.http.label_places import LETTER, LabelPlaces, Place
 
 WIDTH: Final = 640.0
 LEFT: Final = 58.0
@@ -22,6 +23,7 @@ RIGHT: Final = 28.0
 TOP: Final = 10.0
 BOTTOM: Final = 40.0
 _TICKS: Final = 6
+_LONGEST: Final = 40  # letters of a word in a drawing
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _STEPS_SECONDS: Final = (
     *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
@@ -119,6 +121,7 @@ class Chart:
         self._y: Final = y
         self._height: Final = height
         self._marks: list[str] = []
+        self._words: Final = LabelPlaces(WIDTH, TOP, height - BOTTOM)
 
     def dots(self, x: Float, y: Float, kind: str) -> None:
         """Add a round dot a point."""
@@ -129,9 +132,24 @@ class Chart:
         path = "".join(f"M{a} {b}m-3-3l6 6m0-6l-6 6" for a, b in self._points(x, y))
         self._path(path, f"crosses {kind}")
 
+    def pluses(self, x: Float, y: Float, kind: str) -> None:
+        """Add an upright cross a point."""
+        path = "".join(f"M{a} {b}m-3 0h6m-3-3v6" for a, b in self._points(x, y))
+        self._path(path, f"pluses {kind}")
+
     def line(self, x: Float, y: Float, kind: str) -> None:
         """Add a line through the points that are finite."""
         self._path(_joined(self._points(x, y)), f"line {kind}")
+
+    def straight(self, slope: float, intercept: float, kind: str) -> None:
+        """Add the line y = intercept + slope x from edge to edge of what is drawn."""
+        ends = np.array([self._x.low, self._x.high])
+        if slope:
+            with np.errstate(over="ignore"):
+                inside = (np.array([self._y.low, self._y.high]) - intercept) / slope
+            ends = np.array([max(ends[0], inside.min()), min(ends[1], inside.max())])
+        if ends[0] < ends[1]:
+            self.line(ends, intercept + slope * ends, kind)
 
     def steps(self, x: Float, y: Float, kind: str) -> None:
         """Add a line that keeps each y from its x to the next."""
@@ -164,7 +182,7 @@ class Chart:
         """Add a line across."""
         ((_, at),) = self._points(np.array([self._x.low]), np.array([y]))
         self._path(f"M{LEFT:.0f} {at}H{WIDTH - RIGHT:.0f}", f"rule {kind}")
-        self._word(label, WIDTH - RIGHT - 4, float(at) - 4, "end", kind)
+        self._word(label, [(WIDTH - RIGHT - 4, float(at) - 4, "end")], kind)
 
     def moment(self, x: float, kind: str, label: str = "") -> None:
         """Add a line from top to bottom."""
@@ -172,25 +190,36 @@ class Chart:
             return
         ((at, _),) = self._points(np.array([x]), np.array([self._y.low]))
         self._path(f"M{at} {TOP:.0f}V{self._height - BOTTOM:.0f}", f"rule {kind}")
-        side = "start" if float(at) < 0.75 * WIDTH else "end"
-        self._word(label, float(at) + (4 if side == "start" else -4), TOP + 11, side, kind)
+        sides = [(float(at) + 4, "start"), (float(at) - 4, "end")]
+        if float(at) > 0.75 * WIDTH:
+            sides.reverse()
+        rows = [TOP + 11 + 17 * row for row in range(4)]
+        self._word(label, [(side[0], row, side[1]) for row in rows for side in sides], kind)
 
     def mark(self, x: float, y: float, kind: str, label: str) -> None:
         """Add one large dot with a word beside it."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._marks.append(f'<circle class="mark {kind}" cx="{a}" cy="{b}" r="4.5"/>')
-            side = "start" if float(a) < 0.75 * WIDTH else "end"
-            self._word(label, float(a) + (8 if side == "start" else -8), float(b) - 7, side, kind)
+            self._word(label, _beside(float(a), float(b), 8.0), kind)
+
+    def link(self, x: float, y: float, kind: str, to: tuple[str, str, float]) -> None:
+        """Add a dot that leads somewhere; ``to``: address, title, and radius in px."""
+        address, title, radius = to
+        for a, b in self._points(np.array([x]), np.array([y])):
+            self._marks.append(
+                f'<a href="{escape(address)}"><circle class="{kind}" cx="{a}" cy="{b}" '
+                f'r="{radius:g}"><title>{escape(title)}</title></circle></a>'
+            )
 
     def note(self, x: float, y: float, word: str) -> None:
-        """Add a word that begins at a point."""
+        """Add a word beside a point."""
         for a, b in self._points(np.array([x]), np.array([y])):
-            self._word(word, float(a) + 4, float(b), "start", "note")
+            self._word(word, _beside(float(a), float(b), 4.0), "note")
 
-    def render(self) -> str:
-        """Return the drawing."""
+    def render(self, role: str = "img") -> str:
+        """Return the drawing; its role is "group" where there are links in it."""
         return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="img" '
+            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="{role}" '
             f'aria-label="{escape(self._title)}"><title>{escape(self._title)}</title>'
             f"{self._axes()}{''.join(self._marks)}</svg>"
         )
@@ -201,9 +230,13 @@ class Chart:
         bottom, right = self._height - BOTTOM, WIDTH - RIGHT
         parts = [f'<path class="axis" d="M{LEFT:.0f} {TOP:.0f}V{bottom:.0f}H{right:.0f}"/>']
         places = np.array([place for place, _ in self._x.ticks])
+        end = 0.0
         for at, (_, label) in zip(self._across(places), self._x.ticks, strict=True):
             parts.append(f'<path class="grid" d="M{at} {TOP:.0f}V{bottom:.0f}"/>')
-            parts.append(_text(label, float(at), bottom + 15, "middle", "tick"))
+            half = 0.5 * LETTER * len(label)
+            if float(at) - half >= end:
+                parts.append(_text(label, float(at), bottom + 15, "middle", "tick"))
+                end = float(at) + half + 4.0
         places = np.array([place for place, _ in self._y.ticks])
         for at, (_, label) in zip(self._up(places), self._y.ticks, strict=True):
             parts.append(f'<path class="grid" d="M{LEFT:.0f} {at}H{right:.0f}"/>')
@@ -234,9 +267,22 @@ class Chart:
         if path:
             self._marks.append(f'<path class="{kind}" d="{path}"/>')
 
-    def _word(self, word: str, x: float, y: float, anchor: str, kind: str) -> None:
-        if word:
-            self._marks.append(_text(word, x, max(y, TOP + 9), anchor, f"word {kind}"))
+    def _word(self, word: str, places: Sequence[Place], kind: str) -> None:
+        """Add a word at the first place where it hides no other; nowhere if there is none."""
+        word = word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+        place = self._words.place(word, places) if word else None
+        if place is not None:
+            self._marks.append(_text(word, place[0], place[1], place[2], f"word {kind}"))
+
+
+def _beside(x: float, y: float, gap: float) -> list[Place]:
+    """Return where a word about a point may stand, the best place first."""
+    found = [
+        (x + side * gap, y + up, "start" if side > 0 else "end")
+        for up in (-7.0, 4.0, 15.0, -20.0, 28.0)
+        for side in (1.0, -1.0)
+    ]
+    return found if x < 0.75 * WIDTH else sorted(found, key=lambda place: place[2])
 
 
 def _joined(points: Sequence[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +22,7 @@ from monitor.core.analysis.prequential import Trial, prequential
 from monitor.core.analysis.ranking import (
     Profile,
     Ranking,
+    left_out_sentence,
     ranking,
     ranking_sentence,
     score_of,
@@ -29,6 +30,7 @@ from monitor.core.analysis.ranking import (
 from monitor.core.analysis.remarks import remarks
 from monitor.core.analysis.resampling import REPLICATES, bca_rce
 from monitor.core.columns import Columns
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import Float
 from monitor.core.scores.intervals import (
     Interval,
@@ -39,14 +41,16 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.snapshot.details import Detail
-from monitor.core.verdict import Verdict
+from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED, Verdict
 from monitor.http.figures import (
+    PICTURE,
     Figure,
     block_figure,
     figures,
     score_figures,
     zeta_figure,
 )
+from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, events_of
 
@@ -111,6 +115,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         for row in range(len(recorded.names))
     ]
     sensors = [name.sensor for name in recorded.names]
+    kept: list[int] = [] if table is None else table.common.kept.tolist()
     environment = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
@@ -124,8 +129,13 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
         chapters=chapters,
         table=table,
-        said="" if table is None else ranking_sentence(table, sensors),
-        drawings=_fleet_figures(recorded, windows, table, source),
+        said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
+        aside="" if table is None else left_out_sentence(table, sensors),
+        ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
+        drawings=[
+            *_picture(recorded, statistics, judged),
+            *_fleet_figures(recorded, windows, table, source),
+        ],
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
         replicates=REPLICATES,
@@ -156,7 +166,7 @@ def _chapter(
         origins=(),
         total=one.value.size,
         events=(),
-        fault_report=None,
+        fault_report=FaultReport(judged.fault, judged) if judged.fault else None,
         density=source.density,
         level=source.level,
         patience=_NAN,
@@ -230,7 +240,33 @@ def _fleet_figures(
     if table is None:
         return [zetas]
     means = {name: each.mean for name, each in table.scores.items()}
-    return [*score_figures(means, source.density, names), zetas]
+    compared = [names[row] for row in table.common.kept.tolist()]
+    scores = score_figures(means, source.density, compared) if len(compared) > 2 else []
+    return [*scores, zetas]
+
+
+_STATES: Final = {FAULT: "firing", IS_RIGHT: "ok", UNDECIDED: "unknown"}
+
+
+def _picture(
+    recorded: Recorded, statistics: Mapping[str, Float], judged: Sequence[Verdict]
+) -> list[Figure]:
+    """Return offset and spread of all series, nothing for two."""
+    if len(recorded.names) < 3:
+        return []
+    offset = statistics["z_mean"]
+    spread = spread_of(offset, statistics["zms"])
+    shown = [
+        dot(
+            name,
+            (_STATES[judged[row].state], judged[row].sentence),
+            (float(offset[row]), float(spread[row])),
+            f"#s{row + 1}",
+        )
+        for row, name in enumerate(recorded.names)
+    ]
+    drawn = Markup(fleet_picture(shown))  # noqa: S704 - it escapes its words
+    return [Figure("Offset and spread in its own u.", PICTURE, drawn)]
 
 
 def _text(number: float) -> str:

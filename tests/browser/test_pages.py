@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import pytest
 from browser.conftest import shoot
@@ -17,6 +19,7 @@ from monitor.simulate.carts import CARTS
 HOSTILE = "<img src=x onerror=alert(1)>\"'&<script>alert(2)"
 PATHS = [
     "/",
+    "/picture",
     "/ranking",
     "/compare?quantity=mass&a=cart-03",
     "/series/cart-03/mass",
@@ -121,7 +124,7 @@ def test_the_series_page_begins_with_the_sentence_and_draws_every_plot(visit, ya
     verdict = tab.locator(".verdict")
 
     expect(verdict).to_contain_text("cart-03 reads")
-    assert tab.locator("figure svg.plot").count() == 7
+    assert tab.locator("figure svg.plot").count() >= 9
     for drawing in tab.locator("figure svg.plot").all():
         box = drawing.bounding_box()
         assert box["width"] > 300
@@ -201,6 +204,16 @@ def test_the_ranking_compares_who_saw_the_same(visit, service):
     race.stop()
 
 
+def test_a_thousand_sensors_are_in_one_picture_and_lead_to_their_pages(visit, service):
+    published(service, fleet(1000))
+    tab = visit.open("/picture")
+    assert tab.locator("svg.plot circle").count() == 1000
+    assert tab.locator(".plot .word.note").count() > 5
+    shoot(tab, "picture")
+    tab.get_by_label("Group").select_option("model-3")
+    expect(tab.locator("svg.plot circle")).to_have_count(143)
+
+
 def test_hostile_names_keys_and_payloads_are_text_on_every_page(visit, yard):
     truth, now = 500.0, START + 149.0
     yard.take(
@@ -240,7 +253,23 @@ def test_everything_works_without_a_script(visit, yard):
     tab.get_by_role("link", name="sensor", exact=True).click()
     assert names(tab) == sorted(names(tab))
     tab.locator("#rows th a").first.click()
-    assert tab.locator("figure svg.plot").count() == 7
+    assert tab.locator("figure svg.plot").count() >= 9
+
+
+@pytest.mark.parametrize("visit", [{"timezone_id": "Asia/Kolkata"}], indirect=True)
+def test_local_times_stand_beside_utc(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    time = tab.locator("table time").first
+    told = datetime.fromisoformat(time.get_attribute("datetime"))
+    local = told.astimezone(ZoneInfo("Asia/Kolkata"))
+
+    assert told.strftime("%Y-%m-%d %H:%M:%S") in time.inner_text()
+    assert time.locator(".local").inner_text() == local.strftime(
+        "%H:%M:%S local" if local.date() == told.date() else "%Y-%m-%d %H:%M:%S local"
+    )
+    expect(tab.locator("#asof")).to_contain_text(" local")
+    assert visit.open("/series/cart-03/mass").locator("time .local").count() > 5
 
 
 def test_it_works_without_a_mouse(visit, yard):

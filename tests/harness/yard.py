@@ -129,6 +129,7 @@ class Yard:
 
 DOCTOR = {
     "findings": ["mass: 0 keys in common"],
+    "pairing": ["mass: 0 keys in common"],
     "text": "mass: 0 keys in common",
     "received": 5,
     "committed": 4,
@@ -150,6 +151,8 @@ def fleet(series: int, seed: int = 1) -> Snapshot:
     statistics = {metric.statistic: random.lognormal(size=series) for metric in METRICS.values()}
     for share in ("calibration_coverage_ratio", "availability_ratio", "ucc_gain_ratio"):
         statistics[share] = random.random(series)
+    offset = np.sqrt(statistics["calibration_zms"]) * random.uniform(-1.0, 1.0, series)
+    statistics["calibration_z_mean"] = offset
     states = random.choice(STATES, size=series, p=[0.1, 0.7, 0.1, 0.05, 0.05]).tolist()
     firing = np.array([state == "firing" for state in states])
     return Snapshot(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -11,9 +13,12 @@ from core.series import drawn, pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.core.formatting import date_time
 from monitor.core.model import Event
 from monitor.core.scores.statistics import compute
-from monitor.http import plots, svg, ucc_plots
+from monitor.core.verdict import FAULT, Estimate, Pairs, Verdict, judge
+from monitor.http import plots, signal_plots, svg, ucc_plots
+from monitor.http.fleet_picture import Dot, fleet_picture
 
 HOSTILE = "<script>alert('1')</script>\"&"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -23,8 +28,27 @@ def scale_of(c) -> float:
     return float(compute(c, ["scale_optimal"])["scale_optimal"][0])
 
 
+DRIFT = Verdict(
+    FAULT,
+    "drift",
+    level=Estimate(2.0, 1.5, 2.5),
+    slope_per_day=Estimate(1e4, 9e3, 1.1e4),
+    began=3.0,
+    due=30.0,
+    tolerance=5.0,
+    last=15.0,
+)
 PLOTS = {
     "errors": lambda c: plots.errors(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)], 5.0)),
+    "signal": lambda c: signal_plots.signal(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)])),
+    "against_reference": lambda c: signal_plots.against_reference(c, HOSTILE),
+    "drift": lambda c: signal_plots.drift(c, HOSTILE, DRIFT),
+    "fleet": lambda c: fleet_picture(
+        [
+            Dot(HOSTILE, HOSTILE, HOSTILE, state, float(x), float(y))
+            for x, y, state in zip(c.z, c.u, cycle(("ok", "firing")), strict=False)
+        ]
+    ),
     "levey_jennings": plots.levey_jennings,
     "rolling": lambda c: plots.rolling_score(c, "crps", HOSTILE),
     "rolling_interval": lambda c: plots.rolling_score(c, "interval", HOSTILE),
@@ -47,7 +71,7 @@ def assert_sound(drawing: str) -> ET.Element:
     root = ET.fromstring(drawing)  # noqa: S314 - our own text
     width, height = (float(each) for each in root.get("viewBox", "0 0 1e9 1e9").split()[2:])
     for each in root.iter():
-        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p"}
+        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a"}
         assert "style" not in each.attrib
         for name in ("x", "y", "cx", "cy"):
             if name in each.attrib:
@@ -204,3 +228,74 @@ def test_a_sparkline_is_short_and_marks_what_is_far():
     assert "far" in plots.sparkline(np.array([0.0, 5.0]))
     assert "far" not in plots.sparkline(np.array([5.0, 0.0]))
     assert plots.sparkline(np.full(20, np.nan)) == ""
+
+
+def test_a_line_is_cut_at_the_edges_and_keeps_its_slope():
+    axis = svg.Axis(0.0, 10.0, [])
+    chart = svg.Chart("", axis, axis, 280.0)
+    for slope, intercept in ((2.0, 0.0), (-2.0, 5.0), (0.0, 4.0), (1.0, 50.0)):
+        chart.straight(slope, intercept, "fit")
+    drawn_lines = re.findall(
+        r'class="line fit" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', chart.render()
+    )
+    ends = np.array(drawn_lines, dtype=float).reshape(-1, 2, 2)
+    wide, high = svg.WIDTH - svg.LEFT - svg.RIGHT, 280.0 - svg.TOP - svg.BOTTOM
+    got = np.stack(
+        [(ends[..., 0] - svg.LEFT) / wide, (280.0 - svg.BOTTOM - ends[..., 1]) / high], -1
+    )
+
+    want = [[(0, 0), (5, 10)], [(0, 5), (2.5, 0)], [(0, 4), (10, 4)]]
+    np.testing.assert_allclose(10.0 * got, want, atol=0.01)
+
+
+def test_the_words_of_the_fit_are_those_of_least_squares():
+    c = drawn(4, (80,))
+    slope, intercept = np.polyfit(c.reference, c.value, 1)
+    r2 = np.corrcoef(c.reference, c.value)[0, 1] ** 2
+    told = signal_plots.fitted_in_words(c, "kg")
+
+    sign = "−" if intercept < 0 else "+"  # noqa: RUF001
+    assert told == (
+        f"Fitted: value = {slope:.4g} × reference {sign} {abs(intercept):.3g} kg; "  # noqa: RUF001
+        f"R² = {r2:.4f} over 80 pairs."
+    )
+    assert signal_plots.fitted_in_words(pairs([1.0, 2.0], 0.0, 1.0), "").startswith("No line")
+
+
+def test_a_drift_is_drawn_to_where_the_verdict_says_it_is_due():
+    random = np.random.default_rng(0)
+    n, day = 120, 86_400.0
+    time = 1.78e9 + day * np.arange(n) / 12.0
+    error = 0.5 * np.maximum((time - time[0]) / day - 4.0, 0.0) + random.normal(0.0, 0.1, n)
+    reference = random.normal(100.0, 5.0, n)
+    found = judge(
+        Pairs(time, reference + error, np.full(n, 0.1), reference, np.zeros(n)),
+        alarm=70, tolerance=5.0, unit="kg",
+    )  # fmt: skip
+    assert found.fault == "drift"
+    assert found.level_at(found.due) == pytest.approx(5.0)
+    assert f"leaves its tolerance on {date_time(found.due, '%Y-%m-%d')}" in found.sentence
+    c = pairs(reference + error, reference, 0.1)
+    root = assert_sound(signal_plots.drift(replace(c, time=time), "kg", found))
+
+    assert {"tolerance", "due", "now"} <= {each.text for each in root.iter() if each.text}
+    assert signal_plots.drift(c, "kg", found._replace(fault="offset")) == ""
+
+
+def test_no_word_is_written_over_another():
+    axis = svg.number_axis(0.0, 1.0)
+    chart = svg.Chart("", axis, axis)
+    for at in np.linspace(0.4, 0.6, 12).tolist():
+        chart.moment(at, "fired", "alert")
+        chart.note(at, 0.5, "a sensor's name")
+    boxes = []
+    for each in ET.fromstring(chart.render()).iter():  # noqa: S314 - our own text
+        if "word" in each.get("class", ""):
+            wide, x = 8.9 * len(each.text), float(each.get("x"))
+            left = x - wide * (each.get("text-anchor") == "end")
+            boxes.append((left, left + wide, float(each.get("y"))))
+
+    assert len(boxes) > 6
+    for at, (left, right, y) in enumerate(boxes):
+        for other_left, other_right, other_y in boxes[:at]:
+            assert right <= other_left or other_right <= left or abs(y - other_y) >= 13.0

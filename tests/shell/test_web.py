@@ -309,6 +309,26 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
+def test_the_history_shows_what_fired_and_ended_unless_all_is_asked_for(service):
+    told = [
+        transition(4, sensor="a", before="pending", after="ok", alert="gain"),
+        transition(3, sensor="b", before="firing", after="resolved"),
+        transition(2, sensor="b"),
+        transition(1, sensor="b", before="ok", after="pending"),
+    ]
+    published(service, fleet(3), history=tuple(told))
+
+    def listed(path):
+        body = get(service, path)[1].decode().partition('id="history"')[2]
+        return re.findall(r"</time></th>\s*<td>(\w)", body)
+
+    assert listed("/alerts") == ["b", "b"]
+    assert listed("/alerts?show=all") == ["a", "b", "b", "b"]
+    assert listed("/alerts?show=all&text=GAIN") == ["a"]
+    assert "only pending" in get(service, "/alerts?text=gain")[1].decode()
+    assert get(service, "/alerts?show=some")[0] == 422
+
+
 def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(service, yard):
     document(service, "/api/v1/series/cart-03/mass/pairs")
     yard.stop()
@@ -329,7 +349,7 @@ def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(se
     assert verdict["sentence"] in body
     assert verdict["advice"] in body
     assert f"<dt>bias</dt><dd>+{amount(verdict['estimate'], 'kg')}</dd>" in body
-    assert body.count('class="rule fired"') == 1
+    assert body.count('class="rule fired"') == 2
 
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
@@ -524,6 +544,36 @@ def test_the_ranking_page_says_who_reads_best_and_draws_scores_and_verdicts(serv
     assert "|zeta| of RCE against |zeta| of ZMS" in text
     # Ranks by the two scores that do not lead stand in their own columns.
     assert len(re.findall(r"<small>rank \d", text)) == 2 * len(SPREADS)
+
+
+def test_the_picture_has_a_dot_a_sensor_where_its_numbers_say(service, race):
+    body = html.unescape(get(service, "/picture")[1].decode())
+    places = dict(re.findall(r'/series/(\w+)/mass"><circle class="dot \w+" cx="([\d.]+)"', body))
+    titles = dict(re.findall(r"<title>(\w+) mass, [^<]*\(offset ([^<]*)\)</title>", body))
+    z = {}
+    for name in SPREADS:
+        pairs = document(service, f"/api/v1/series/{name}/mass/pairs")["pairs"]
+        z[name] = [each["z"] for each in pairs]
+
+    assert sorted(places, key=lambda name: float(places[name])) == sorted(
+        z, key=lambda name: np.mean(z[name])
+    )
+    for name, each in z.items():
+        told = f"{np.mean(each):+.2f} u, spread {np.std(each):.2f} u"
+        assert titles[name] == told.replace("-", "\N{MINUS SIGN}")
+    assert get(service, "/picture?text=fine")[1].decode().count("<circle") == 1
+
+
+def test_a_silent_sensor_does_not_empty_the_ranking_and_is_named(service, race):
+    race.take([Reading("silent", "mass", START + 70.0, 500.0, u=5.0, key="tag 7")])
+    until("it pairs", lambda: document(service, "/api/v1/ranking")["not_compared"])
+    found = document(service, "/api/v1/ranking")
+    body = get(service, "/ranking")[1].decode()
+
+    assert [each["sensor"] for each in found["not_compared"]] == ["silent"]
+    assert {each["sensor"] for each in found["series"]} == set(SPREADS)
+    assert found["events"] == 60
+    assert "Not compared: silent (saw 1) of the 60 common events" in body
 
 
 @pytest.mark.parametrize(

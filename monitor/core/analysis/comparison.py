@@ -17,13 +17,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis.ranking import (
-    Events,
-    averaged,
-    events_together,
-    on_common_events,
-    seen,
-)
+from monitor.core.analysis.common_events import Events, on_common_events, seen
+from monitor.core.analysis.ranking import averaged, events_together
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores import curves

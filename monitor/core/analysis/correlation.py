@@ -1,6 +1,7 @@
-"""Correlation of two scores over the same sensors, with the regression line.
+"""Correlation of two columns, with the least-squares line of one on the other.
 
-Source: Martin, Molteno, Parry (arXiv 1411.4354) Fig. 4, cited as A.
+Of scores over the same sensors (Martin, Molteno, Parry, arXiv 1411.4354, Fig. 4, cited as A), and
+of a sensor's values on their references: slope, intercept and R2 as test reports state them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ P_VALUE_SENSORS: Final = 10
 
 
 class Correlation(NamedTuple):
-    """How two scores of the same sensors go together: the line y = intercept + slope x beside it.
+    """How two columns go together: the line y = intercept + slope x beside it.
 
-    ``p`` is two-sided, of the rank correlation; NaN for fewer than three sensors or no spread.
+    ``p`` is two-sided, of the rank correlation; NaN for fewer than three rows or no spread.
     """
 
     pearson: float
@@ -29,10 +30,15 @@ class Correlation(NamedTuple):
     slope: float
     intercept: float
 
+    @property
+    def r2(self) -> float:
+        """Share of y's variance that the line explains (R2)."""
+        return self.pearson**2
+
 
 def correlation(x: Float, y: Float) -> Correlation:
-    """Return how two scores of the same sensors go together (A-21, Fig. 4)."""
-    if x.size < 3 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+    """Return how two columns go together (A-21, Fig. 4)."""
+    if x.size < 3 or not (x.var() > 0.0 and y.var() > 0.0):
         return Correlation(*(float("nan"),) * 5)
     pearson, spearman = _pearson(x, y), _pearson(ranks(x), ranks(y))
     t = spearman * np.sqrt((x.size - 2) / max(1.0 - spearman**2, 1e-300))

@@ -1,8 +1,8 @@
 """Sensors ranked by their scores on the events that all of them saw.
 
 Rules of this file: only common events count, and availability stands beside every rank, else a
-sensor that refuses hard cases wins. An event is an occasion with one reference (the reference's
-identity); of several pairs of one sensor the last counts. Lower is better, ties share the mean of
+sensor that refuses hard cases wins. Who shares too few events with the others is left out and
+named (:mod:`monitor.core.analysis.common_events`). Lower is better, ties share the mean of
 their ranks. Intervals are by the paired bootstrap: the same events are drawn for all sensors, in
 circular blocks where errors depend on each other; the seed is handed in.
 
@@ -16,8 +16,15 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from monitor.core.analysis.common_events import (
+    MIN_EVENTS,
+    CommonSet,
+    Events,
+    common_set,
+    events_seen,
+    on_common_events,
+)
 from monitor.core.analysis.resampling import (
     acceleration,
     bca_ends,
@@ -33,8 +40,6 @@ from monitor.core.scores.intervals import LEVEL
 from monitor.core.scores.proper_scores import SCORES, Density, Score
 from monitor.core.scores.summaries import expected_ratio_of
 
-# The occasion of each pair: the reference's identity, or any number of it.
-Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 Profile = Literal["accuracy", "coverage", "balanced"]
 PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")
 REPLICATES: Final = 2_000
@@ -46,8 +51,6 @@ WORDS: Final = {
     "quadratic_tophat": "quadratic score",
     "interval": "interval score",
 }
-# Below this many common events there are means and ranks, but no intervals.
-MIN_EVENTS: Final = 20
 # Differences of means below this share of them are put down to rounding.
 ROUNDING: Final = 1e-9
 
@@ -68,14 +71,16 @@ class Ranked(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The table: one number a series in each array, in the order of the series handed in.
+    """The table: one number a series in each array, those of ``common.kept`` in their order.
 
-    ``events`` is how many events all of them saw, ``seen`` how many each saw, ``availability``
+    ``common`` says who is compared and who is left out.
+    ``events`` is how many events all compared saw, ``seen`` how many each saw, ``availability``
     that as a share of all events, ``information`` what each one's uncertainty tells apart
-    (comparable where raw curves are not, C-25). ``best_first`` are the series by rank of the
-    ``primary`` score. ``block``: events drawn together.
+    (comparable where raw curves are not, C-25). ``best_first`` are places in these arrays by rank
+    of the ``primary`` score. ``block``: events drawn together.
     """
 
+    common: CommonSet
     events: int
     seen: Int
     availability: Float
@@ -107,38 +112,6 @@ def averaged(name: str) -> Score:
     return score
 
 
-def seen(c: Columns, event: Events) -> tuple[Int, Events]:
-    """Return the last row of each series' each event, by event, and the rows' events."""
-    order = np.lexsort((c.series, event))
-    events, series = event[order], c.series[order]
-    last = np.append((np.diff(events) != 0) | (np.diff(series) != 0), values=True)
-    return order[last], events[last]
-
-
-def on_common_events(c: Columns, event: Events) -> tuple[Columns, Events] | None:
-    """Return the pairs of events that every series saw, in the same order, and those events.
-
-    ``event`` numbers the occasion of each row. Events come in the order of the first series'
-    times. None where there is no common event.
-    """
-    rows, events = seen(c, event)
-    numbers, counts = np.unique(events, return_counts=True)
-    kept = np.isin(events, numbers[counts == c.starts.size])
-    if not kept.any():
-        return None
-    rows = rows[kept]
-    table = rows[np.lexsort((events[kept], c.series[rows]))].reshape(c.starts.size, -1)
-    table = table[:, np.argsort(c.time[table[0]], kind="stable")]
-    starts = np.arange(c.starts.size) * table.shape[1]
-    return c.select(table.reshape(-1), starts), event[table[0]]
-
-
-def events_seen(c: Columns, event: Events) -> Int:
-    """Return how many events each series saw."""
-    rows, _ = seen(c, event)
-    return np.bincount(c.series[rows], minlength=c.starts.size)
-
-
 def availability(c: Columns, event: Events, offered: int | None = None) -> Float:
     """Return the share of events that each series saw (A-17).
 
@@ -166,11 +139,17 @@ def ranking(
     offered: int | None = None,
     replicates: int = REPLICATES,
 ) -> Ranking | None:
-    """Return the table of series on their common events; None where there is none (A-20).
+    """Return the table of series on their common events; None where no two share any (A-20).
 
     It has the scores of all profiles, or those of ``names`` after the primary one; KeyError for a
     score without a mean.
     """
+    chosen = common_set(c, event)
+    if chosen is None:
+        return None
+    took_place = np.unique(event).size if offered is None else offered
+    event = event[np.isin(c.series, chosen.kept)]
+    c = c.take(chosen.kept)
     common = on_common_events(c, event)
     if common is None:
         return None
@@ -183,9 +162,10 @@ def ranking(
         for name in dict.fromkeys(wanted)
     }
     return Ranking(
+        common=chosen,
         events=events.size,
         seen=events_seen(c, event),
-        availability=availability(c, event, offered),
+        availability=availability(c, event, took_place),
         primary=primary,
         scores=columns,
         information=auucc_partial_gain(pairs),
@@ -196,10 +176,27 @@ def ranking(
     )
 
 
+def left_out_sentence(table: Ranking, names: Sequence[str]) -> str:
+    """Return in words who is not compared and why, empty if all are; ``names`` are of all series.
+
+    Who saw least comes first.
+    """
+    common = table.common
+    if not common.left_out.size:
+        return ""
+    order = np.argsort(common.seen, kind="stable")
+    rows, counts = common.left_out[order].tolist(), common.seen[order].tolist()
+    told = listed_names(
+        [f"{names[row]} (saw {count})" for row, count in zip(rows, counts, strict=True)]
+    )
+    of, whom = f"of the {common.events} common events", "it" if len(rows) == 1 else "any of them"
+    return f"Not compared: {told} {of}; with {whom} fewer than {common.required} would be left."
+
+
 def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
     """Return in words who reads best by the primary score, and who may be as good.
 
-    Nobody is certainly better than a series whose rank may be 1.
+    ``names`` are of the series compared. Nobody is certainly better than one whose rank may be 1.
     """
     column, rows = table.scores[table.primary], table.best_first.tolist()
     leading = [row for row in rows if column.rank[row] == column.rank[rows[0]]]

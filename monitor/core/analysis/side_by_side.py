@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from monitor.core.analysis.common_events import MIN_EVENTS
 from monitor.core.analysis.comparison import (
     REPLICATES,
     Difference,
@@ -17,7 +18,6 @@ from monitor.core.analysis.comparison import (
     UncertaintyTest,
 )
 from monitor.core.analysis.ranking import (
-    MIN_EVENTS,
     PROFILES,
     WORDS,
     Profile,

@@ -62,7 +62,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "ce": Statistic(
         _C.ce, "quantity^2", "Mean squared error less mean squared uncertainty.", "B-04", "0",
     ),
-    "z_mean": Statistic(_C.z_mean, "none", "Mean error in units of its uncertainty.", "B-08", "0"),
+    "z_mean": Statistic(
+        _C.z_mean, "none", "Mean error in units of its uncertainty.", "B-08", "0",
+        Live("calibration_z_mean"),
+    ),
     "z_var": Statistic(
         _C.z_var, "none", "Scatter of errors over that stated, squared.", "B-08", "1"
     ),

@@ -110,7 +110,8 @@ def judge_all(
             p = pairs[i]
             whole = verdict._replace(
                 began=_began(verdict, p, began[i]),
-                due=_due(verdict, p, tolerance[i], usual),
+                due=_due(verdict, p, _allowed(tolerance[i], usual)),
+                tolerance=_allowed(tolerance[i], usual),
                 remedy=remedy,
             )
             found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
@@ -273,12 +274,16 @@ def _held(starts: list[int], found: Verdict) -> int:
     return max((later - each for each, later in itertools.pairwise(inside)), default=0)
 
 
-def _due(found: Verdict, p: Pairs, tolerance: float, typical: float) -> float:
+def _allowed(tolerance: float, typical: float) -> float:
+    """Return the error that is allowed: the tolerance, else the usual standard uncertainty."""
+    return tolerance if np.isfinite(tolerance) else typical
+
+
+def _due(found: Verdict, p: Pairs, most: float) -> float:
     """Return when a drift leaves its tolerance, NaN if it has left it or never does."""
     rate = found.slope_per_day.value / 86_400.0
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN
-    most = tolerance if np.isfinite(tolerance) else typical
     if abs(found.level.value) >= most:
         return NAN
     seconds = (np.copysign(most, rate) - found.level.value) / rate

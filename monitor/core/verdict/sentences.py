@@ -36,8 +36,9 @@ def with_words(
 
     ``typical`` is the errors' usual standard uncertainty; ``fired``: of an alert that fires.
     """
-    span = float(p.time[-1] - p.time[found.segment]) if p.n and p.timed else math.nan
-    found = found._replace(typical=typical, span=span)
+    last = float(p.time[-1]) if p.n and p.timed else math.nan
+    span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
+    found = found._replace(typical=typical, span=span, last=last)
     return found._replace(
         sentence=sentence(found, p.n, unit, fired=fired),
         advice=advice(found, p, unit, fired=fired),

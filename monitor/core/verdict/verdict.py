@@ -236,8 +236,10 @@ class Verdict(NamedTuple):
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
+    ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one that
+    was set, else the usual standard uncertainty.
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs of
-    ``segment`` take; NaN where there are none.
+    ``segment`` take and ``last`` the time of the last one, s UTC; NaN where there are none.
     """
 
     state: str
@@ -254,11 +256,20 @@ class Verdict(NamedTuple):
     segment: int = 0
     began: float = NAN
     due: float = NAN
+    tolerance: float = NAN
     pairs: int = 0
     n_effective: float = 0.0
     remedy: Remedy | None = None
     explained: float = 0.0
     typical: float = NAN
     span: float = NAN
+    last: float = NAN
     sentence: str = ""
     advice: str = ""
+
+    def level_at(self, time: float) -> float:
+        """Return the error at a time (s UTC) if it goes on as it drifts now, in the series' unit.
+
+        NaN if there is no rate; the sentence's date is when this reaches ``tolerance``.
+        """
+        return self.level.value + self.slope_per_day.value / 86_400.0 * (time - self.last)

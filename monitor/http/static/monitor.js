@@ -17,9 +17,32 @@
   const shown = () => location.pathname + location.search; // a part of the same page is no other page
   let last = shown();
 
+  // -- local times ---------------------------------------------------------------------------
+
+  // The reader's time beside one in UTC, with its day where that is another; none where it is UTC.
+  function besides(iso, before) {
+    const time = new Date(iso);
+    if (isNaN(time) || !time.getTimezoneOffset()) return "";
+    const two = (number) => String(number).padStart(2, "0");
+    const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+    const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(":");
+    return `${before}${iso.startsWith(day) ? "" : `${day} `}${clock} local`;
+  }
+
+  function localize(root) {
+    for (const each of root.querySelectorAll("time[datetime]")) {
+      const told = besides(each.dateTime, "");
+      if (!told) continue;
+      const local = document.createElement("small");
+      local.className = "local";
+      local.textContent = told;
+      each.append(" ", local);
+    }
+  }
+
   function say(time, lost) {
     const place = document.getElementById("asof");
-    if (time) place.textContent = time;
+    if (time) place.textContent = time + besides(time.replace(" UTC", "Z").replace(" ", "T"), ", ");
     place.classList.toggle("lost", Boolean(lost));
     if (lost && !place.textContent.endsWith("not live")) place.textContent += ", not live";
   }
@@ -90,6 +113,7 @@
     const old = document.getElementById("main");
     const main = document.adoptNode(fresh.getElementById("main"));
     for (const id of open) { const each = main.querySelector(`#${CSS.escape(id)}`); if (each) each.open = true; }
+    localize(main);
     const field = keptField(old, main);
     replaceKeepingFocus(old, main);
     if (field) field.focus({ preventScroll: true });
@@ -196,5 +220,7 @@
   });
   addEventListener("popstate", () => { if (shown() !== last) reload(location.href, false); });
 
+  localize(document.getElementById("main"));
+  say(document.getElementById("asof").textContent, false);
   requestAnimationFrame(() => setTimeout(listen)); // what is there is painted first
 })();

@@ -1,0 +1,91 @@
+"""The fleet in one picture: how far each sensor is off, and how far it scatters, in its own u.
+
+Both are of z, the error over its uncertainty, over the window: the mean, and the standard deviation
+about it, so that ZMS is the sum of their squares (B-08, B-09). Who is as right as it says lies at 0
+and 1, whatever its unit. A dot is a link to the page of its sensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http import svg
+from monitor.http.lines import href
+from monitor.http.plots import NAMED_MAX, empty, robust_axis
+from monitor.http.selection import statistic
+from monitor.http.svg import Chart
+
+DOTS_MAX: Final = 2000
+_SPREADS: Final = (1.0 / 64.0, 64.0)  # those beyond lie at the edge
+_RADIUS: Final = {"firing": 6.0, "pending": 5.5}
+
+
+class Dot(NamedTuple):
+    """A sensor in the picture: ``offset`` and ``spread`` of z, and what its title says."""
+
+    name: str
+    title: str
+    href: str
+    state: str
+    offset: float
+    spread: float
+
+
+def dots(now: Snapshot, rows: Sequence[int]) -> list[Dot]:
+    """Return the dots of some series of a snapshot."""
+    offset = statistic(now, "calibration_z_mean")
+    spread = spread_of(offset, statistic(now, "calibration_zms"))
+    return [
+        dot(
+            now.names[row],
+            (now.states[row], now.sentences[row]),
+            (float(offset[row]), float(spread[row])),
+            href(now.names[row].sensor, now.names[row].quantity),
+        )
+        for row in rows
+    ]
+
+
+def spread_of(z_mean: Float, zms: Float) -> Float:
+    """Return the standard deviation of z about its mean (B-08)."""
+    return np.sqrt(np.maximum(zms - z_mean * z_mean, 0.0))
+
+
+def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href: str) -> Dot:
+    """Return a dot; ``known`` are state and sentence, ``at`` offset and spread."""
+    state, said = known
+    place = f"offset {at[0]:+.2f} u, spread {at[1]:.2f} u".replace("-", "\N{MINUS SIGN}")
+    title = f"{name.sensor} {name.quantity}, {state}: {said} ({place})"
+    return Dot(name.sensor, title, href, state, *at)
+
+
+def fleet_picture(shown: Sequence[Dot]) -> str:
+    """Return the drawing; those that need a look lie on top, and have names where there is room."""
+    known = [each for each in shown if np.isfinite(each.offset) and np.isfinite(each.spread)]
+    if not known:
+        return empty("No sensor has pairs yet: there is nothing to draw.")
+    known.sort(key=lambda each: (each.state == "firing", each.state == "pending"))
+    offset = np.array([each.offset for each in known])
+    spread = np.log2(np.clip([each.spread for each in known], *_SPREADS))
+    across = robust_axis(np.append(offset, [-2.0, 2.0]), "offset: mean error in its own u")
+    low, high = min(-1.0, float(spread.min())), max(1.0, float(spread.max()))
+    up = svg.powers(2.0**low, 2.0**high, "spread in its own u")
+    chart = Chart("offset and spread of every sensor", across, up, 400.0)
+    chart.level(0.0, "zero", "as stated")
+    chart.moment(0.0, "zero")
+    for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True):
+        chart.link(x, y, f"dot {each.state}", (each.href, each.title, _RADIUS.get(each.state, 4.0)))
+    called = [
+        (each.name, x, y)
+        for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True)
+        if each.state == "firing" or len(known) <= NAMED_MAX
+    ]
+    for name, x, y in called[-2 * NAMED_MAX :][::-1]:
+        chart.note(x, y, name)
+    return chart.render("group")

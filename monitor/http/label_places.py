@@ -1,0 +1,43 @@
+"""Where the words of a drawing may stand, so that none is written over another.
+
+Widths are estimated for the size that a phone shows words in, the larger one. A word that has no
+place is left out: what it says also stands beside the drawing, in its table or its sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+LETTER: Final = 8.9  # width of a letter of 17 px, on average
+_HIGH: Final = 13.0
+
+Place = tuple[float, float, str]  # x, y and anchor of a word
+Box = tuple[float, float, float, float]
+
+
+class LabelPlaces:
+    """State: where the words of one drawing stand."""
+
+    def __init__(self, width: float, top: float, bottom: float) -> None:
+        self._width: Final = width
+        self._top: Final = top
+        self._bottom: Final = bottom
+        self._taken: list[Box] = []
+
+    def place(self, word: str, places: Sequence[Place]) -> Place | None:
+        """Return the first of ``places`` that is free and inside, and take it."""
+        wide = LETTER * len(word)
+        for x, wanted, anchor in places:
+            y = max(wanted, self._top + 9)
+            left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * wide
+            box = (left, y - _HIGH, left + wide, y + 3.0)
+            inside = left >= 0.0 and left + wide <= self._width and y <= self._bottom
+            if inside and not any(_overlap(box, other) for other in self._taken):
+                self._taken.append(box)
+                return x, y, anchor
+        return None
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
