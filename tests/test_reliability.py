@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from harness.publishing import Publishing, round_of
+from reliability.attacks import ATTACKS
 from reliability.catalogue import CATALOGUE
+from reliability.document import GOALS, SHOWN_BY, catalogues, document
 from reliability.histories import history
 from reliability.shares import SHARES
 from reliability.syscalls import Order, order
@@ -25,10 +27,13 @@ def test_a_trial_finds_nothing(name, tmp_path):
             assert found.holds, found
 
 
-@pytest.mark.parametrize("row", CATALOGUE, ids=lambda row: row.failure)
-def test_what_shows_a_row_of_the_catalogue_is_there(row):
-    assert row.shown_by
-    for shown in row.shown_by:
+EVERY = {row.failure: row.shown_by for row in (*CATALOGUE, *ATTACKS)} | SHOWN_BY
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_shows_a_row_of_the_catalogue_is_there(name):
+    assert EVERY[name]
+    for shown in EVERY[name]:
         if shown.startswith("trial "):
             assert shown.removeprefix("trial ") in TRIALS
             continue
@@ -36,6 +41,16 @@ def test_what_shows_a_row_of_the_catalogue_is_there(row):
         assert re.search(
             rf"^def {test}\(", (TESTS / file).read_text(encoding="utf-8"), re.MULTILINE
         )
+
+
+def test_every_goal_has_a_row_on_the_page_and_every_attack_too():
+    page = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+
+    assert page.endswith("".join(catalogues()))
+    assert not [
+        goal for goal, meaning in GOALS.items() if f"| **{goal}** | **{meaning}**" not in page
+    ]
+    assert all(f"| **{goal}** |" in document([], "ci") for goal in SHOWN_BY)
 
 
 SETTINGS = """

@@ -1,8 +1,10 @@
 """From the broker to the log: a message is acknowledged once the log has it.
 
-Rules of this file: one thread; back-pressure is not reading the socket; nothing is kept here, so
-that a bridge may die at any instant: what was not acknowledged comes again, and the blocks know
-what they have had. ``received`` is in whole seconds, so that messages of a second share a batch.
+Rules of this file: one thread; back-pressure is not reading the socket; nothing durable is kept
+here, so that a bridge may die at any instant: what was not acknowledged comes again, and the blocks
+know what they have had. Of messages that only their packet tells apart the blocks cannot know it:
+as long as the bridge lives it remembers the packets, as the daemon does. ``received`` is in whole
+seconds, so that messages of a second share a batch.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Final, Protocol
 from monitor.cluster.kafka_log import Appending, LogError
 from monitor.cluster.log_records import LogMessage, dump_record
 from monitor.cluster.placing import Placing
+from monitor.daemon.redeliveries import Redeliveries
 from monitor.mqtt.inbox import Inbox
 from monitor.mqtt.inbox import InboxMessage as Arrived
 
@@ -27,6 +30,13 @@ RETRY_SECONDS: Final = 1.0
 
 class BridgeSource(Protocol):
     """A persistent session with a broker, as :class:`monitor.mqtt.source.MqttSource` is one."""
+
+    @property
+    def confirmed(self) -> int:
+        """The last number given to :meth:`confirm` whose acknowledgements have arrived."""
+
+    def confirm(self, number: int) -> None:
+        """Number what was acknowledged so far."""
 
     def receive(self, timeout: float) -> Sequence[Arrived]:
         """Return what came within ``timeout`` seconds."""
@@ -43,10 +53,20 @@ class Passed:
     """What a bridge has done since it began; times in s."""
 
     messages: int = 0
+    redelivered: int = 0
     records: int = 0
     retries: int = 0
     log_seconds: float = 0.0
     last_message: float = 0.0
+
+
+class _NoNotes:
+    """What a life before wrote: nothing."""
+
+    def note(self, name: str) -> bytes:
+        """Return the note of a name."""
+        del name
+        return b""
 
 
 class Bridge:
@@ -66,6 +86,7 @@ class Bridge:
         self._placing: Final = placing
         self._clock: Final = clock
         self._pause: Final = pause
+        self._redeliveries: Final = Redeliveries(placing.router, _NoNotes())
         self.passed: Final = Passed()
         self.stopping = False
 
@@ -84,14 +105,25 @@ class Bridge:
     def work(self, seconds: float) -> None:
         """Pass on what comes within so many seconds."""
         messages = self._source.receive(seconds)
-        if messages and self._append(messages):
+        if messages:
+            self._pass_on(messages)
+        self._redeliveries.confirm(self._source.confirmed)
+
+    def _pass_on(self, messages: Sequence[Arrived]) -> None:
+        again = frozenset(self._redeliveries.hold(messages).again)
+        if self._append(messages, again):
             self._source.acknowledge(messages)
+            self._source.confirm(self._redeliveries.round)
+            self.passed.redelivered += len(again)
             self.passed.messages += len(messages)
             self.passed.last_message = self._clock()
 
-    def _append(self, messages: Sequence[Arrived]) -> bool:
-        """Put messages on the log, again until it has them; False if told to stop before."""
-        records = list(self._records(messages))
+    def _append(self, messages: Sequence[Arrived], again: frozenset[int]) -> bool:
+        """Put messages on the log, again until it has them; False if told to stop before.
+
+        Those at the places ``again`` it has already.
+        """
+        records = list(self._records(messages, again))
         while not self.stopping:
             began = time.perf_counter()
             try:
@@ -106,12 +138,16 @@ class Bridge:
                 return True
         return False
 
-    def _records(self, messages: Sequence[Arrived]) -> Iterator[tuple[int, bytes]]:
+    def _records(
+        self, messages: Sequence[Arrived], again: frozenset[int]
+    ) -> Iterator[tuple[int, bytes]]:
         topics, payloads = _columns(messages)
         received = int(self._clock())
         places = self._placing.places(topics, payloads, float(received))
         partitioned = self._placing.partitioned
-        for topic, payload, blocks in zip(topics, payloads, places, strict=True):
+        for at, (topic, payload, blocks) in enumerate(zip(topics, payloads, places, strict=True)):
+            if at in again:
+                continue
             message = LogMessage(received, topic, bytes(payload))
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)

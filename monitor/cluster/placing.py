@@ -40,7 +40,7 @@ class Placing:
     def __init__(self, settings: Settings) -> None:
         self.blocks: Final = settings.cluster.blocks
         self.partitions: Final = settings.cluster.log.partitions
-        self._router: Final = router_of(settings)
+        self.router: Final = router_of(settings)
         self._block_of: Final[Callable[[str], tuple[int, ...]]] = lru_cache(_SENSORS_KNOWN_MAX)(
             lambda sensor: (block_of(sensor, self.blocks),)
         )
@@ -64,7 +64,7 @@ class Placing:
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float
     ) -> list[tuple[int, ...]]:
         """Return the blocks of each message, in ascending order; EVERY for all."""
-        decoded = self._router.decode_all(topics, payloads, received)
+        decoded = self.router.decode_all(topics, payloads, received)
         found: list[set[int] | None] = [set() for _ in topics]
         of = self._block_of
         plain, others = decoded.observations.plain, decoded.observations.others
@@ -102,7 +102,7 @@ class Placing:
             return EVERY if self.blocks > 1 else (0,)
         if blocks:
             return tuple(sorted(blocks))
-        return self._block_of(self._router.sensor_of(topic) or topic)
+        return self._block_of(self.router.sensor_of(topic) or topic)
 
     def _is_birth(self, topic: str) -> bool:
         """Whether a message says what Sparkplug's aliases mean: every block may need it."""
@@ -153,13 +153,13 @@ class OwnRouter(Router):
     """Decodes as ``router`` does, and leaves out what concerns sensors of other blocks."""
 
     def __init__(self, router: Router, is_own: Callable[[str], bool]) -> None:
-        self._router: Final = router
+        self.router: Final = router
         self._is_own: Final = is_own
 
     @property
     def units(self) -> Units | None:
         """The units that quantities are kept in."""
-        return self._router.units
+        return self.router.units
 
     def decode_all(
         self,
@@ -169,7 +169,7 @@ class OwnRouter(Router):
         clock: float | None = None,
     ) -> Decoded:
         """Return what messages say of sensors of this block, and all references."""
-        decoded = self._router.decode_all(topics, payloads, received, clock)
+        decoded = self.router.decode_all(topics, payloads, received, clock)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
         kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
@@ -188,8 +188,8 @@ class OwnRouter(Router):
 
     def filter_of(self, topic: str) -> str:
         """Return the topic filter of the source that reads ``topic``; it was decoded before."""
-        return self._router.filter_of(topic)
+        return self.router.filter_of(topic)
 
     def sensor_of(self, topic: str) -> str:
         """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
-        return self._router.sensor_of(topic)
+        return self.router.sensor_of(topic)

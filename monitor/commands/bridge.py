@@ -89,6 +89,11 @@ def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
         "bridge_messages", "Messages that the log has and the broker knows it.", passed.messages
     )
     yield counter(
+        "bridge_redelivered",
+        "Messages that the broker sent again and the log had already.",
+        passed.redelivered,
+    )
+    yield counter(
         "bridge_records", "Records written; a message may concern several blocks.", passed.records
     )
     yield counter("bridge_log_retries", "Times the log did not take a batch.", passed.retries)

@@ -1,8 +1,9 @@
 """The daemon holds its memory against its journal, series by series, as long as it runs.
 
-Rules of this file: which series comes next is random; after each the daemon waits until the time
-that it took is a hundredth of the time that passed. A series that differs is counted, told to the
-log with what it takes to see it again, and computed anew from the journal.
+Rules of this file: which series comes next is random; a check runs in steps of some milliseconds,
+and after each the daemon waits until the time that it took is a hundredth of the time that passed.
+A series that differs is counted, told to the log with what it takes to see it again, and computed
+anew from the journal.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from random import Random
 from typing import Final
 
 from monitor.core.state.network import Network
+from monitor.core.state.self_check import Compared
+from monitor.core.steps import Steps
 
 SHARE: Final = 0.01  # of one core
 
@@ -22,7 +25,7 @@ _log: Final = logging.getLogger("monitor")
 
 
 class SelfCheck:
-    """State: the results since the start, and when the next series is due.
+    """State: the results since the start, the check under way, and when its next step is due.
 
     ``seconds`` measures what a check takes.
     """
@@ -37,21 +40,29 @@ class SelfCheck:
         self._chance: Final = chance
         self._seconds: Final = seconds
         self._due = -math.inf
+        self._row = 0
+        self._steps: Steps[Compared | None] | None = None
         # Pairs from this event time on are all in the journal.
         self.kept_from = -math.inf
         self.results: Final = {"same": 0, "different": 0}
 
     def work(self, now: float) -> None:
-        """Check one series if it is due at ``now``, s of a clock that only goes forward."""
+        """Go on with a check by a step if it is due at ``now``, s of a clock that goes forward."""
         count = len(self._network.registry.keys)
         if now < self._due or not count:
             return
         began = self._seconds()
-        self._check(self._chance.randrange(count))
+        if self._steps is None:
+            self._row = self._chance.randrange(count)
+            self._steps = self._network.self_check(self._row, self.kept_from)
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._steps = None
+            self._take(self._row, end.value)
         self._due = now + (self._seconds() - began) / SHARE
 
-    def _check(self, row: int) -> None:
-        found = self._network.self_check(row, self.kept_from)
+    def _take(self, row: int, found: Compared | None) -> None:
         if found is None:
             return
         self.results["different" if found.differing else "same"] += 1

@@ -20,6 +20,7 @@ from monitor.core.pairing.series_rules import SeriesRules, Systematic
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.core.steps import finish
 from monitor.journal import Batch, InMemoryStore
 
 S = float(np.sqrt(0.3))  # 30 % of u^2
@@ -297,7 +298,7 @@ def test_the_share_is_that_of_the_first_pair_whatever_comes_first():
     expected = np.hypot(0.5 * 2.0, 0.3) / np.hypot(2.0, 1.5)
     assert in_order.detector.systematic[0] == pytest.approx(expected, rel=1e-14)
     assert late.replayer.evidence_bits(0) == in_order.replayer.evidence_bits(0)
-    assert late.replayer.evidence_by(0, pairs) == in_order.replayer.evidence_bits(0)
+    assert finish(late.replayer.evidence_by(0, pairs)) == in_order.replayer.evidence_bits(0)
 
 
 def test_a_series_that_is_forgotten_has_no_share_left():

@@ -18,6 +18,7 @@ import pytest
 from fleet_messages import START, reading, reference
 from harness.broker import Mosquitto
 from harness.kafka import TestLog, need_log
+from harness.mqtt_packets import publish
 from harness.programs import WAIT_SECONDS, free_port, until, written
 
 from monitor.cluster.block import Block
@@ -34,7 +35,9 @@ from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import load, parse
 from monitor.mqtt.inbox import InboxMessage as Arrived
+from monitor.mqtt.packets import Version
 from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.receiver import Receiver
 
 MONITOR = (sys.executable, "-m", "monitor")
 SETTINGS = """
@@ -68,6 +71,14 @@ class Lined:
         self._messages = messages
         self.acknowledged: list[Arrived] = []
         self.closed = False
+        self.confirmed = 0
+        self.numbers: list[int] = []
+
+    def bring(self, messages):
+        self._messages = messages
+
+    def confirm(self, number):
+        self.numbers.append(number)
 
     def receive(self, timeout: float):
         del timeout
@@ -110,6 +121,47 @@ def test_a_bridge_that_is_stopped_while_the_log_is_away_acknowledges_nothing():
 
     assert not source.acknowledged
     assert source.closed
+
+
+TIMELESS = """
+cluster: {blocks: 16, log: {partitions: 4}}
+sources:
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+  - topic: "now/{sensor}/{quantity}"
+    kind: reading
+    decoder: json
+    map: {time: arrival, series: [{value: v, u: u}]}
+"""
+
+
+@pytest.mark.parametrize("version", [Version.V3_1_1, Version.V5])
+def test_a_packet_without_a_time_that_comes_again_is_on_the_log_once(version):
+    """As long as the broker may not have its acknowledgement; later it is another message."""
+    receiver, source, log = Receiver(version, 65_536), Lined([]), Listing()
+    clock = iter(range(int(START), int(START) + 99))
+    bridge = Bridge(
+        source, log, Placing(parse(TIMELESS.encode(), "t")), clock=lambda: float(next(clock))
+    )
+
+    def come(payload: bytes, flags: int = 0) -> int:
+        properties = b"" if version == Version.V5 else None
+        receiver.begin_connection()
+        receiver.feed(publish(b"now/a/x", payload, 1, 7, properties=properties, flags=flags))
+        source.bring(receiver.take())
+        bridge.work(0.0)
+        return len(log.records)
+
+    one, two, again = b'{"v": 1.0, "u": 0.5}', b'{"v": 2.0, "u": 0.5}', 0x08
+    assert come(one) == 1
+    assert come(one, again) == 1
+    assert come(one) == 2  # without DUP the identifier was free
+    assert come(two, again) == 3
+    assert come(two, again) == 3
+    assert bridge.passed.redelivered == 2
+    assert len(source.acknowledged) == bridge.passed.messages == 5
+    source.confirmed = source.numbers[-1]
+    bridge.work(0.0)
+    assert come(two, again) == 4
 
 
 def test_a_record_says_its_blocks_and_what_came():

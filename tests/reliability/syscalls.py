@@ -23,7 +23,7 @@ from . import victim
 
 TESTS: Final = Path(__file__).parents[1]
 # System calls that a journal writes with, and how often a victim's life has each, about.
-WRITING: Final = {"pwrite64": 260, "fdatasync": 60, "fcntl": 30, "unlink": 1, "ftruncate": 1}
+WRITING: Final = {"pwrite64": 365, "fdatasync": 64, "fcntl": 30, "unlink": 2, "ftruncate": 3}
 FAULTS: Final = ("signal=KILL", "error=EIO", "error=ENOSPC")
 
 

@@ -234,6 +234,7 @@ SUITES: Final[Sequence[tuple[str, str, tuple[str, ...]]]] = (
         ("tests/shell/test_state.py", "tests/faults/test_rare.py", "tests/faults/test_clocks.py"),
     ),
     ("N3", "near numbers, and whatever is allowed", ("tests/core/test_numerics.py",)),
+    ("N5", "how often intervals hold the truth", ("tests/core/test_intervals.py",)),
 )
 
 TRIALS: Final[dict[str, Trial]] = {

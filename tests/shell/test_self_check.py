@@ -18,24 +18,29 @@ from monitor.journal import Batch, InMemoryStore
 ONE = np.array([0])
 
 
-def network() -> Network:
+def network(pairs: int = 200) -> Network:
     """Return a network of one series whose alert fires, after an event and a look."""
     rules = SeriesRules(window_pairs=60, pairing=Rules("nearest", 0.4))
     store = InMemoryStore()
     made = Network(
         CoreSettings(lambda _s, _q: rules, limits=Limits(9, 99), window_pairs_max=60), store
     )
-    chance, observations = np.random.default_rng(1), [Event("a", 40.5, "moved")]
-    for at in range(200):
+    observe(made, store, range(pairs), [Event("a", 40.5, "moved")])
+    return made
+
+
+def observe(of: Network, store: InMemoryStore, times: range, before: list[Event]) -> None:
+    """Let a pair come at each time, make it durable and look."""
+    chance, observations = np.random.default_rng(1 + times.start), [*before]
+    for at in times:
         truth = chance.normal(500.0, 50.0)
         value = truth + 5.0 * chance.standard_normal() + 9.0
         observations.append(Reading("a", "mass", float(at), value, u=5.0))
         observations.append(Reference("a", "mass", at + 0.1, truth, u=0.3))
-    outcome = made.observe(observations, 0.0)
-    store.append(Batch(observations=observations[1:], pairs=outcome.pairs))
-    made.apply(outcome.pairs)
-    made.evaluate(0.0)
-    return made
+    outcome = of.observe(observations, 0.0)
+    store.append(Batch(observations=observations[len(before) :], pairs=outcome.pairs))
+    of.apply(outcome.pairs)
+    of.evaluate(0.0)
 
 
 def evidence(of: Network) -> None:
@@ -81,6 +86,27 @@ def test_checks_take_their_share_of_the_time_and_no_more():
         check.work(float(at))
 
     assert sum(check.results.values()) * 0.25 == SHARE * 1000
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_long_series_is_checked_in_steps_whatever_comes_between(is_damaged):
+    """A step replays a thousand pairs; what is compared is as of the first step."""
+    live = network(5000)
+    check = SelfCheck(live, Random(1))
+    if is_damaged:
+        evidence(live)
+    step = 0
+    while not any(check.results.values()):
+        check.work(1e9 * step)
+        observe(live, live._pipeline._history, range(5000 + step, 5001 + step), [])
+        step += 1
+
+    assert 5000 / 1024 <= step <= 5000 / 512
+    assert check.results == {"same": int(not is_damaged), "different": int(is_damaged)}
+    live.evaluate(0.0)
+    for later in range(step, 2 * step):
+        check.work(1e9 * later)
+    assert check.results == {"same": 2 - is_damaged, "different": int(is_damaged)}
 
 
 def test_evidence_is_not_held_against_a_journal_that_has_forgotten_pairs():

@@ -12,7 +12,8 @@ share of its uncertainty, which stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -26,6 +27,7 @@ from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules, explained
+from monitor.core.steps import Steps, finish
 from monitor.core.windows.changes import grouped
 from monitor.core.windows.windows import Windows
 
@@ -34,6 +36,7 @@ FIRING: Final = "firing"
 _PIECE: Final = 2 * DISTANCES[0]
 _TAIL: Final = DISTANCES[-1]
 _OLD_PIECE: Final = 512  # of the journal's pairs
+_STEP: Final = 2 * _OLD_PIECE
 _ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
 _FRESH: Final = np.zeros(1, STATE).tobytes()
 
@@ -69,7 +72,7 @@ class Replayer:
         rules: Sequence[SeriesRules],
     ) -> None:
         self._detector: Final = detector
-        self._alone: Final = detector.alone()
+        self._alone = detector.alone()
         self._windows: Final = windows
         self._histories: Final = histories
         self._complete: Final = complete
@@ -158,16 +161,40 @@ class Replayer:
         chosen = detector.path[[row]].tobytes() + detector.systematic[[row]].tobytes()
         return bytes(chosen + detector.bits(row))
 
-    def evidence_by(self, row: int, history: Records) -> bytes:
-        """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing."""
-        detector, alone = self._detector, self._alone
-        known, path, share = self._known[row], detector.path[row], detector.systematic[row]
-        self._start(row, history)
-        self._run_epochs(row, history)
-        chosen = alone.path[:1].tobytes() + alone.systematic[:1].tobytes()
-        found = bytes(chosen + alone.bits(0))
-        self._known[row], detector.path[row], detector.systematic[row] = known, path, share
-        return found
+    def evidence_by(self, row: int, history: Records) -> Steps[bytes]:
+        """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing.
+
+        In steps, between which anything may happen: the events that count are those of now.
+        """
+        apart = self._detector.alone()
+        apart.path[0], apart.systematic[0] = (
+            self._detector.path[row],
+            self._detector.systematic[row],
+        )
+        with self._apart(row, apart):
+            self._start(row, history)
+        steps = self._epoch_steps(row, history)
+        is_over = False
+        while True:
+            with self._apart(row, apart):
+                is_over = next(steps, True) is True
+            if is_over:
+                break
+            yield
+        return bytes(apart.path[:1].tobytes() + apart.systematic[:1].tobytes() + apart.bits(0))
+
+    @contextmanager
+    def _apart(self, row: int, apart: Detector) -> Iterator[None]:
+        """Replay one series in ``apart``, by the bets chosen there; leave all else as it is."""
+        detector, usual = self._detector, self._alone
+        kept = self._known[row], detector.path[row], detector.systematic[row]
+        self._alone = apart
+        detector.path[row], detector.systematic[row] = apart.path[0], apart.systematic[0]
+        try:
+            yield
+        finally:
+            self._known[row], detector.path[row], detector.systematic[row] = kept
+            self._alone = usual
 
     def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
         """Begin an epoch of one series after all its pairs; return how its alert changes.
@@ -389,12 +416,19 @@ class Replayer:
 
     def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[AlertChange]:
         """Advance one series through its history, reset at each epoch after its root."""
+        return finish(self._epoch_steps(row, history, until))
+
+    def _epoch_steps(
+        self, row: int, history: Records, until: float = np.inf
+    ) -> Steps[list[AlertChange]]:
+        """Do that in steps of a few milliseconds; a history that takes no more is one step."""
         root = self._roots.get(row)
         began = -np.inf if root is None else root.time
         events = self._events_of(row)
         cuts = np.array([each.time for each in events if began < each.time <= until])
         places = np.searchsorted(history["time"], cuts).tolist()
         seen: list[AlertChange] = []
+        done = 0
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
                 self._alone.reset(_ONE)
@@ -402,6 +436,10 @@ class Replayer:
             for begin in range(0, rows.size, _OLD_PIECE):
                 piece = rows[begin : begin + _OLD_PIECE]
                 z = self._detector_input(np.array([row]), _ONE, piece)
+                done += piece.size
+                if done > _STEP:
+                    done = piece.size
+                    yield
                 found = self._alone.advance(_ONE, _ONE, z)
                 seen += [_change(row, each, piece["time"]) for each in found]
         return seen

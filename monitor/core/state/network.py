@@ -193,10 +193,11 @@ class Network:
         self.pairing.expire(now - self.settings.max_wait_seconds)
         self._evict_excess()
 
-    def self_check(self, row: int, kept_from: float) -> Compared | None:
+    def self_check(self, row: int, kept_from: float) -> Steps[Compared | None]:
         """Compare a series with its history, which has all pairs from an event time on.
 
-        None while its evidence waits to be taken anew, or where it was evicted.
+        In steps of a few milliseconds: all is as of the first one. None while its evidence waits to
+        be taken anew, or where it was evicted.
         """
         is_whole = bool(self.liveness.first_reading[row] >= kept_from)
         return self._pipeline.self_check(row, is_whole=is_whole)

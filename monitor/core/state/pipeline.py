@@ -81,7 +81,7 @@ class Pipeline:
 
     # -- pairs ------------------------------------------------------------------------------
 
-    def self_check(self, row: int, *, is_whole: bool) -> Compared | None:
+    def self_check(self, row: int, *, is_whole: bool) -> Steps[Compared | None]:
         """Compare a series with its history; None while its evidence waits to be taken anew."""
         stages = self.stages
         if row in stages.replayer.disturbed or row in self._context.eviction.evicted:
@@ -90,7 +90,8 @@ class Pipeline:
             stages.windows, stages.replayer, self._columns_of, stages.derived.stats
         )
         history = self._history.pairs_of(row)
-        return compare_states(checked, row, self._context.rules[row], history, is_whole=is_whole)
+        rules = self._context.rules[row]
+        return (yield from compare_states(checked, row, rules, history, is_whole=is_whole))
 
     def renew(self, row: int) -> None:
         """Take everything about a series from its history again."""

@@ -18,6 +18,7 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.model import Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.series_stats import SeriesStats
+from monitor.core.steps import Steps
 from monitor.core.windows.windows import Windows
 
 _DIGEST_BYTES: Final = 8
@@ -49,10 +50,11 @@ class CheckedStages(NamedTuple):
 
 def compare_states(
     stages: CheckedStages, row: int, rules: SeriesRules, history: Records, *, is_whole: bool
-) -> Compared:
+) -> Steps[Compared]:
     """Compare a series with its ``history``: all its pairs, unless ``is_whole`` is false.
 
-    Then the oldest may be gone, and evidence, which rests on all of them, is not compared.
+    Then the oldest may be gone, and evidence, which rests on all of them, is not compared. What is
+    compared is as of the first step, whatever comes between the others.
     """
     windows, one = stages.windows, np.array([row])
     epoch = history[history["time"] >= windows.epoch(row)]
@@ -63,13 +65,13 @@ def compare_states(
     sides = {"window": (held.tobytes(), rows.tobytes())}
     if is_whole:
         live = stages.replayer.evidence_bits(row)
-        sides["evidence"] = live, stages.replayer.evidence_by(row, history)
         if rows.size and stages.stats.is_current(row):
             shown = rows[-rules.window_pairs :]
             shown = shown[shown["time"] >= shown["time"][-1] - rules.window_seconds]
             columns = stages.columns_of.columns(one, _FIRST, shown)
             density = stages.columns_of.densities(one)[0]
             sides["statistics"] = stages.stats.both(row, density, columns)
+        sides["evidence"] = live, (yield from stages.replayer.evidence_by(row, history))
     times = history["time"]
     return Compared(
         tuple(name for name, (live, journal) in sides.items() if live != journal),
