@@ -45,7 +45,11 @@ from monitor.http.selection import (
     select,
 )
 
-STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
+STATIC: Final = {
+    "monitor.css": "text/css",
+    "monitor.js": "text/javascript",
+    "plots.js": "text/javascript",
+}
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
@@ -307,3 +311,8 @@ def _add_static(router: APIRouter, renderer: Renderer) -> None:
     async def script(request: Request) -> Response:
         body = renderer.static["monitor.js"]
         return answers.gzipped(request, body, STATIC["monitor.js"], forever)
+
+    @router.get("/static/plots.js")
+    async def plots_script(request: Request) -> Response:
+        body = renderer.static["plots.js"]
+        return answers.gzipped(request, body, STATIC["plots.js"], forever)

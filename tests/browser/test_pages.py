@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -254,6 +255,39 @@ def test_everything_works_without_a_script(visit, yard):
     assert names(tab) == sorted(names(tab))
     tab.locator("#rows th a").first.click()
     assert tab.locator("figure svg.plot").count() >= 9
+
+
+FIRST_POINT = """each => {
+  const [, x, y] = each.querySelector('.dots').getAttribute('d').match(/M([0-9.]+) ([0-9.]+)/);
+  const at = new DOMPoint(x, y).matrixTransform(each.getScreenCTM());
+  return [at.x, at.y];
+}"""
+
+
+def test_a_plot_tells_its_points_and_is_zoomed_into(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    yard.stop()
+    figure = tab.locator("figure", has_text="Error over time.")
+    plot = figure.locator("svg")
+    plot.scroll_into_view_if_needed()
+    point = plot.evaluate(FIRST_POINT)
+    tab.mouse.move(*point)
+    expect(tab.locator(".tip")).to_have_text(re.compile(r"^2026-\d\d-\d\d \d\d:\d\d:\d\d, \S+$"))
+
+    before = plot.locator(".dots").get_attribute("d")
+    ticks = plot.locator(".tick").all_text_contents()
+    box = plot.bounding_box()
+    tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 60)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 60, steps=4)
+    tab.mouse.up()
+    assert plot.locator(".dots").get_attribute("d") != before
+    assert plot.locator(".tick").all_text_contents() != ticks
+    shoot(tab, "zoomed", whole=False)
+    figure.get_by_role("button", name="whole range").click()
+    assert plot.locator(".dots").get_attribute("d") == before
+    assert plot.locator(".tick").all_text_contents() == ticks
 
 
 @pytest.mark.parametrize("visit", [{"timezone_id": "Asia/Kolkata"}], indirect=True)

@@ -71,7 +71,7 @@ def assert_sound(drawing: str) -> ET.Element:
     root = ET.fromstring(drawing)  # noqa: S314 - our own text
     width, height = (float(each) for each in root.get("viewBox", "0 0 1e9 1e9").split()[2:])
     for each in root.iter():
-        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a"}
+        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a", "g"}
         assert "style" not in each.attrib
         for name in ("x", "y", "cx", "cy"):
             if name in each.attrib:
