@@ -18,7 +18,7 @@ from monitor.core.model import Bool, Float
 from monitor.http.label_places import LETTER, LabelPlaces, Place
 
 WIDTH: Final = 640.0
-LEFT: Final = 58.0
+LEFT: Final = 76.0
 RIGHT: Final = 28.0
 TOP: Final = 10.0
 BOTTOM: Final = 40.0
@@ -125,7 +125,7 @@ class Chart:
         self._y: Final = y
         self._height: Final = height
         self._marks: list[str] = []
-        self._words: Final = LabelPlaces(WIDTH, TOP, height - BOTTOM)
+        self._words: Final = LabelPlaces((LEFT, WIDTH), TOP, height - BOTTOM)
 
     def dots(self, x: Float, y: Float, kind: str) -> None:
         """Add a round dot a point."""
