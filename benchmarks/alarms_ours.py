@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ class _Store:
 
     def pairs_of(self, series: int) -> Records:
         return self._pairs[series, : self.until].copy()
+
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        return {row: self.pairs_of(row) for row in series}
 
     def __getattr__(self, name: str) -> object:
         return getattr(NO_HISTORY, name)

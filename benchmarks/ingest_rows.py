@@ -130,7 +130,7 @@ _OBJECTS = "caches that are cold after each wait; references one by one; publica
 def qos_1() -> list[Line]:
     """QoS 1, as the settings have it, against three peers."""
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         port = broker.port
         peers = [mqtt2prometheus(folder, port), mqtt_exporter(port), mosquitto_sub(port)]
         found = warmed_up(port, [Monitor(folder / "own", port), *peers], MESSAGES_QOS_1)
@@ -150,7 +150,7 @@ def qos_1() -> list[Line]:
 def qos_0() -> list[Line]:
     """QoS 0: a subscription that may lose messages."""
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         own = Monitor(folder / "own", broker.port, sources(0))
         peers = [mqtt2prometheus(folder, broker.port, 0), mosquitto_sub(broker.port, 0)]
         found = warmed_up(broker.port, [own, *peers])
@@ -167,7 +167,7 @@ def qos_0() -> list[Line]:
 def qos_2() -> list[Line]:
     """QoS 2, published and subscribed."""
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         own = Monitor(folder / "own", broker.port, sources(2))
         peers = [mqtt2prometheus(folder, broker.port, 2), mosquitto_sub(broker.port, 2)]
         found = warmed_up(broker.port, [own, *peers], MESSAGES_QOS_2, qos=2)
@@ -185,7 +185,7 @@ def qos_2() -> list[Line]:
 def mqtt_311() -> list[Line]:
     """MQTT 3.1.1, where brokers commonly send twenty messages before an acknowledgement."""
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         own = Monitor(folder / "own", broker.port, protocol="3.1.1")
         peer = mqtt2prometheus(folder, broker.port)
         found = warmed_up(broker.port, [own, peer])
@@ -243,7 +243,7 @@ _ARRAY_SOURCES = """sources:
 def arrays() -> list[Line]:
     """A hundred readings a message, as a JSON array; the first round, of new series, apart."""
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         own = Monitor(folder / "own", broker.port, _ARRAY_SOURCES)
         both, units = [own, plain(broker.port)], ARRAYS * ARRAY
         found = in_rounds(broker.port, both, _arrays, units, rounds=ROUNDS + 1)
@@ -268,7 +268,7 @@ def low_rates() -> list[Line]:
     """Few messages a second: all read the same stream at the same time."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
-        folder, broker = _broker(name)
+        folder, broker = started_broker(name)
         everyone: list[Subscriber] = [
             Monitor(folder / "own", broker.port), plain(broker.port), mosquitto_sub(broker.port)
         ]  # fmt: skip
@@ -280,7 +280,7 @@ def low_rates() -> list[Line]:
             warming = readings_and_references(5000 * number, SENSORS)
             pour(broker.port, packets(warming))  # what is made at the first messages, once
             before = {name: calm(pid) for name, pid in pids.items()}
-            _at_rate(broker.port, made, len(made) / RATE_SECONDS)
+            at_rate(broker.port, made, len(made) / RATE_SECONDS)
             time.sleep(2.0)
             used = {
                 name: [(processor_seconds(pid) - before[name]) / count]
@@ -302,7 +302,7 @@ def low_rates() -> list[Line]:
     return lines
 
 
-def _at_rate(port: int, made: Sequence[bytes], rate: float) -> None:
+def at_rate(port: int, made: Sequence[bytes], rate: float) -> None:
     """Send packets evenly."""
     began, sent = time.monotonic(), 0
     stream = pour_evenly(port)
@@ -316,7 +316,8 @@ def _at_rate(port: int, made: Sequence[bytes], rate: float) -> None:
     stream.close()
 
 
-def _broker(name: str) -> tuple[Path, Mosquitto]:
+def started_broker(name: str) -> tuple[Path, Mosquitto]:
+    """Return a folder and a broker that works in it until this process ends."""
     folder = Path(name)
     (folder / "broker").mkdir()
     return folder, _ended_with_us(Mosquitto(folder / "broker"))

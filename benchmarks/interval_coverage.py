@@ -14,19 +14,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from calibration_experiment import SEED, Float, calibrated, figure_3, methods_of, portions
 from scipy import stats
 
 from monitor.core.analysis import resampling
 from monitor.core.columns import Columns
+from monitor.core.model import Float
 from monitor.core.scores import intervals
 from monitor.core.scores.calibration import coverage_bounds
 from monitor.core.scores.intervals import Interval
+from monitor.reproduce.calibrated_sets import (
+    SEED,
+    Errors,
+    calibrated,
+    methods_of,
+    passed,
+    portions,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SIZES = (20, 50, 200, 1000)
 NU = 4.0
-ERRORS = {"normal": ("normal", 0.0), "t4": ("t4", 0.0), "AR(0.8)": ("normal", 0.8)}
+ERRORS: dict[str, tuple[Errors, float]] = {
+    "normal": ("normal", 0.0),
+    "t4": ("t4", 0.0),
+    "AR(0.8)": ("normal", 0.8),
+}
 FIGURE_NU = (2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 FIGURE_SIZES = ((20, 0.0), (100, 0.0), (1000, 0.0), (5000, 0.0), (168, 0.8), (720, 0.8))
 PAGE_TEXT = """# How far the intervals can be trusted
@@ -54,7 +66,7 @@ A dash: no interval (resampled ones want 50 pairs).
 
 ZMS / RCE, |zeta| at most 1 by the ABC interval, normal errors, u² from an inverse gamma
 (nu/2, nu/2); {figure_sets} sets each. Columns: pairs a set, lag-1 correlation of z.
-`python benchmarks/calibration_experiment.py` runs any other n, nu, errors and method.
+`monitor reproduce pernot --sets 1000 --pairs 5000` does the same for other numbers.
 
 {figure}
 """
@@ -132,7 +144,10 @@ def figure_table(sets: int) -> list[str]:
     lines = ["| nu | " + " | ".join(f"{n}, {rho:g}" for n, rho in FIGURE_SIZES) + " |"]
     lines.append("|---" * (len(FIGURE_SIZES) + 1) + "|")
     tests = methods_of("abc", 0)
-    columns = [figure_3(n, sets, FIGURE_NU, "normal", rho, tests) for n, rho in FIGURE_SIZES]
+    columns = [
+        [passed(tests, sets, n, nu, "normal", rho).share for nu in FIGURE_NU]
+        for n, rho in FIGURE_SIZES
+    ]
     for row, nu in enumerate(FIGURE_NU):
         cells = [f"{column[row][0]:.3f} / {column[row][1]:.3f}" for column in columns]
         lines.append(f"| {nu:g} | " + " | ".join(cells) + " |")

@@ -36,6 +36,8 @@ ROWS: dict[str, tuple[str, str, int]] = {
     "tls": ("ingest_rows", "tls", 90),
     "arrays": ("ingest_rows", "arrays", 65),
     "low-rates": ("ingest_rows", "low_rates", 115),
+    "live": ("live_rows", "live", 100),
+    "live-late": ("live_rows", "live_late", 150),
     "engine": ("engine_rows", "engine", 20),
     "growth": ("engine_rows", "growth", 150),
     "memory": ("engine_rows", "memory", 110),

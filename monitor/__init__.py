@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from monitor.frames import Alert, FrameError, Scores, Watch, compare, score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Alert", "FrameError", "Scores", "Watch", "__version__", "compare", "score"]
 
 _OF_FRAMES: Final = frozenset(__all__) - {"__version__"}

@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "score": "compute the statistics of recorded pairs or of a recorded stream",
     "compare": "compare two sensors on common events, or one sensor before and after",
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
+    "reproduce": "make the tables and figures of the three papers again, beside what they print",
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
     "replay": "publish a recorded stream to the broker as if it were live",
     "reference": "publish references: one measured by hand, or a table",

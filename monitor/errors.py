@@ -24,6 +24,11 @@ class MonitorError(Exception):
     exit_code: int = 1
 
 
+def install_hint(extra: str) -> str:
+    """Return how to add an optional part: without an index, as none has this program."""
+    return f"pip install '.[{extra}]' in the checkout, or pip install 'WHEEL[{extra}]'"
+
+
 _FIELDS: Final = "docs/formats.md#paths-fields-times"
 _UNCERTAINTY: Final = "docs/formats.md#uncertainty"
 _UNITS: Final = "docs/formats.md#units"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import TextIO
@@ -154,3 +157,67 @@ def test_no_library_makes_threads_that_nobody_asked_for():
     )
 
     assert done.stdout.split()[-1] == "1"
+
+
+TEXTS = {".py", ".md", ".toml", ".yaml", ".yml", ".service", ".sh", ".json", ".html", ""}
+INSTALLS = re.compile(r"\b(?:pip|pipx|uv pip|uv tool) install ((?:[^\n`#()]|\([^)]*\))*)")
+"""An instruction to install, and its words up to the end of the line or of the code."""
+NAMES = ("monitor", "sensor-uncertainty-monitor", "sensor_uncertainty_monitor")
+
+
+def texts() -> list[tuple[Path, str]]:
+    """Return every file of the project that a person or a program may take commands from."""
+    listed = ("monitor", "tests", "benchmarks", "configs", "deploy", "docs", ".ci")
+    found = [path for path in PROJECT.iterdir() if path.is_file() and path.name != "uv.lock"]
+    found += [path for name in listed for path in (PROJECT / name).rglob("*") if path.is_file()]
+    return [
+        (path, path.read_text(encoding="utf-8"))
+        for path in found
+        if path.suffix in TEXTS and "__pycache__" not in path.parts and path != Path(__file__)
+    ]
+
+
+def asked_of_the_index(words: str) -> list[str]:
+    """Return what an instruction to install asks the index for; paths and options it does not."""
+    try:
+        split = shlex.split(words.partition("  ")[0].partition("&&")[0].strip(" \\"))
+    except ValueError:  # a quotation mark that closes a sentence
+        split = words.replace("'", " ").replace('"', " ").split()
+    paths = (".", "/", "~", "{", "$", "WHEEL", "dist/", "-")
+    return [word for word in split if not word.startswith(paths) and word[:1].isalpha()]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("pip install monitor", ["monitor"]),
+        ("pip install --upgrade 'monitor[demo]'", ["monitor[demo]"]),
+        ("pip install '.[demo]' in the checkout", ["in", "the", "checkout"]),
+        ("pip install . && ls", []),
+        ("pip install dist/sensor_uncertainty_monitor-*.whl", []),
+    ],
+)
+def test_the_reader_of_instructions_tells_names_from_paths(said, asked):
+    (words,) = INSTALLS.findall(said)
+
+    assert asked_of_the_index(words) == asked
+
+
+def test_no_text_installs_from_an_index_what_is_not_ours_there():
+    """`monitor` in the package index is a stranger's, and nothing of ours is there."""
+    name = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "name"
+    ]
+    assert name == NAMES[1]
+
+    wrong, seen = [], 0
+    for path, text in texts():
+        for words in INSTALLS.findall(text):
+            seen += 1
+            asked = {re.split(r"[\[=<>;@ ]", word)[0].lower() for word in asked_of_the_index(words)}
+            if asked & set(NAMES):
+                wrong.append(f"{path}: {words}")
+        if path.name != "pyproject.toml":
+            wrong += [f"{path}: {one}" for one in re.findall(r"\bmonitor\[[a-z-]+[\],]", text)]
+    assert seen >= 5
+    assert wrong == []

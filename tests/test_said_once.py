@@ -86,7 +86,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert "| `ringing` | it swings about the measurand |" in told["docs"]
     assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
     assert "      - alert: SensorRinging\n" in told["rules"]
-    assert "runbook_url: docs/runbook.md#sensorringing\n" in told["rules"]
+    assert "/docs/runbook#sensorringing'\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|ringing\|', told["rules"])
     assert re.search(r'alertname =~ "[^"]*\|SensorRinging"', told["quiet"])
 

@@ -33,12 +33,17 @@ _RULE: Final = """\
     description: >-
 {description}
     page_url: {page}
-    runbook_url: docs/runbook.md#{runbook}
+    runbook_url: '{base}/docs/runbook#{runbook}'
 """
-# The page of a series: Prometheus reaches the daemon at the address that is the label instance.
+# Where people reach the daemon: what http.public_url says, else where Prometheus scrapes it.
+BASE: Final = (
+    '{{ with printf "monitor_pages_info{job=%q,instance=%q}" $labels.job $labels.instance '
+    "| query }}"
+    '{{ . | first | label "url" }}{{ else }}http://{{ $labels.instance }}{{ end }}'
+)
 _ESCAPED: Final = '{{{{ $labels.{label} | urlquery | reReplaceAll "[+]" "%20" }}}}'
 PAGE: Final = (
-    "'http://{{ $labels.instance }}/series/"
+    f"'{BASE}/series/"
     + "/".join(_ESCAPED.format(label=label) for label in ("sensor", "quantity"))
     + "'"
 )
@@ -66,6 +71,7 @@ def rule(label: str, fault: Fault) -> str:
         summary=fault.summary,
         size=_size(fault).replace('"', '\\"'),
         since=_since().replace('"', '\\"'),
+        base=BASE,
         page=PAGE,
         description=indent(description, "      "),
         runbook=fault.runbook,

@@ -17,7 +17,7 @@ from annotated_types import MaxLen, MinLen, doc
 
 from monitor import __version__
 from monitor.alerts.outlet import GiveUpHours, LaterError, RetrySeconds, SinkKind
-from monitor.alerts.transition import Transition, transition_document
+from monitor.alerts.transition import Transition, links, transition_document
 from monitor.core.setting import Check, Contradiction
 from monitor.mqtt.topic_templates import topic_level
 
@@ -59,7 +59,13 @@ class MqttSinkSettings(NamedTuple):
 class MqttSink:
     """Publishes over the connections that ``connect`` opens."""
 
-    def __init__(self, settings: MqttSinkSettings, connect: Callable[[], BrokerPublisher]) -> None:
+    def __init__(
+        self,
+        settings: MqttSinkSettings,
+        connect: Callable[[], BrokerPublisher],
+        public_url: str = "",
+    ) -> None:
+        self._public_url: Final = public_url
         self._settings: Final = settings
         self._connect: Final = connect
         self._announced: Final[set[str]] = set()
@@ -76,7 +82,7 @@ class MqttSink:
                 if self._settings.discovery and topic not in self._announced:
                     publisher.publish(
                         discovery_topic(self._settings.discovery_topic, transition),
-                        json.dumps(discovery(transition, topic)).encode(),
+                        json.dumps(discovery(transition, topic, self._public_url)).encode(),
                         retain=True,
                     )
                 publisher.publish(topic, self._payload(transition), retain=True)
@@ -90,7 +96,11 @@ class MqttSink:
     def _payload(self, transition: Transition) -> bytes:
         if self._settings.resolved == "clear" and not transition.fires:
             return b""
-        state = {"active": transition.fires, **transition_document(transition)}
+        state = {
+            "active": transition.fires,
+            **transition_document(transition),
+            **links(transition, self._public_url),
+        }
         return json.dumps(state, ensure_ascii=False).encode()
 
 
@@ -104,8 +114,9 @@ def discovery_topic(prefix: str, of: Transition) -> str:
     return f"{prefix}/binary_sensor/{identity(of.sensor, of.quantity, of.alert)}/config"
 
 
-def discovery(of: Transition, topic: str) -> dict[str, Any]:
+def discovery(of: Transition, topic: str, public_url: str = "") -> dict[str, Any]:
     """Return the discovery message of an alert: a binary sensor, one device per sensor."""
+    page = links(of, public_url).get("page_url")
     return {
         "name": f"{of.quantity} {of.alert}",
         "unique_id": identity(of.sensor, of.quantity, of.alert),
@@ -120,6 +131,7 @@ def discovery(of: Transition, topic: str) -> dict[str, Any]:
             "identifiers": [identity(of.sensor)],
             "name": of.sensor,
             "manufacturer": "monitor",
+            **({} if page is None else {"configuration_url": page}),
         },
         "origin": {"name": "monitor", "sw_version": __version__},
     }
@@ -141,6 +153,6 @@ def _contradictions(settings: MqttSinkSettings) -> Iterator[Contradiction]:
 MQTT: Final = SinkKind(
     "Retained MQTT messages at the broker above; null for none, {} for the defaults.",
     MqttSinkSettings,
-    lambda settings, context: MqttSink(settings, context.connect),
+    lambda settings, context: MqttSink(settings, context.connect, context.public_url),
     contradictions=_contradictions,
 )

@@ -230,11 +230,13 @@ class SinkContext(NamedTuple):
     """What a sink is opened with besides its settings.
 
     ``connect`` makes a connection to the daemon's broker; ``secrets`` are those that the sink's
-    settings name. Do not print it.
+    settings name; ``public_url`` is where people reach the pages, empty if unknown. Do not print
+    it.
     """
 
     connect: Callable[[], BrokerPublisher]
     secrets: Mapping[str, Any]
+    public_url: str = ""
 
     def __repr__(self) -> str:
         return "SinkContext(...)"

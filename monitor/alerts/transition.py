@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -78,6 +79,21 @@ def severity_of(alert: str) -> str:
     if alert == REFERENCE_SUSPECT:
         return "info"
     return FAULTS[alert].severity if alert in FAULTS else "warning"
+
+
+def links(of: Transition, public_url: str) -> dict[str, str]:
+    """Return where a person reads on: the series' page, and what to do about the alert.
+
+    Nothing if nobody said at which address the pages are reached.
+    """
+    if not public_url:
+        return {}
+    if of.alert == REFERENCE_SUSPECT:
+        page, section = "/alerts", "sensorreferencesuspect"
+    else:
+        page = f"/series/{quote(of.sensor, safe='')}/{quote(of.quantity, safe='')}"
+        section = FAULTS[of.alert].runbook if of.alert in FAULTS else "sensorthreshold"
+    return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/runbook#{section}"}
 
 
 def transition_document(transition: Transition) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from urllib3 import BaseHTTPResponse, exceptions
 from monitor import __version__
 from monitor.alerts.attempt import TimeBound
 from monitor.alerts.outlet import LaterError, RefusedError
-from monitor.alerts.transition import Transition, transition_document
+from monitor.alerts.transition import Transition, links, transition_document
 
 VERSION: Final = 1
 _ANSWER_BYTES_MAX: Final = 65_536
@@ -40,6 +40,7 @@ class Target(NamedTuple):
     authorization: str | None = None
     ca_file: str | None = None
     timeout_seconds: float = 10.0
+    public_url: str = ""
 
     def __repr__(self) -> str:
         return "Target(...)"
@@ -67,7 +68,7 @@ class WebhookSink:
         """Post a transition; raises LaterError or RefusedError, see :func:`check_status`."""
         if not transition.is_news:
             return
-        content = body(transition)
+        content = body(transition, self._target.public_url)
         headers = {"Content-Type": "application/json", "User-Agent": f"monitor/{__version__}"}
         headers |= signed_headers(transition.id, content, self._clock(), self._target.key)
         if self._target.authorization is not None:
@@ -130,9 +131,10 @@ def retry_after(text: str, now: float) -> float | None:
         return None
 
 
-def body(transition: Transition) -> bytes:
+def body(transition: Transition, public_url: str = "") -> bytes:
     """Return what is posted; ``text`` is for receivers that show a line and nothing else."""
-    message = {"version": VERSION, "text": str(transition), **transition_document(transition)}
+    document = {**transition_document(transition), **links(transition, public_url)}
+    message = {"version": VERSION, "text": str(transition), **document}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -124,6 +124,7 @@ def _open(settings: WebhookSettings, context: SinkContext) -> Sink:
             authorization=secrets.get("authorization"),
             ca_file=settings.ca_file,
             timeout_seconds=settings.timeout_seconds,
+            public_url=context.public_url,
         )
     )
 

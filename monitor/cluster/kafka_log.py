@@ -15,11 +15,11 @@ from typing import Any, Final, Protocol, Self
 
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
-from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError
+from monitor.errors import BAD_SETTINGS, UNAVAILABLE, MonitorError, install_hint
 
 _NEEDED: Final = (
-    "the cluster's libraries are not installed; run: pip install 'monitor[cluster]' (and a Java 17 "
-    "for `monitor cluster`)"
+    f"the cluster's libraries are not installed: {install_hint('cluster')} (and a Java 17 for "
+    "`monitor cluster`)"
 )
 _POLL_SECONDS: Final = 0.5
 _READ_SECONDS: Final = 30.0

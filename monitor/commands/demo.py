@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
         nobody = Credentials(None, None)
         source = MqttSource(mqtt_settings(settings, nobody))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in CARTS})
-        outlets, topics = [Outlet("demo", stage, LogSettings())], verdict_topics(settings, nobody)
+        outlets = [Outlet("demo", stage, LogSettings())]
+        topics = verdict_topics(settings, nobody, source.client_id)
         daemon = Daemon(parts, source, Publisher(parts, stage, outlets, topics))
         daemon.signals.install()
         if options.seconds is not None:

@@ -29,6 +29,8 @@ def run(options: argparse.Namespace) -> int:
         name = name.removesuffix(".md")
         print(manual.section(name, slug) if slug else manual.source(name), end="")
     else:
-        for name in manual.page_names():
-            print(f"{name:<22} {manual.page(name, str).about}")
+        names = manual.page_names()
+        width = max(map(len, names))
+        for name in names:
+            print(f"{name:<{width}}  {manual.page(name, str).title}")
     return 0

@@ -26,8 +26,8 @@ MEANINGS: Final = (
     Meaning("mqtt", "how to reach the broker", SAME),
     Meaning(
         "mqtt.client_id",
-        "the daemon's session",
-        "a bridge's session, with -bridge- and its name appended",
+        "the daemon's session; null: made once, in the journal",
+        "a bridge's session, with -bridge- and its name appended; null: monitor",
     ),
     Meaning("sources", "what is read, and how", "bridges subscribe and place, blocks decode"),
     Meaning("maintenance", "when readings do not count", SAME),

@@ -33,8 +33,10 @@ class Mqtt(Section):
     host: Host = setting("127.0.0.1", "Name or address of the broker.")
     port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
     protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
-    client_id: Word = setting(
-        "monitor", "Client identifier; two daemons at one broker need different ones."
+    client_id: Word | None = setting(
+        None,
+        "Client identifier; null for one that is made once and kept in the journal. Two daemons at "
+        "one broker need different ones.",
     )
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
         None, "User name at the broker; null for none."

@@ -295,6 +295,9 @@ class Journal(Section):
     )
 
 
+_PUBLIC_URL: Final = r"^(https?://[!-~]*[^/ ])?$"
+
+
 class Http(Section):
     """Where metrics and pages are served."""
 
@@ -305,6 +308,12 @@ class Http(Section):
         "Further names under which it may be asked for (Host of a request), as those of a proxy in "
         "front; addresses and localhost always may. Checked if host is a loopback address, or if "
         "there are some.",
+    )
+    public_url: Annotated[str, Field(max_length=2048, pattern=_PUBLIC_URL)] = setting(
+        "",
+        "Address at which people reach the pages, such as https://monitor.example; alerts link to "
+        "the sensor's page and to the runbook there. Empty: Prometheus links to where it scrapes, "
+        "other alerts have no links.",
     )
     allow_remote: bool = setting(
         default=False,

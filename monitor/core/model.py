@@ -145,22 +145,30 @@ def in_event_order(pairs: Records) -> Records:
 
 
 def event_order(pairs: Records) -> Int:
-    """Return the places of the pairs that :func:`in_event_order` returns, in its order.
+    """Return the places of the pairs that :func:`in_event_order` returns, in its order."""
+    order = net_order(pairs)
+    stands = ~pairs["removed"][order]
+    return order if stands.all() else order[stands]
 
-    Of rows with one id and time the last one counts: a pair is removed before it gets another time.
-    Only the series whose rows do not come in the order of their times are sorted by them.
+
+def net_order(pairs: Records) -> Int:
+    """Return the places of what changes of pairs come to, in the order (series, time, id).
+
+    Of rows with one id and time the last one counts, which may say that the pair is removed: a pair
+    is removed before it gets another time. Only the series whose rows do not come in the order of
+    their times are sorted by them.
     """
     order, twisted = by_series(pairs)
-    stands = ~pairs["removed"][order]
-    if twisted.size:
-        within = _among(pairs["series"][order], twisted)
-        some = order[within]
-        columns = tuple(pairs[name][some] for name in ("id", "time", "series"))
-        by_time = np.lexsort(columns)
-        order[within] = some[by_time]
-        stands = ~pairs["removed"][order]
-        stands[within] &= _is_last(*(column[by_time] for column in columns))
-    return order if stands.all() else order[stands]
+    if not twisted.size:
+        return order
+    within = _among(pairs["series"][order], twisted)
+    some = order[within]
+    columns = tuple(pairs[name][some] for name in ("id", "time", "series"))
+    by_time = np.lexsort(columns)
+    order[within] = some[by_time]
+    is_net = np.ones(order.size, dtype=np.bool_)
+    is_net[within] = _is_last(*(column[by_time] for column in columns))
+    return order[is_net]
 
 
 def by_series(pairs: Records) -> tuple[Int, Int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -29,7 +30,10 @@ from monitor.simulate.playback import KindTopics
 from monitor.topics.thread import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
+CLIENT_ID: Final = "client_id"  # another one
+FORMER_CLIENT_ID: Final = "monitor"  # of all daemons whose settings named none
 _LEFT_MAX: Final = 100
+_CLIENT_ID_BYTES: Final = 4
 
 
 class Parts(NamedTuple):
@@ -76,6 +80,23 @@ def examined(parts: Parts) -> Examined:
         intake.delays.medians(),
         parts.journal.dead_letters(LETTERS_EXAMINED),
     )
+
+
+def client_id_of(parts: Parts) -> str:
+    """Return the client identifier at the broker: that of the settings, else the journal's own.
+
+    It is made once per journal, so that the same settings with another journal never take over
+    the session of the first. A journal of a time when all daemons had one name keeps that name:
+    the broker holds messages for it.
+    """
+    noted = parts.journal.note(CLIENT_ID).decode()
+    named = parts.settings.mqtt.client_id
+    if not noted:
+        is_former = named is None and parts.journal.note(SUBSCRIPTIONS)
+        made = f"{FORMER_CLIENT_ID}-{secrets.token_hex(_CLIENT_ID_BYTES)}"
+        noted = FORMER_CLIENT_ID if is_former else made
+        parts.journal.append(Batch(notes={CLIENT_ID: noted.encode()}))
+    return named or noted
 
 
 def note_subscriptions(parts: Parts) -> list[str]:
@@ -126,12 +147,15 @@ def publisher_of(
 
 
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
-    """Return how to reach the broker, and what to subscribe to."""
+    """Return how to reach the broker, and what to subscribe to.
+
+    Where the settings give no client identifier, the caller has to set one.
+    """
     mqtt, password = settings.mqtt, credentials.password
     return MqttSettings(
         host=mqtt.host,
         port=mqtt.port,
-        client_id=mqtt.client_id,
+        client_id=mqtt.client_id or FORMER_CLIENT_ID,
         subscriptions=tuple(
             Subscription(Template.parse(source.topic).filter, source.qos)
             for source in settings.sources
@@ -149,14 +173,17 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     )
 
 
-def verdict_topics(settings: Settings, credentials: Credentials) -> VerdictTopics | None:
+def verdict_topics(
+    settings: Settings, credentials: Credentials, client_id: str
+) -> VerdictTopics | None:
     """Return what publishes the verdicts, not started; None if the settings want none.
 
-    Its client identifier stays, so that a new connection ends one that is half open.
+    ``client_id`` is the daemon's own, at its other connection. The identifier of
+    this one stays as well, so that a new connection ends one that is half open.
     """
     if settings.verdicts.prefix is None:
         return None
-    name = f"{settings.mqtt.client_id}-verdicts"
+    name = f"{client_id}-verdicts"
     return VerdictTopics(
         settings.verdicts,
         lambda will: publisher_of(settings, credentials, client_id=name, will=will),
@@ -177,6 +204,8 @@ def outlets(settings: Settings, path: str) -> list[Outlet]:
         section = getattr(settings.sinks, name)
         if section is not None:
             own = {each: secret.get_secret_value() for each, secret in secrets[name].items()}
-            context = SinkContext(lambda: publisher_of(settings, broker), own)
+            context = SinkContext(
+                lambda: publisher_of(settings, broker), own, settings.http.public_url
+            )
             opened.append(Outlet(name, kind.open(section, context), section))
     return opened

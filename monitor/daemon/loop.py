@@ -19,12 +19,13 @@ from typing import Final, NamedTuple, Protocol
 
 from monitor.alerts.outlet import Outlet
 from monitor.config.core_plan import plan_of
-from monitor.config.credentials import resolve_secret
+from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
 from monitor.daemon.assembly import (
     Parts,
     assemble,
+    client_id_of,
     mqtt_settings,
     note_subscriptions,
     outlets,
@@ -37,7 +38,6 @@ from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
 from monitor.mqtt.source import InboxMessage, MqttSource
-from monitor.topics.thread import VerdictTopics
 
 # -- one daemon -----------------------------------------------------------------------------------
 
@@ -47,6 +47,7 @@ _RECEIVE_SECONDS: Final = 0.25
 _PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
 _HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
+_LAST_PUBLICATION_SECONDS: Final = 2.0  # it is derived again at the next start
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
@@ -119,7 +120,7 @@ class Daemon:
         try:
             while not self.stopping:
                 self._work()
-            self._publish()
+            self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
         finally:
             self._source.close()
             self._publisher.close()
@@ -214,9 +215,9 @@ class Prepared(NamedTuple):
     """Settings, and what they name, opened but not started."""
 
     settings: Settings
+    credentials: Credentials
     source: MqttSource
     sinks: list[Outlet]
-    topics: VerdictTopics | None
 
 
 def read_settings(path: str) -> Prepared:
@@ -224,8 +225,7 @@ def read_settings(path: str) -> Prepared:
     settings = load(path)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
-    topics = verdict_topics(settings, credentials)
-    return Prepared(settings, source, outlets(settings, path), topics)
+    return Prepared(settings, credentials, source, outlets(settings, path))
 
 
 class ReloadingDaemon:
@@ -251,8 +251,11 @@ class ReloadingDaemon:
             self._run_once(service, supervisor)
 
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
-        parts, (_, source, sinks, topics) = self._parts, self._current
+        parts, (settings, credentials, source, sinks) = self._parts, self._current
+        client_id = client_id_of(parts)
+        source.identify(client_id)
         source.leave(note_subscriptions(parts))
+        topics = verdict_topics(settings, credentials, client_id)
         daemon = Daemon(
             parts,
             source,

@@ -123,6 +123,18 @@ class Publisher:
         self.begin(now, connection, trouble)
         self.work()
 
+    def finish(self, now: float, connection: SourceStatus, seconds: float) -> None:
+        """Publish the state at ``now`` as far as it takes about ``seconds``; else it stays out.
+
+        What is not published is durable, and the next start derives it again.
+        """
+        began = time.perf_counter()
+        self.work(seconds)
+        left = seconds - (time.perf_counter() - began)
+        if not self.is_busy and left > 0.0:
+            self.begin(now, connection)
+            self.work(left)
+
     def answer(self, now: float) -> None:
         """Publish at once what a reader has just begun to look at."""
         noted = self._show.requests.made
@@ -228,6 +240,7 @@ class Publisher:
             clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
+            public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),

@@ -16,6 +16,7 @@ from monitor.core.formatting import duration
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
+from monitor.core.pairing.unpaired_members import Member, examine_members
 from monitor.decode.checks import REASONS
 from monitor.errors import (
     CONNECTION,
@@ -23,11 +24,13 @@ from monitor.errors import (
     NOTHING_COMES,
     REFUSALS,
 )
+from monitor.explain.doctor_members import member_findings, standing_out
 from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
 _SKEW_SECONDS: Final = 30.0
 LETTERS_EXAMINED: Final = 100
+_TOPICS_NAMED: Final = 3
 
 
 class Connection(Protocol):
@@ -76,6 +79,7 @@ class Refusal:
     topic: str = ""
     detail: str = ""
     place: str = ""
+    other_topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,15 @@ class Report:
     filters: tuple[Filter, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     quantities: tuple[Unpaired, ...] = field(default=())
+    members: tuple[Member, ...] = ()
+    pairing: tuple[str, ...] = ()
+    """Of the findings, those that say what does not pair."""
 
     def document(self) -> dict[str, Any]:
         """Return the report for JSON; undefined numbers are null."""
         document = asdict(self)
         document["quantities"] = [_document(each) for each in self.quantities]
+        document["members"] = [_document(each) for each in self.members]
         return document
 
 
@@ -104,11 +112,15 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     filters = tuple(_filters(examined, connection))
     refusals = tuple(_refusals(examined))
     quantities = tuple(examine(examined.pairing))
-    counts, pairing = examined.counts, examined.pairing
+    members = tuple(standing_out(examine_members(examined.pairing), quantities))
+    counts = examined.counts
+    unmet = [_of_quantity(each) for each in quantities if each.cause != "paired"]
+    pairing = (*unmet, *member_findings(members))
     findings = [
         *_of_connection(connection),
         *(_of_filters(filters) if connection is not None and connection.connected else ()),
-        *map(_of_quantity, quantities),
+        *pairing,
+        *(_of_quantity(each) for each in quantities if each.cause == "paired"),
         *_of_delays(filters),
         *_of_refusals(refusals),
     ]
@@ -118,12 +130,14 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
         tuple(findings),
         counts.received,
         counts.committed,
-        pairing.readings,
-        len(pairing.references),
-        pairing.expired_unpaired,
+        examined.pairing.readings,
+        len(examined.pairing.references),
+        examined.pairing.expired_unpaired,
         filters,
         refusals,
         quantities,
+        members,
+        pairing,
     )
 
 
@@ -156,11 +170,15 @@ def _refusals(examined: Examined) -> Iterable[Refusal]:
         count = counts.rejected[reason] + counts.records_rejected[reason]
         if count:
             letter = last.get(reason)
-            where = () if letter is None else (letter.topic, letter.detail, letter.place)
-            yield Refusal(reason, count, *where)
+            if letter is None:
+                yield Refusal(reason, count)
+                continue
+            topics = dict.fromkeys(each.topic for each in examined.letters if each.reason == reason)
+            others = tuple(topic for topic in topics if topic != letter.topic)
+            yield Refusal(reason, count, letter.topic, letter.detail, letter.place, others)
 
 
-def _document(each: Unpaired) -> dict[str, Any]:
+def _document(each: Unpaired | Member) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and isnan(value) else value
         for name, value in each._asdict().items()
@@ -200,7 +218,11 @@ def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
     for each in sorted(refusals, key=lambda refusal: -refusal.count):
         place = f" at {each.place}" if each.place else ""
         last = f"; the last on {each.topic!r}{place}: {each.detail}" if each.topic else ""
-        yield f"{each.count} rejected, {each.reason}: {REASONS[each.reason]}{last}{_page(each)}"
+        named = ", ".join(map(repr, each.other_topics[:_TOPICS_NAMED]))
+        more = f" and {len(each.other_topics) - _TOPICS_NAMED} more topics"
+        others = f"; also on {named}{more if len(each.other_topics) > _TOPICS_NAMED else ''}"
+        told = f"{REASONS[each.reason]}{last}{others if named else ''}{_page(each)}"
+        yield f"{each.count} rejected, {each.reason}: {told}"
 
 
 def _page(refusal: Refusal) -> str:

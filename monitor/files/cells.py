@@ -23,7 +23,7 @@ import orjson
 
 from monitor.core.model import Float
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.input_file import (
     FileError,
     Mistakes,
@@ -41,7 +41,7 @@ from monitor.files.input_file import (
 _CHUNK_ROWS: Final = 5_000  # larger ones cost more in garbage collection than they save
 _BATCH_ROWS: Final = 65_536
 _TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "members")
-MISSING: Final = "Parquet needs pyarrow: pip install 'monitor[parquet]'"
+MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
 
 
 class ParquetMissingError(MonitorError):

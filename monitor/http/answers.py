@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import orjson
@@ -29,6 +29,7 @@ from monitor.http.selection import ORDERS, ROWS, STATES, WORDS, SeriesQuery
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
 WAIT_SECONDS: Final = 5.0
+_GLANCE_SECONDS: Final = 0.3  # a page that says more with it does not wait longer
 _LOOK_SECONDS: Final = 0.02
 _PACK_BYTES: Final = 1024
 ROWS_SHOWN_MAX: Final = 1000
@@ -123,6 +124,19 @@ async def doctor(shared: Published) -> Mapping[str, Any]:
     return await _evaluated(shared, lambda page: page.doctor or None)
 
 
+async def unpaired(shared: Published, page: Page) -> Sequence[str]:
+    """Return what the doctor says of pairing if a series has no pair; nothing if it is not made."""
+    without = page.snapshot.window_pairs == 0
+    if not without[page.snapshot.present()].any():
+        return ()
+    shared.requests.request_doctor()
+    try:
+        found = await _evaluated(shared, lambda page: page.doctor or None, _GLANCE_SECONDS)
+    except HTTPException:
+        return ()
+    return found["pairing"]
+
+
 async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contenders:
     """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
 
@@ -139,10 +153,12 @@ async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contend
     return found if [name.sensor for name in found.names] == wanted else found.turned()
 
 
-async def _evaluated(shared: Published, look: Callable[[Page], T | None]) -> T:
+async def _evaluated(
+    shared: Published, look: Callable[[Page], T | None], seconds: float = WAIT_SECONDS
+) -> T:
     """Return what ``look`` finds on the page, as soon as the data's thread has put it there."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + WAIT_SECONDS
+    deadline = loop.time() + seconds
     while (found := look(shown_page(shared))) is None:
         if loop.time() > deadline:
             raise HTTPException(

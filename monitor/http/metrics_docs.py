@@ -39,7 +39,7 @@ settings allows so many.
   `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
   need. Dashboards then lack what is not on the page.
 * Where nobody can scrape, `otlp.endpoint` pushes the same numbers under the same names to an
-  OpenTelemetry collector over HTTP every `otlp.interval_seconds` (`pip install 'monitor[otlp]'`), a
+  OpenTelemetry collector over HTTP every `otlp.interval_seconds` (extra `otlp`), a
   few thousand in a post. What cannot be sent is not kept. Headers come from
   `OTEL_EXPORTER_OTLP_HEADERS`, more about the resource from `OTEL_RESOURCE_ATTRIBUTES`.
 * Scores and areas carry the unit of the quantity, which is the label `unit` of
@@ -148,7 +148,7 @@ def _cells(entry: Statistic) -> tuple[str, str, str]:
 
 def _every_figure() -> Figures:
     """Return figures of which none is absent, each label with one value."""
-    every = Figures(tls_not_after=0.0)
+    every = Figures(tls_not_after=0.0, public_url="https://monitor.example")
     for each in fields(every):
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})

@@ -290,4 +290,5 @@ class Doctor(TypedDict):
     """Why there are no pairs."""
 
     findings: list[str]
+    pairing: Annotated[list[str], about("Of the findings, those that say what does not pair.")]
     text: str

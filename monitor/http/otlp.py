@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor import __version__
 from monitor.config.sections import Otlp
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.http.metrics import OTHERS, reference_families, series_families
 from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.published import Page, Published
@@ -156,7 +156,7 @@ def _exporter(endpoint: str, timeout_seconds: float) -> OTLPMetricExporter:
         )
     except ImportError as error:
         raise OtlpMissingError(
-            "otlp.endpoint needs OpenTelemetry's exporter: pip install 'monitor[otlp]'"
+            f"otlp.endpoint needs OpenTelemetry's exporter: {install_hint('otlp')}"
         ) from error
     return OTLPMetricExporter(endpoint=endpoint, timeout=timeout_seconds)
 

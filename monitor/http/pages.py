@@ -72,6 +72,7 @@ _LARGEST_FIRST: Final = frozenset(
 )
 
 
+_UNPAIRED_SHOWN: Final = 5
 _NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
 
 
@@ -98,12 +99,15 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
+        unpaired = await answers.unpaired(shared, page)
         values: dict[str, Any] = {
             "here": "/",
             "live": "fleet" if page.snapshot.names else "page",
             "time": page.snapshot.time,
             "total": len(page.snapshot.names) - len(page.snapshot.gone),
             "not_ready": page.not_ready,
+            "unpaired": unpaired[:_UNPAIRED_SHOWN],
+            "unpaired_more": max(len(unpaired) - _UNPAIRED_SHOWN, 0),
             "selection": shown.selection,
             "query": query,
             "columns": _COLUMNS,
@@ -114,7 +118,9 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "mark": shown.mark,
         }
         text = renderer.text("fleet.html", values)
-        return unless_known(request, text, f"{request.url.query} {shown.summary} {shown.mark}")
+        return unless_known(
+            request, text, f"{request.url.query} {shown.summary} {shown.mark} {unpaired}"
+        )
 
 
 def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> None:

@@ -65,6 +65,7 @@ class Figures:
     reload_successful: bool = True
     tls_not_after: float | None = None
     settings_hash: str = ""
+    public_url: str = ""
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
     verdicts: VerdictFigures | None = None
@@ -168,6 +169,13 @@ def _work(now: Figures) -> Iterator[Family]:
     if now.tls_not_after is not None:
         yield gauge(
             "tls_peer_not_after_seconds", "When the broker's certificate ends.", now.tls_not_after
+        )
+    if now.public_url:
+        yield gauges(
+            "pages_info",
+            "Where people reach the pages (http.public_url); always 1.",
+            ("url",),
+            {(now.public_url,): 1.0},
         )
     yield gauges(
         "build_info",

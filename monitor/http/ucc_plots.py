@@ -42,8 +42,8 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
         return Characteristics(
             curve(below, above, error),
             curve(half, half, error),
-            _operating_point(below, above, error, 1.0),
-            _operating_point(below, above, error, scale),
+            operating_point(below, above, error, 1.0),
+            operating_point(below, above, error, scale),
             scale,
         )
 
@@ -85,7 +85,7 @@ def two_curves(first: Curve, second: Curve) -> str:
     return chart.render()
 
 
-def _operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
+def operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
     """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN at none that is finite."""
     if not np.isfinite(scale):
         return Curve(*(np.array([np.nan]) for _ in Curve._fields))

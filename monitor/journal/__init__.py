@@ -18,6 +18,8 @@ Invariants
       place or missing is refused and never read as something else.
     * SQLite takes its write-ahead log up to the first frame that is wrong, without a word about the
       rest. :mod:`monitor.journal.failures` looks at the log before SQLite does.
+    * A log that is missing altogether is as if it had been empty to SQLite.
+      :mod:`monitor.journal.open_mark` keeps a mark in the file as long as its log is needed.
     * What cannot be trusted is refused and left as it is (exit code 65). Only ``monitor journal
       repair`` and ``monitor run --recover`` replace a file, and keep the damaged one beside it.
     * Of pairs only the first batches are forgotten: a removal never goes before what it removed.

@@ -18,9 +18,12 @@ from monitor.journal.failures import (
     UNREADABLE,
     JournalDamagedError,
     JournalError,
+    JournalFormError,
+    JournalLogLostError,
     cannot_open,
     cannot_use,
 )
+from monitor.journal.open_mark import end, is_log_empty, mark, without_mark
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import (
     TABLES,
@@ -42,6 +45,7 @@ class Database:
     def __init__(self, path: Path, *, may_upgrade: bool = True) -> None:
         self.path = path
         self.connection = _open(path, may_upgrade=may_upgrade)
+        self._is_marked = False
         try:
             self.checksums = self._read_checksums()
             self._file: Final = _file_at(path)
@@ -71,6 +75,9 @@ class Database:
         db, durable = self.connection, self.checksums
         self.checksums = durable.copy()
         try:
+            if not self._is_marked:
+                mark(db)
+                self._is_marked = True
             db.execute("begin immediate")
             yield
             write_checksums(db, self.checksums)
@@ -201,13 +208,13 @@ class Database:
     def copy(self) -> bytes:
         """Return the content of the file as of the last transaction."""
         try:
-            return self.connection.serialize()
+            return without_mark(self.connection.serialize())
         except UNREADABLE as error:
             raise cannot_use(self.path, error) from error
 
     def close(self) -> None:
         """Close the file; what was committed stays."""
-        self.connection.close()
+        end(self.connection, self.path)
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
@@ -227,16 +234,20 @@ def text_of(raw: bytes) -> str:
 def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
     try:
         find_or_create(path)
+        log_was_empty = is_log_empty(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
     except (OSError, sqlite3.DatabaseError) as error:
         raise cannot_open(path, error) from error
     db.text_factory = text_of
     try:
-        prepare(db, path, may_upgrade=may_upgrade)
+        prepare(db, path, log_was_empty=log_was_empty, may_upgrade=may_upgrade)
     except UNREADABLE as error:
-        db.close()
+        end(db, path)
         raise cannot_open(path, error) from error
+    except (JournalFormError, JournalLogLostError):
+        db.close()  # it stays as it is
+        raise
     except BaseException:
-        db.close()
+        end(db, path)
         raise
     return db

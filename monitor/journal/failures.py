@@ -67,6 +67,18 @@ class JournalDamagedError(JournalError):
         self.damage: Final = damage
 
 
+class JournalLogLostError(JournalDamagedError):
+    """The log of a journal that was not closed is gone, and what was in it alone."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"its log {wal_of(path).name} is missing or empty though the journal was not closed: "
+            "all that was written since the two were last merged is lost, unless the log can be "
+            "put back",
+        )
+
+
 class JournalFormError(JournalError):
     """The file is another program's, or of another version of this one; it is left as it is."""
 

@@ -151,6 +151,10 @@ class InMemoryStore:
         changes = self.pairs()
         return in_event_order(changes[changes["series"] == series])
 
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series."""
+        return {row: self.pairs_of(row) for row in series}
+
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order."""
         standing = in_event_order(self.pairs())

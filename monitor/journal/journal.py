@@ -114,14 +114,25 @@ class Journal:
 
     def pairs_of(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
-        found = [np.zeros(0, dtype=PAIR)]
+        return self.pairs_of_each((series,))[series]
+
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series; every batch is read once."""
+        wanted, found = np.unique(np.array(series, dtype=np.int64)), [np.zeros(0, dtype=PAIR)]
         for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
             if places is None:
                 rows = self._batch(batch)
-                found.append(rows[rows["series"] == series])
+                found.append(rows[np.isin(rows["series"], wanted)])
             else:
-                found.append(self._part(batch, np.frombuffer(places, dtype=PLACE), series))
-        return in_event_order(np.concatenate(found))
+                known = np.frombuffer(places, dtype=PLACE)
+                there = wanted[np.isin(wanted, known["series"][:-1])]
+                found += [self._part(batch, known, row) for row in there.tolist()]
+        standing = in_event_order(np.concatenate(found))
+        ends = np.searchsorted(standing["series"], wanted, side="right").tolist()
+        return {
+            row: standing[first:stop]
+            for row, first, stop in zip(wanted.tolist(), [0, *ends], ends, strict=False)
+        }
 
     def _batch(self, batch: int) -> Records:
         bodies = [row[-1] for row in self._database.read("pairs", "batch = ?", (batch,))]

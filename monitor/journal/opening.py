@@ -26,6 +26,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
+from monitor.journal.open_mark import check_log, take_off
 from monitor.journal.schema import SCHEMA_VERSION, create_tables
 
 _log: Final = logging.getLogger("monitor")
@@ -68,15 +69,20 @@ def find_or_create(path: Path) -> None:
         )
 
 
-def prepare(db: sqlite3.Connection, path: Path, *, may_upgrade: bool = True) -> None:
+def prepare(
+    db: sqlite3.Connection, path: Path, *, log_was_empty: bool, may_upgrade: bool = True
+) -> None:
     """Lock the file, look it over, and bring it to this version's form.
 
+    ``log_was_empty`` says whether there was nothing in its log before SQLite opened it.
     Raises sqlite3.DatabaseError and JournalError.
     """
     db.execute("pragma locking_mode = exclusive")
     db.execute("pragma cell_size_check = on")
     version = form_of(db)
     check_form(path, version)
+    if log_was_empty:
+        check_log(db, path)
     if not _has_the_tables_of(db, version):
         raise JournalDamagedError(path, "the journal's tables are not as they were made")
     if (found := db.execute("pragma integrity_check(1)").fetchone()[0]) != "ok":
@@ -174,6 +180,7 @@ def _back_up(db: sqlite3.Connection, target: Path) -> None:
     part.unlink(missing_ok=True)
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
         db.backup(copy)
+        take_off(copy)
     put_in_place(part, target)
 
 

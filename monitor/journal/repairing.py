@@ -32,6 +32,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
+from monitor.journal.open_mark import misses_log
 from monitor.journal.opening import (
     UPGRADES,
     check_form,
@@ -69,6 +70,7 @@ class Repair(NamedTuple):
     kept: Mapping[str, int]
     lost: Mapping[str, int] | None
     lost_transactions: int
+    is_log_lost: bool
     aside: Path
 
     def sentences(self) -> list[str]:
@@ -82,6 +84,8 @@ class Repair(NamedTuple):
             lines.append(f"lost: {lost or 'nothing'}")
         if self.lost_transactions:
             lines.append(f"also lost: at least {self.lost_transactions} transactions of its log")
+        if self.is_log_lost:
+            lines.append("also lost: its log, with all that was written since it was last merged")
         return lines
 
 
@@ -94,6 +98,7 @@ def repair(path: Path, stamp: str) -> Repair:
         raise JournalError(f"{path}: there is no journal to repair")
     refuse_busy(path)
     transactions = lost_transactions(wal_of(path))
+    is_log_lost = path.exists() and misses_log(path)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.repair.", dir=path.parent) as folder:
         new = Path(folder, path.name)
         write_through(new, empty_journal())
@@ -105,7 +110,7 @@ def repair(path: Path, stamp: str) -> Repair:
         if wanted is None
         else {table: max(0, rows - kept[table]) for table, (rows, _) in wanted.tables.items()}
     )
-    return Repair(kept, lost, transactions, aside)
+    return Repair(kept, lost, transactions, is_log_lost, aside)
 
 
 def _salvage(path: Path, new: Path, folder: Path) -> tuple[dict[str, int], Checksums | None]:

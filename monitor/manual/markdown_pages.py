@@ -20,6 +20,7 @@ README: Final = "readme"
 _INSTALLED: Final = Path(__file__).parent / "docs"
 _CHECKOUT: Final = Path(__file__).parents[2] / "docs"
 _COMMENT: Final = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
+_LINKED: Final = re.compile(r"\]\(docs/([\w/-]+)\.md")
 _NOT_IN_SLUGS: Final = re.compile(r"[^\w\- ]")
 _IMAGES: Final = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -45,26 +46,25 @@ class Heading(NamedTuple):
 
 
 class ManualPage(NamedTuple):
-    """A page: its name, its title, its first sentence, its headings, and its HTML."""
+    """A page: its name, its title, its headings, and its HTML."""
 
     name: str
     title: str
-    about: str
     headings: tuple[Heading, ...]
     html: str
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages: the README, then the others by name."""
+    """Return the names of all pages: the README, those in its order, then the others by name."""
     folder = _folder()
-    return [
-        README,
-        *sorted(
-            each.relative_to(folder).with_suffix("").as_posix()
-            for each in folder.rglob("*.md")
-            if each.name != "README.md"
-        ),
-    ]
+    found = {
+        each.relative_to(folder).with_suffix("").as_posix()
+        for each in folder.rglob("*.md")
+        if each.name != "README.md"
+    }
+    linked = _LINKED.findall(_file(README).read_text(encoding="utf-8"))
+    order = {name: at for at, name in enumerate(dict.fromkeys(linked))}
+    return [README, *sorted(found, key=lambda name: (order.get(name, len(order)), name))]
 
 
 def source(name: str) -> str:
@@ -103,9 +103,8 @@ def page(name: str, href: Href) -> ManualPage:
     for token in _inline(tokens):
         _lead(token, name, href)
     title = next((each.text for each in headings), name)
-    about = next((text for text, kind in _texts(tokens) if kind == "paragraph_open"), "")
     html = _parser().renderer.render(tokens, _parser().options, {})
-    return ManualPage(name, title, about.partition(". ")[0].rstrip("."), headings, html)
+    return ManualPage(name, title, headings, html)
 
 
 def image(name: str) -> tuple[bytes, str]:
@@ -147,13 +146,6 @@ def _parser() -> MarkdownIt:
 def _inline(tokens: Sequence[Token]) -> Iterator[Token]:
     for token in tokens:
         yield from token.children or ()
-
-
-def _texts(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yield each text with the kind of what opened it."""
-    for before, token in pairwise(tokens):
-        if token.type == "inline":
-            yield _text(token), before.type
 
 
 def _text(token: Token) -> str:

@@ -124,6 +124,11 @@ class Takeovers:
         """Forget all of them."""
         self._times.clear()
 
+    def are_several(self, now: float) -> bool:
+        """Return whether there was more than one lately."""
+        times = self._times
+        return len(times) > 1 and now - times[-2] <= TAKEOVER_WINDOW_SECONDS
+
     def note(self, now: float, *, said: bool) -> bool:
         """Note one that the broker ``said``, or a suspected one; return whether it is enough."""
         self._times.append(now)

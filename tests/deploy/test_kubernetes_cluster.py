@@ -93,7 +93,7 @@ def test_every_field_of_the_operators_objects_is_one_their_definitions_have(obje
 
 
 def test_every_other_object_is_what_kubernetes_allows_strictly(objects):
-    need_module("kubernetes_validate", "monitor[deploy]")
+    need_module("kubernetes_validate", "deploy")
     import kubernetes_validate as validator
 
     for each in [each for each in objects if each["kind"] in OWN] + [*pods(objects).values()]:

@@ -243,7 +243,7 @@ def one(rendered: list[dict], kind: str) -> dict:
 
 
 def test_every_object_is_what_kubernetes_allows_strictly(rendered):
-    need_module("kubernetes_validate", "monitor[deploy]")
+    need_module("kubernetes_validate", "deploy")
     import kubernetes_validate as validator
 
     known = [each for each in rendered if "coreos" not in each["apiVersion"]]

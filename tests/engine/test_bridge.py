@@ -127,7 +127,7 @@ def test_a_record_says_its_blocks_and_what_came():
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'monitor\[cluster\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install '\.\[cluster\]'"):
         TopicReader({}, "t", 1)
 
 

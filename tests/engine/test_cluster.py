@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[2]
 
 
 def test_every_series_equals_the_daemons_through_a_killed_bridge_and_a_killed_driver():
-    need_module("pyspark", "monitor[cluster-test]")
+    need_module("pyspark", "cluster-test")
     need_log()
     need("java")
     need("mosquitto")
@@ -95,7 +95,7 @@ def test_every_setting_says_what_it_means_to_a_daemon_and_to_a_cluster():
 
 
 def test_the_extra_alone_brings_the_clusters_libraries():
-    """What `pip install monitor` brings, and what the other extras do, has none of them."""
+    """What the package alone brings, and what the other extras do, has none of them."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     theirs = ("pyspark", "pandas", "confluent-kafka", "pyarrow", "noida-db")
     extras = project["optional-dependencies"]

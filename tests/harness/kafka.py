@@ -13,7 +13,7 @@ from harness.programs import WAIT_SECONDS, answers, free_port, need_module, need
 
 def need_log() -> str:
     """Return the program, or skip with the reason why it is not there."""
-    need_module("confluent_kafka", "monitor[cluster-test]")
+    need_module("confluent_kafka", "cluster-test")
     return need_script("noida-db")
 
 

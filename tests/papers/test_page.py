@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from monitor.cli import COMMANDS
 from monitor.core.scores.statistics import STATISTICS
 from monitor.http.metrics import METRICS
+from monitor.reproduce.calibrated_sets import methods_of, passed
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -87,21 +87,11 @@ def test_where_a_row_is_seen_exists(row):
             assert name in STATISTICS, name
 
 
-@pytest.fixture(scope="module")
-def experiment():
-    folder = str(PROJECT / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        yield importlib.import_module("calibration_experiment")
-    finally:
-        sys.path.remove(folder)
-
-
-def test_the_experiment_of_fig_3_gives_what_the_paper_says(experiment):
+def test_the_experiment_of_fig_3_gives_what_the_paper_says():
     """ZMS passes 95 % of calibrated sets whatever the tail of u; RCE below 80 % at nu = 2."""
-    tests = experiment.methods_of("abc", 0)
+    tests = methods_of("abc", 0)
 
-    heavy, light = experiment.figure_3(2000, 300, (2.0, 20.0), "normal", 0.0, tests)
+    heavy, light = (passed(tests, 300, 2000, nu).share for nu in (2.0, 20.0))
 
     noise = 4.0 * np.sqrt(0.95 * 0.05 / 300)
     assert heavy[0] == pytest.approx(0.95, abs=noise)
@@ -109,13 +99,10 @@ def test_the_experiment_of_fig_3_gives_what_the_paper_says(experiment):
     assert heavy[1] < 0.86
 
 
-def test_zms_too_suffers_from_heavy_tailed_errors(experiment):
-    tests = experiment.methods_of("abc", 0)
+def test_zms_too_suffers_from_heavy_tailed_errors():
+    tests = methods_of("abc", 0)
 
-    normal, heavy = (
-        experiment.figure_3(50, 1000, (6.0,), errors, 0.0, tests)[0][0]
-        for errors in ("normal", "t4")
-    )
+    normal, heavy = (passed(tests, 1000, 50, 6.0, errors).share[0] for errors in ("normal", "t4"))
 
     assert normal > 0.90
     assert heavy < 0.88

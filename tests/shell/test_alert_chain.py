@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 from harness.alertmanager import Alertmanager
 from harness.daemon import Daemon
-from harness.programs import need, until
+from harness.programs import WAIT_SECONDS, need, until
 from harness.prometheus import Prometheus
 from harness.receiver import Receiver
 
@@ -97,6 +98,11 @@ def prometheus(tmp_path: Path, daemon: Daemon, alertmanager: Alertmanager) -> It
     running.stop()
 
 
+def opened(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
+        return answer.read().decode()
+
+
 def weigh(port: int, cart: Cart, start: float, animals: int, seed: int) -> float:
     """Let animals cross a cart and be sent to the broker; return when the last was through."""
     end = start + animals * INTERVAL
@@ -123,7 +129,11 @@ def test_a_fault_reaches_a_person_and_so_does_its_repair(mosquitto, daemon, prom
     assert told["labels"]["sensor"] == "cart-03"
     assert told["labels"]["quantity"] == "mass"
     assert told["labels"]["unit"] == "kg"
-    assert told["annotations"]["runbook_url"] == "docs/runbook.md#sensorpage"
+    annotations = told["annotations"]
+    assert annotations["page_url"] == f"{daemon.url}/series/cart-03/mass"
+    assert opened(annotations["page_url"]).startswith("<!doctype html>")
+    page, _, section = annotations["runbook_url"].partition("#")
+    assert f'id="{section}"' in opened(page)
     assert "offset: it is +" in told["annotations"]["description"]
     found = daemon.json("/api/v1/alerts")["alerts"]
     assert [(each["sensor"], each["alert"]) for each in found] == [("cart-03", "offset")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,35 @@ def test_a_daemon_that_cannot_be_asked_is_told_apart(daemon, capsys, tmp_path):
 
     assert main(["doctor", "--config", str(other)]) != 0
     assert "is http.port the one it runs with?" in capsys.readouterr().err
+
+
+def test_one_sensor_that_does_not_pair_is_named_though_others_do(daemon, mosquitto, capsys):
+    text = daemon.settings.read_text().replace("match_on: [key]", "match_on: [subject]")
+    daemon.settings.write_text(text)
+    assert daemon.stop() == 0
+    daemon.start()
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+        for sensor in ("p03", "p04", "Boiler north"):
+            subject = sensor.replace("Boiler north", "boiler-north")
+            stated = {"time": "2026-01-01T00:00:00Z", "value": 512.0, "u": 5.0}
+            out.publish(f"monitor/{sensor}/weight/reading", json.dumps(stated).encode())
+            out.publish(f"monitor/{subject}/weight/reference", json.dumps(stated).encode())
+
+    until("it is named", lambda: "'Boiler north' has no pair" in asked(daemon, capsys)[1])
+    code, told = asked(daemon, capsys)
+    assert "('Boiler north' and 'boiler-north' nearly agree)" in told
+    assert "2 pairs made" in told
+    assert code == 0  # every quantity pairs
+    _, printed = asked(daemon, capsys, "--json")
+    (member,) = json.loads(printed)["members"]
+    assert (member["name"], member["cause"], member["gap_seconds"]) == (
+        *("Boiler north", "subject"),
+        None,
+    )
+    (said,) = json.loads(printed)["pairing"]
+    assert said in told
+    port = re.search(r"http: \{port: (\d+)\}", text)[1]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+        page = html.unescape(answer.read().decode())
+    assert "Not everything pairs" in page
+    assert said in page

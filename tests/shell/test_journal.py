@@ -536,3 +536,22 @@ def test_whatever_a_journal_lives_through_it_gives_back_what_was_committed(life)
     assert observations == [REFERENCE] * len(wanted)
     for series, history in enumerate(histories):
         assert history[["time", "id", "value"]].tolist() == standing(wanted, series)
+
+
+def test_the_histories_of_many_series_are_read_in_one_pass(path, monkeypatch):
+    monkeypatch.setattr(module, "_COMPACT_AT_BATCHES", 8)
+    monkeypatch.setattr(module, "_SEGMENT_PAIRS", 40)
+    journal = Journal(path)
+    for start in range(0, 100, 5):
+        journal.append(batch(1.0, numbered(5, start)))
+    journal.compact()
+    journal.append(batch(made=pairs((0, 30, 30.0, 7.0), (1, 31, 31.0, 7.0, 0, True))))
+    alone = {series: journal.pairs_of(series).tobytes() for series in (3, 0, 7, 1)}
+    read: list[int] = []
+    one = journal._batch
+    monkeypatch.setattr(journal, "_batch", lambda number: (read.append(number), one(number))[1])
+    found = journal.pairs_of_each((3, 0, 7, 1))
+
+    assert {series: rows.tobytes() for series, rows in found.items()} == alone
+    assert len(read) == len(set(read)) > 0
+    journal.close()

@@ -175,3 +175,21 @@ def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothin
     assert (
         screen.pages[-1].snapshot.window_pairs.sum() == 600 + 38 * 3
     )  # it stopped with the last batch in hand
+
+
+def test_the_last_publication_ends_in_time_whatever_is_left_of_it(parts, monkeypatch):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    clock = iter(range(100))
+    monkeypatch.setattr(publishing.time, "perf_counter", lambda: float(next(clock)))
+
+    def endless(*_arguments):
+        while True:
+            yield
+
+    publisher.finish(NOW, connection, 1e9)
+    monkeypatch.setattr(parts.network, "steps", endless)
+    publisher.finish(NOW, connection, 10.0)
+
+    assert len(screen.pages) == 1
+    assert next(clock) < 40

@@ -8,6 +8,8 @@ import math
 import msgspec
 import numpy as np
 import pytest
+from scipy.stats import norm
+from scoringrules import crps_normal
 
 from monitor.commands import simulate
 from monitor.core.model import Reading, Reference
@@ -135,6 +137,25 @@ def test_the_controls_rank_as_their_names_say(pairs):
     assert rank["control-perfect"] > 0.95
     assert abs(rank["control-random-u"]) < 5 / math.sqrt(3000)
     assert np.ptp(pairs["control-constant-u"][1]) == 0.0
+
+
+def test_the_perfect_control_is_the_best_by_every_score_although_references_are_noisy(pairs):
+    """A claim of |error| alone is punished for the reference's 0.6 kg where the error is near 0."""
+    found = {}
+    for sensor in (cart.sensor for cart in CONTROLS):
+        error, u, *_ = pairs[sensor]
+        z, n = error / u, error.size
+        scores = (
+            crps_normal(error, 0.0, u),
+            (1 / (2 * math.sqrt(math.pi)) - 2 * norm.pdf(z)) / u,
+            z * z / 2 + np.log(u),
+            2 * 1.6448536269514722 * u + 20 * np.maximum(abs(error) - 1.6448536269514722 * u, 0),
+        )
+        found[sensor] = np.array([each.sum() / n for each in scores])
+
+    perfect = found.pop("control-perfect")
+    for scores in found.values():
+        assert (perfect < scores).all()
 
 
 def test_the_numbers_depend_on_the_seed_and_not_on_how_often_is_asked():

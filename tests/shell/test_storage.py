@@ -269,6 +269,64 @@ def test_a_log_without_its_journal_is_no_new_journal(killed):
         Journal(killed)
 
 
+# -- a log that is gone -------------------------------------------------------------------------
+
+GONE = r"killed\.sqlite-wal is missing or empty though the journal was not closed"
+LOSSES = {
+    "deleted": lambda log: log.unlink(),
+    "emptied": lambda log: log.write_bytes(b""),
+    "zeros": lambda log: log.write_bytes(bytes(log.stat().st_size)),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_log_that_is_gone_is_told_until_a_repair(loss, killed):
+    LOSSES[loss](wal_of(killed))
+    before = killed.read_bytes()
+    for _ in range(2):
+        with pytest.raises(JournalDamagedError, match=GONE) as refused:
+            Journal(killed)
+        assert killed.read_bytes() == before
+    assert refused.value.exit_code == 65
+    assert "monitor journal repair" in str(refused.value)
+
+    done = recover_journal(killed, "now")
+
+    assert any("also lost: its log" in line for line in done.sentences())
+    assert everything(killed)["series"] == []
+
+
+def test_a_log_that_comes_back_brings_all_of_it(killed):
+    log = wal_of(killed).read_bytes()
+    wal_of(killed).unlink()
+    with pytest.raises(JournalDamagedError, match=GONE):
+        Journal(killed)
+    wal_of(killed).write_bytes(log)
+
+    assert everything(killed)["pairs"] == by_series(numbered(60)).tobytes()
+
+
+def test_the_file_of_a_running_daemon_alone_is_no_copy(running, path, tmp_path):
+    (tmp_path / "copy").mkdir()
+    copy = tmp_path / "copy" / path.name
+    copy.write_bytes(path.read_bytes())
+    with pytest.raises(JournalDamagedError, match="was not closed"):
+        Journal(copy)
+    assert running.poll() is None
+
+
+def test_what_was_merged_needs_no_log(killed):
+    wanted = everything(killed)  # opened, read and closed
+    assert not wal_of(killed).exists()
+    assert everything(killed) == wanted
+    for start in (600, 700):
+        journal = Journal(killed)
+        journal.append(batch(2.0, numbered(10, start)))
+        journal.close()
+        assert not wal_of(killed).exists()
+    assert everything(killed)["pairs"] != wanted["pairs"]
+
+
 # -- repair -------------------------------------------------------------------------------------
 
 

@@ -62,6 +62,24 @@ def test_an_estimate_with_one_end_alone_is_told_with_it():
     assert nothing["estimate"] is None
 
 
+def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(receiver):
+    public = "https://monitor.example/x"
+    names = {"sensor": "a b", "quantity": "m/s"}
+    told(
+        WebhookSink(Target(receiver.url(), public_url=public)),
+        transition(1, **names),
+        transition(2, **names, alert="high_zms"),
+        transition(3, **names, alert="reference_suspect"),
+    )
+
+    page = f"{public}/series/a%20b/m%2Fs"
+    assert [(post.json["page_url"], post.json["runbook_url"]) for post in receiver.posts] == [
+        (page, f"{public}/docs/runbook#sensoroffset"),
+        (page, f"{public}/docs/runbook#sensorthreshold"),
+        (f"{public}/alerts", f"{public}/docs/runbook#sensorreferencesuspect"),
+    ]
+
+
 def test_what_is_posted_and_that_a_receiver_can_verify_it(receiver):
     secret = b"a secret of thirty-two characters"
     one = transition(1)

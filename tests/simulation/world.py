@@ -263,6 +263,9 @@ class _Silent:
     def publish(self, now: float, source: object, trouble: str = "") -> None:
         """Do nothing."""
 
+    def finish(self, now: float, source: object, seconds: float) -> None:
+        """Do nothing."""
+
     def answer(self, now: float) -> None:
         """Do nothing."""
 

@@ -16,8 +16,8 @@ bets smaller.
 A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
 autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
 test (``lifecycle``) bets that the fault is gone. ``replay`` feeds the detector in event order and
-replays where the past changed. ``thresholds`` are plain limits on statistics for those who want
-them, with no guarantee.
+replays where the past changed, from copies that ``checkpoints`` keeps. ``thresholds`` are plain
+limits on statistics for those who want them, with no guarantee.
 
 Invariants:
 

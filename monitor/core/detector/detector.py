@@ -203,6 +203,14 @@ class Detector:
         held = int(record["held"]) if self._replays.earlier is None else 0
         return max(min(held, self._replays.pairs), min(int(record["seen"]), e_values.FAR))
 
+    def copies(self, series: Int) -> tuple[Records, Float]:
+        """Return the states of series as they lie in memory, for :meth:`put_back` only."""
+        return self._rows[series], self._ring[series]
+
+    def put_back(self, series: Int, rows: Records, rings: Float) -> None:
+        """Set the states of series to former ones."""
+        self._rows[series], self._ring[series] = rows, rings
+
     def dump(self, series: int) -> bytes:
         """Return one series' whole state: its record, then the z that are kept here."""
         return self.dumps(np.array([series]))[0]

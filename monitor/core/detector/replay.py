@@ -2,9 +2,9 @@
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
 epochs, in whatever order they arrived. A replay starts from a checkpoint before the change, else
-from the first pair in the journal; only series whose past changes have checkpoints. It runs in a
-detector of its own, because the main one may read the windows, which hold the present. No
-checkpoint is older than the present epoch.
+from the first pair of a window that lacks none, and only then from the first pair in the journal.
+What the windows hold is replayed for many series at once. No checkpoint is older than the present
+epoch. What the journal alone holds runs in a detector of its own, which keeps all it looks back on.
 
 The first pair of a series chooses its bets, and with what is declared of systematic effects their
 share of its uncertainty, which stays.
@@ -21,15 +21,19 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
+from monitor.core.detector.evidence_copies import DISTANCES, EvidenceCopies
 from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Bool, Event, Float, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules, explained
-from monitor.core.windows.windows import History, Windows, grouped
+from monitor.core.windows.changes import grouped
+from monitor.core.windows.windows import Windows
 
 FIRING: Final = "firing"
-# Pairs between two checkpoints.
-CHECKPOINT_PAIRS: Final = 64
+# Pairs that are replayed between two checkpoints, and at most after the last one of the journal's.
+_PIECE: Final = 2 * DISTANCES[0]
+_TAIL: Final = DISTANCES[-1]
+_OLD_PIECE: Final = 512  # of the journal's pairs
 _ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
 _FRESH: Final = np.zeros(1, STATE).tobytes()
 
@@ -59,7 +63,7 @@ class Replayer:
         self,
         detector: Detector,
         windows: Windows,
-        history: History,
+        histories: Callable[[Sequence[int]], Mapping[int, Records]],
         complete: Callable[[Int, Int, Records], Columns],
         events_of: Callable[[int], list[Event]],
         rules: Sequence[SeriesRules],
@@ -67,11 +71,12 @@ class Replayer:
         self._detector: Final = detector
         self._alone: Final = detector.alone()
         self._windows: Final = windows
-        self._history: Final = history
+        self._histories: Final = histories
         self._complete: Final = complete
         self._events_of: Final = events_of
         self._rules: Final = rules
-        self._checkpoints: dict[int, list[Checkpoint]] = {}
+        self._checkpoints: Final = EvidenceCopies(detector, detector.path.size)
+        self._behind: dict[int, int] = {}  # pairs in the window from where each replay stands on
         self._roots: dict[int, Checkpoint] = {}
         self._known: Bool = np.zeros(detector.path.size, dtype=np.bool_)
         self.disturbed: dict[int, float] = {}
@@ -99,7 +104,7 @@ class Replayer:
         if share is not None:
             self._detector.systematic[row] = share
         elif any(self._rules[row].systematic):
-            self._take_share(row, self._history(row)[:1])
+            self._take_share(row, self._windows.as_kept(self._histories([row])[row][:1]))
         if state:
             self._detector.load(row, state)
         else:
@@ -116,7 +121,8 @@ class Replayer:
 
         ``pairs`` maps rows to a number of pairs, at least one. The series must not be disturbed.
         """
-        histories = [self._history(row)[:count] for row, count in pairs.items()]
+        standing = self._histories([*pairs])
+        histories = [standing[row][:count] for row, count in pairs.items()]
         last = [history[-1] for history in histories]
         rows = np.array([*pairs], dtype=np.int64)
         moved = self._detector.alone(rows.size)
@@ -133,8 +139,8 @@ class Replayer:
                 if root is not None:
                     moved.load(at, root.state)
         if together:
-            standing = np.concatenate([histories[at] for at in together])
-            _, counts, inputs, _ = self._steps_of(standing)
+            first = np.concatenate([histories[at] for at in together])
+            _, counts, inputs, _ = self._steps_of(first)
             moved.advance(np.array(together), np.cumsum(counts) - counts, inputs)
         for at, row in enumerate(pairs):
             self._roots[row] = Checkpoint(
@@ -142,8 +148,9 @@ class Replayer:
             )
 
     def earlier(self, row: int, count: int) -> Float:
-        """Return the last ``count`` z of a series, from the pairs in its window."""
-        return self._detector_input(np.array([row]), _ONE, self._windows.rows(row)[-count:])
+        """Return the last ``count`` z of a series before what its evidence takes now."""
+        rows = self._windows.up_to(row, self._behind.get(row, 0), count)
+        return self._detector_input(np.array([row]), _ONE, rows)
 
     def evidence_bits(self, row: int) -> bytes:
         """Return which bets a series' evidence is of, and the evidence, as bits."""
@@ -155,23 +162,34 @@ class Replayer:
         """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing."""
         detector, alone = self._detector, self._alone
         known, path, share = self._known[row], detector.path[row], detector.systematic[row]
-        kept = self._checkpoints.pop(row, None)
         self._start(row, history)
         self._run_epochs(row, history)
         chosen = alone.path[:1].tobytes() + alone.systematic[:1].tobytes()
         found = bytes(chosen + alone.bits(0))
         self._known[row], detector.path[row], detector.systematic[row] = known, path, share
-        self._checkpoints.pop(row, None)
-        if kept is not None:
-            self._checkpoints[row] = kept
         return found
+
+    def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
+        """Begin an epoch of one series after all its pairs; return how its alert changes.
+
+        None where its evidence is not that of its pairs: they must be replayed.
+        """
+        if row in self.disturbed or not self._known[row]:
+            return None
+        one = np.array([row])
+        ended = self._detector.reset(one)
+        self._checkpoints.open(one)
+        self._checkpoints.before(one, np.array([-np.inf]))  # those before the epoch are void
+        began = np.nextafter(np.array([time]), -np.inf)
+        self._checkpoints.take(one, began, np.zeros(1, np.uint64))
+        return [AlertChange(row, time, e.before, e.after, e.family) for e in ended]
 
     def forget(self, row: int) -> None:
         """Drop everything about a series."""
         self._known[row] = False
         self.disturbed.pop(row, None)
         self.taken_back.discard(row)
-        self._checkpoints.pop(row, None)
+        self._checkpoints.forget(row)
         self._roots.pop(row, None)
         self._detector.forget(np.array([row]))
 
@@ -185,7 +203,12 @@ class Replayer:
             return []
         columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
         series, counts, inputs, times = columns
+        kept = self._checkpoints.kept_of(series)
+        if kept.size:
+            self._take_before_windows_change(kept)
         found = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
+        if kept.size:
+            self._checkpoints.passed(series, counts)
         return [_change(each.series, each, times) for each in found]
 
     def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
@@ -193,19 +216,27 @@ class Replayer:
 
         ``taken_back`` gets those whose alert should, by the past as it is now, never have fired.
         """
+        some = [row for row in rows if row in self.disturbed]
+        if not some:
+            return []
+        series = np.array(some)
+        since = np.array([self.disturbed.pop(row) for row in some])
+        before = self._detector.states(series).tolist()
+        seen: dict[int, list[AlertChange]] = {row: [] for row in some}
+        counts = self._go_back(series, since)
+        old = series[counts < 0].tolist()
+        histories = self._histories(old) if old else {}
+        for at in np.flatnonzero(counts < 0).tolist():
+            counts[at] = self._replay_old(some[at], histories[some[at]], seen[some[at]])
+        for change in self._replay_ends(series, counts):
+            seen[change.series].append(change)
         changes = []
-        for row in rows:
-            since = self.disturbed.pop(row, None)
-            if since is None:
-                continue
-            one = np.array([row])
-            before = STATES[int(self._detector.states(one)[0])]
-            seen = self._replay(row, since)
-            after = STATES[int(self._detector.states(one)[0])]
-            if before == FIRING != after and all(FIRING not in each for each in seen):
+        after = self._detector.states(series).tolist()
+        for row, was, now in zip(some, before, after, strict=True):
+            if STATES[was] == FIRING != STATES[now] and all(FIRING not in e for e in seen[row]):
                 self.taken_back.add(row)
-            if before != after and seen:
-                changes.append(seen[-1]._replace(before=before))
+            if was != now and seen[row]:
+                changes.append(seen[row][-1]._replace(before=STATES[was]))
         return changes
 
     # -- inside -----------------------------------------------------------------------------
@@ -213,7 +244,7 @@ class Replayer:
     def _choose_path(self, series: Int, first: Records) -> None:
         """Choose at a series' first pair whether the bets are on its z or on its intervals.
 
-        ``first`` are the first pairs of each series, whose u is NaN for an interval only.
+        ``first`` are rows of the first pairs of each series, whose u is NaN for an interval only.
         """
         is_new = np.flatnonzero(~self._known[series])
         if not is_new.size:
@@ -229,15 +260,16 @@ class Replayer:
         """Set the share that systematic effects have of a series' uncertainty by its first pair."""
         share = 0.0
         if first.size:
-            one = self._complete(np.array([row]), _ONE, self._windows.as_kept(first))
+            one = self._complete(np.array([row]), _ONE, first)
             share = float(self._rules[row].systematic.share_of(one.u, one.u_ref)[0])
         self._detector.systematic[row] = share
 
     def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
         """Return the series of some pairs, the number of each, the detector's input, and times."""
         series, starts, _ = grouped(pairs)
-        self._choose_path(series, pairs[starts])
-        inputs = self._detector_input(series, starts, self._windows.as_kept(pairs))
+        rows = self._windows.as_kept(pairs)
+        self._choose_path(series, rows[starts])
+        inputs = self._detector_input(series, starts, rows)
         return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
     def _detector_input(self, series: Int, starts: Int, rows: Records) -> Float:
@@ -254,22 +286,75 @@ class Replayer:
         codes = coverage_code(complete.reference, lower, upper, complete.alpha)
         return np.where(np.repeat(covers, complete.counts), codes, complete.z)
 
-    def _replay(self, row: int, since: float) -> list[AlertChange]:
-        seen = self._replay_since(row, since)
-        self._detector.load(row, self._alone.dump(0))
-        return seen
+    def _take_before_windows_change(self, series: Int) -> None:
+        """Keep checkpoints after the newest pairs that the windows of ``series`` hold."""
+        series = series[self._windows.counts(series) > 0]
+        last = self._windows.last(series, np.ones_like(series))
+        self._checkpoints.take(series, last["time"], last["id"])
 
-    def _replay_since(self, row: int, since: float) -> list[AlertChange]:
-        kept = self._checkpoints.get(row, [])
-        while kept and not kept[-1].time < since:
-            kept.pop()
-        if kept:
-            rows = self._windows.after(row, kept[-1].time, kept[-1].id)
-            if rows is not None:
-                self._load(row, kept[-1].state)
-                return self._run(row, rows)
-        kept.clear()
-        return self._replay_all(row)
+    def _go_back(self, series: Int, since: Float) -> Int:
+        """Put evidence back to before it changed; return how many rows of each window are next.
+
+        -1 where neither a checkpoint nor the window reaches back so far.
+        """
+        self._checkpoints.open(series)
+        found = self._checkpoints.before(series, since)
+        counts = self._windows.later_than(series, found.times, found.ids)
+        counts[found.entries < 0] = -1
+        is_near = counts >= 0
+        self._checkpoints.go_back(series[is_near], found.entries[is_near])
+        is_new = ~is_near & self._windows.is_whole(series)
+        is_new &= ~np.isin(series, np.array([*self._roots], dtype=np.int64))
+        counts[is_new] = self._begin(series[is_new])
+        return counts
+
+    def _begin(self, series: Int) -> Int:
+        """Begin evidence with the first pairs in the windows; return how many there are."""
+        counts = self._windows.held(series)
+        self._detector.forget(series)
+        self._known[series] = False
+        some = series[counts > 0]
+        rows = self._windows.last(some, counts[counts > 0])
+        firsts = np.cumsum(counts[counts > 0]) - counts[counts > 0]
+        self._choose_path(some, rows[firsts])
+        return counts
+
+    def _replay_old(self, row: int, history: Records, seen: list[AlertChange]) -> int:
+        """Replay one series up to the end of its window; return how many rows are left there."""
+        left = min(int(self._windows.held(np.array([row]))[0]), history.size, _TAIL)
+        old = history[: history.size - left]
+        self._start(row, history)
+        seen += self._run_epochs(row, old)
+        self._detector.load(row, self._alone.dump(0))
+        if old.size and left:
+            # What changes before the epoch changes what was learnt: that state is the epoch's.
+            began = np.nextafter(self._windows.epoch(row), -np.inf)
+            after = np.maximum(old["time"][-1:], began)
+            self._checkpoints.take(np.array([row]), after, old["id"][-1:])
+        return left
+
+    def _replay_ends(self, series: Int, counts: Int) -> list[AlertChange]:
+        """Advance series through the last rows of their windows, so many of each."""
+        series, counts = series[counts > 0], counts[counts > 0]
+        rows = self._windows.last(series, counts)
+        first, seen = np.cumsum(counts) - counts, []
+        for done in range(0, int(counts.max(initial=0)), _PIECE):
+            some = counts > done
+            left = counts[some] - done
+            size, now = np.minimum(left, _PIECE), series[some]
+            if done:
+                last = rows[first[some] + done - 1]
+                self._checkpoints.take(now, last["time"], last["id"])
+            starts = np.cumsum(size) - size
+            within = np.arange(size.sum()) + np.repeat(first[some] + done - starts, size)
+            piece = rows[within]
+            self._behind = dict(zip(now.tolist(), left.tolist(), strict=True))
+            inputs = self._detector_input(now, starts, piece)
+            found = self._detector.advance(now, starts, inputs)
+            self._checkpoints.passed(now, size)
+            seen += [_change(each.series, each, piece["time"]) for each in found]
+        self._behind = {}
+        return seen
 
     def _load(self, row: int, state: bytes) -> None:
         """Load the state of a series into the detector for replays."""
@@ -277,11 +362,6 @@ class Replayer:
         self._alone.path[0] = self._detector.path[row]
         self._alone.systematic[0] = self._detector.systematic[row]
         self._alone.load(0, state)
-
-    def _replay_all(self, row: int) -> list[AlertChange]:
-        history = self._history(row)
-        self._start(row, history)
-        return self._run_epochs(row, history)
 
     def _start(self, row: int, history: Records) -> None:
         """Load the state that a series had before the first pair of its history."""
@@ -291,7 +371,8 @@ class Replayer:
             return
         self._known[row] = False
         self._detector.path[row], self._detector.systematic[row] = Z, 0.0
-        self._choose_path(np.array([row])[: history.size], history[:1])
+        first = self._windows.as_kept(history[:1])
+        self._choose_path(np.array([row])[: history.size], first)
         self._load(row, _FRESH)
 
     def _begins_anew(self, row: int, until: float) -> bool:
@@ -302,12 +383,8 @@ class Replayer:
 
     def _state_after(self, row: int, history: Records) -> bytes:
         """Return the state of one series after the first pairs of its history."""
-        kept = self._checkpoints.pop(row, None)
         self._start(row, history)
         self._run_epochs(row, history, float(history["time"][-1]))
-        self._checkpoints.pop(row, None)
-        if kept:
-            self._checkpoints[row] = kept
         return self._alone.dump(0)
 
     def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[AlertChange]:
@@ -321,29 +398,13 @@ class Replayer:
         for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
             if first or (at and root is not None):
                 self._alone.reset(_ONE)
-                # From a state before an epoch a replay would never come to its beginning: the
-                # windows, which it reads then, hold only what came after.
-                self._checkpoints.pop(row, None)
-            seen += self._run(row, self._windows.as_kept(history[first:last]))
+            rows = self._windows.as_kept(history[first:last])
+            for begin in range(0, rows.size, _OLD_PIECE):
+                piece = rows[begin : begin + _OLD_PIECE]
+                z = self._detector_input(np.array([row]), _ONE, piece)
+                found = self._alone.advance(_ONE, _ONE, z)
+                seen += [_change(row, each, piece["time"]) for each in found]
         return seen
-
-    def _run(self, row: int, rows: Records) -> list[AlertChange]:
-        """Advance one series through ``rows`` and keep checkpoints."""
-        seen: list[AlertChange] = []
-        for first in range(0, rows.size, CHECKPOINT_PAIRS):
-            piece = rows[first : first + CHECKPOINT_PAIRS]
-            z = self._detector_input(np.array([row]), _ONE, piece)
-            found = self._alone.advance(_ONE, _ONE, z)
-            seen += [_change(row, transition, piece["time"]) for transition in found]
-            if piece.size == CHECKPOINT_PAIRS:
-                self._keep(row, piece[-1])
-        return seen
-
-    def _keep(self, row: int, last: np.void) -> None:
-        kept = self._checkpoints.setdefault(row, [])
-        state = self._alone.dump(0)
-        kept.append(Checkpoint(float(last["time"]), int(last["id"]), state))
-        del kept[:-2]
 
 
 def _change(row: int, transition: StateTransition, times: Float) -> AlertChange:

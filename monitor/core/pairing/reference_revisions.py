@@ -7,7 +7,7 @@ revision is higher. What was evicted is looked up in the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -25,6 +25,9 @@ class History(Protocol):
 
     def pairs_of(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
+
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series, in one pass over all."""
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order.
@@ -46,6 +49,10 @@ class _NoHistory:
         """Return no pairs."""
         del series
         return np.zeros(0, dtype=PAIR)
+
+    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+        """Return no pairs."""
+        return {row: np.zeros(0, dtype=PAIR) for row in series}
 
     def made_by(self, reference_id: int) -> Records:
         """Return no pairs."""

@@ -111,7 +111,9 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
         }
         if cause == "no_readings":
             others = {of for _, of, _ in pairing.reading_buffers}
-        return known._replace(cause=cause, nearest=_nearest((quantity,), others - {quantity}))
+        return known._replace(
+            cause=cause, nearest=nearly_agreeing((quantity,), others - {quantity})
+        )
     return _names(held, known) or _times(pairing, held, known)
 
 
@@ -140,11 +142,11 @@ def _compared(known: Unpaired, ours: set[str], theirs: set[str]) -> Unpaired:
     return known._replace(
         on_readings=tuple(sorted(ours)[:_EXAMPLES]),
         on_references=tuple(sorted(theirs)[:_EXAMPLES]),
-        nearest=_nearest(sorted(ours), theirs),
+        nearest=nearly_agreeing(sorted(ours), theirs),
     )
 
 
-def _nearest(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
+def nearly_agreeing(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
     """Return two names, one of each side, that nearly agree."""
     candidates = sorted(theirs)[:_NAMES_MAX]
     bare = {_bare(name): name for name in candidates if _bare(name)}
@@ -171,7 +173,7 @@ def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaire
         rules = pairing.rules_of_series(readings.series)
         for join in readings.joins:
             if join.references.times and readings.times and len(gaps) < _BUFFERS_MAX:
-                gaps.append(_gap(readings.times, join.references.times))
+                gaps.append(gap_seconds(readings.times, join.references.times))
     gap = median(gaps)
     known = known._replace(
         gap_seconds=gap, tolerance_seconds=rules.tolerance_seconds, mode=rules.mode
@@ -182,7 +184,7 @@ def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaire
     return known._replace(cause=rule.unmet_cause)
 
 
-def _gap(readings: Sequence[float], references: Sequence[float]) -> float:
+def gap_seconds(readings: Sequence[float], references: Sequence[float]) -> float:
     """Return the smallest time, with its sign, from one of the last references to a reading."""
     best = math.inf
     for time in references[-_NAMES_MAX:]:

@@ -107,6 +107,15 @@ def trapezoid_area(x: Float, y: Float) -> float:
     return float(np.sum(np.diff(x) * 0.5 * (y[1:] + y[:-1])))
 
 
+def excess_deficit_area(points: Curve) -> float:
+    """Return the area under the excess-deficit curve from scale 0 on (C-11, C-14), unit squared.
+
+    Between two critical scales both go straight with the scale, so the area is exact for symmetric
+    bands; asymmetric ones may bend in between, where the far end becomes the nearer one.
+    """
+    return trapezoid_area(points.excess, points.deficit)
+
+
 def partial_area(x: Float, y: Float, largest: float) -> float:
     """Return the step area from where ``y`` is down to ``largest`` (C-15)."""
     kept = y <= largest + 1e-12

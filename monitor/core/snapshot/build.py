@@ -42,7 +42,7 @@ from monitor.core.windows.windows import History, Windows
 # Series are looked at so many pairs at a time: a few milliseconds, temporaries stay in the cache.
 _PAIRS_AT_ONCE: Final = 1 << 16
 _OF_SERIES: Final = 256  # pairs that a series weighs besides its own
-_OF_REPLAY: Final = 1 << 12  # and one whose evidence is to be made anew from its past
+_OF_REPLAY: Final = 1 << 9  # and one whose evidence is to be made anew from its past
 _REFERENCES_AT_ONCE: Final = 1024
 
 

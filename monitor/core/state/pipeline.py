@@ -126,8 +126,15 @@ class Pipeline:
 
     def begin_epoch(self, row: int) -> None:
         """Restrict an existing series to its latest epoch."""
-        self.stages.windows.begin_epoch(row, self._start_of(row))
-        self.stages.replayer.disturb(row, -np.inf)
+        windows, replayer = self.stages.windows, self._stages.replayer
+        start, former = self._start_of(row), windows.epoch(row)
+        newest = np.nan_to_num(windows.newest(np.array([row]))[0], nan=-np.inf)
+        windows.begin_epoch(row, start)
+        ended = replayer.begin_epoch(row, start) if start > max(former, newest) else None
+        if ended is None:
+            replayer.disturb(row, -np.inf)
+        else:
+            self._transitions += ended
         self._mark_anew(row)
 
     def open(self, row: int, name: int, patience: float) -> None:
@@ -204,7 +211,7 @@ class Pipeline:
         replayer = Replayer(
             detector,
             windows,
-            history.pairs_of,
+            history.pairs_of_each,
             frames.columns,
             lambda row: context.epochs.of(context.registry.keys[row]),
             context.rules,

@@ -43,7 +43,6 @@ from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
-    NO_REMEDY,
     NO_SLOPES,
     NOTHING,
     RELATED,
@@ -131,7 +130,7 @@ def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
     when = f"since {day(float(p.time[last]))}" if p.timed else f"in its last {p.n - last} pairs"
     return found._replace(
         sentence=f"as right as it says {when}, but not before: {found.sentence}",
-        remedy=NO_REMEDY,
+        remedy=None,
         advice="",
     )
 

@@ -3,9 +3,10 @@
 A window is the last N pairs of a series, or those of the last T, in the order (time, id), as far as
 they belong to the present epoch. It lies in a ring of fixed rows (``rings``), one array for all
 series, so that the windows of ten thousand series are gathered by index and summed in one call.
-Pairs newer than all others are appended; late, revised and removed ones are merged, and a removal
-that uncovers an older pair reads it back from the journal. A few spare pairs beyond the window
-make that rare.
+Pairs newer than all others are appended. Where late, revised and removed ones touch what the ring
+holds, its end is taken off and written again with them, for all series at once (``changes``); a
+removal that uncovers an older pair reads it back from the journal. A few spare pairs beyond the
+window make that rare.
 
 Invariants:
 

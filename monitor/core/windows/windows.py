@@ -11,8 +11,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Float, Int, Records, by_series, in_event_order, some_rows
-from monitor.core.windows.rings import Precision, Rings, window_rows
+from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order, some_rows
+from monitor.core.windows.changes import (
+    Ends,
+    GroupedChanges,
+    ends_with,
+    grouped,
+    reckoned_changes,
+    without_passing,
+)
+from monitor.core.windows.rings import Names, Precision, Rings, window_rows
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
 # fortieth of it, sixteen at most.
@@ -32,14 +40,6 @@ class Applied(NamedTuple):
     series: Int
     since: Float
     newer: Records
-
-
-class GroupedChanges(NamedTuple):
-    """Changes of pairs in the order (series, time, id): the series, their first rows, the rows."""
-
-    series: Int
-    starts: Int
-    rows: Records
 
 
 def spare_of(size: int) -> int:
@@ -81,34 +81,30 @@ class Windows:
 
         ``before`` is given the pairs of the series that only grow, before their windows have them.
         """
-        changes = _sorted(pairs)
-        return self._apply(pairs, changes, self._only_newer(changes), before)
+        changes = reckoned_changes(pairs)
+        newest, epochs = self._newest_or_none(changes.series), self._epoch[changes.series]
+        changes = without_passing(changes, newest, epochs)
+        return self._apply(changes, self._only_newer(changes), before)
 
     def recall(self, pairs: Records) -> Applied:
         """Load all standing pairs (``PAIR``, in event order) of series whose windows are empty."""
         changes = grouped(pairs)
         first = pairs["time"][changes.starts]
-        return self._apply(pairs, changes, first >= self._epoch[changes.series], _nothing)
+        return self._apply(changes, first >= self._epoch[changes.series], _nothing)
 
     def _apply(
-        self,
-        pairs: Records,
-        changes: GroupedChanges,
-        only_newer: Bool,
-        before: Callable[[Records], None],
+        self, changes: GroupedChanges, only_newer: Bool, before: Callable[[Records], None]
     ) -> Applied:
         """Append the pairs of series that only grow; merge the changes of the others."""
-        series, starts, ordered = changes
-        if not only_newer.all():
-            fast = np.repeat(only_newer, np.diff(starts, append=ordered.size))
-            changes = grouped(some_rows(ordered, np.flatnonzero(fast)))
-        before(changes.rows)
-        self._assign_slots(series)
-        self._append(changes)
-        since = np.full(series.size, np.inf)
-        for at in np.flatnonzero(~only_newer):
-            since[at] = self._merge(int(series[at]), pairs[pairs["series"] == series[at]])
-        return Applied(series, since, changes.rows)
+        newer = changes if only_newer.all() else changes.of(only_newer)
+        before(newer.rows)
+        self._assign_slots(changes.series)
+        self._append(newer)
+        since = np.full(changes.series.size, np.inf)
+        if newer is not changes:
+            late = np.flatnonzero(~only_newer)
+            since[late] = self._merge_ends(changes.of(~only_newer))
+        return Applied(changes.series, since, newer.rows)
 
     def as_kept(self, pairs: Records) -> Records:
         """Return ``pairs`` (``PAIR``) as rows of a window, as exact as the rings keep them."""
@@ -141,13 +137,40 @@ class Windows:
         """Return the time from which on pairs count, -inf if there was no event."""
         return float(self._epoch[series])
 
-    def after(self, series: int, time: float, identity: int) -> Records | None:
-        """Return the rows of one series after (time, id), None if the ring may lack some."""
-        rows = self.rows(series)
-        later = (rows["time"] > time) | ((rows["time"] == time) & (rows["id"] > identity))
-        if self._truncated[series] and later.all():
-            return None
-        return rows[later]
+    def ranks(self, series: Int, times: Float) -> Int:
+        """Return how many rows the ring of each of ``series`` holds before a time."""
+        slots, count = self._slot[series], self._count[series]
+        first, low, high = self._next[series] - count, np.zeros_like(count), count
+        while (is_open := low < high).any():
+            middle = (low + high) // 2
+            is_later = self._rings.times(slots, (first + middle) % self.length) < times
+            low = np.where(is_open & is_later, middle + 1, low)
+            high = np.where(is_open & ~is_later, middle, high)
+        return low
+
+    def later_than(self, series: Int, times: Float, identities: Names) -> Int:
+        """Return how many rows come after (time, id) in each ring, -1 if some may lack there."""
+        at, count = self.ranks(series, times), self._count[series]
+        while (is_open := at < count).any():
+            some = series[is_open]
+            places = (self._next[some] - count[is_open] + at[is_open]) % self.length
+            rows = self._rings.read(self._slot[some], places, self.names[some])
+            is_before = rows["time"] == times[is_open]
+            is_before &= rows["id"] <= identities[is_open]
+            if not is_before.any():
+                break
+            at[np.flatnonzero(is_open)[is_before]] += 1
+        return np.where(self._truncated[series] & (at == 0), -1, count - at)
+
+    def is_whole(self, series: Int) -> Bool:
+        """Whether the ring of each of ``series`` holds all pairs that it ever had."""
+        return ~self._truncated[series] & np.isneginf(self._epoch[series])
+
+    def last(self, series: Int, sizes: Int) -> Records:
+        """Return the last rows of each of ``series``, so many of each, end to end."""
+        names = np.repeat(self.names[series], sizes)
+        places = self._places(series, sizes)
+        return self._rings.read(np.repeat(self._slot[series], sizes), places, names)
 
     def newest(self, series: Int) -> Float:
         """Event time of the newest pair in the window of each of ``series``, NaN if it is empty."""
@@ -157,6 +180,10 @@ class Windows:
     def counts(self, series: Int) -> Int:
         """Pairs in the window of each of ``series``."""
         return np.minimum(self._count[series], self.size)
+
+    def held(self, series: Int) -> Int:
+        """Pairs in the ring of each of ``series``."""
+        return self._count[series]
 
     def rows(self, series: int) -> Records:
         """All rows the ring of one series holds, in event order."""
@@ -173,7 +200,12 @@ class Windows:
         rows = self.rows(series)
         if rows.size - back < most and self._truncated[series]:
             history = self._history(series)
-            rows = self.as_kept(history[history["time"] >= self._epoch[series]])
+            history = history[history["time"] >= self._epoch[series]]
+            if rows.size:  # it may have newer ones already
+                newer = history["time"] > rows["time"][-1]
+                newer |= (history["time"] == rows["time"][-1]) & (history["id"] > rows["id"][-1])
+                history = history[~newer]
+            rows = self.as_kept(history)
         end = max(rows.size - back, 0)
         return rows[max(end - most, 0) : end]
 
@@ -200,20 +232,27 @@ class Windows:
 
     # -- inside -----------------------------------------------------------------------------
 
+    def _places(self, series: Int, sizes: Int) -> Int:
+        """Return the places of the last rows of each of ``series`` in its ring."""
+        rank = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places: Int = (np.repeat(self._next[series] - sizes, sizes) + rank) % self.length
+        return places
+
     def _only_newer(self, changes: GroupedChanges) -> Bool:
         """Whether all changes of each series are new pairs after the newest one it holds."""
         series, starts, ordered = changes
         if not series.size:
             return np.zeros(0, dtype=np.bool_)
-        newest = self.newest(series)
-        newest[np.isnan(newest)] = -np.inf
         times = ordered["time"]
         disturbing = ordered["removed"] | (times < self._epoch[ordered["series"]])
-        identities = np.sort(ordered["id"])
-        twice = identities[1:][identities[1:] == identities[:-1]]
-        if twice.size:
-            disturbing |= np.isin(ordered["id"], twice)
+        newest = self._newest_or_none(series)
         return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
+
+    def _newest_or_none(self, series: Int) -> Float:
+        """Event time of the newest pair in the window of each of ``series``, -inf if empty."""
+        newest = self.newest(series)
+        newest[np.isnan(newest)] = -np.inf
+        return newest
 
     def _assign_slots(self, series: Int) -> None:
         """Assign rings to those of ``series`` that have none: free ones first."""
@@ -229,7 +268,7 @@ class Windows:
     def _append(self, changes: GroupedChanges) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, pairs = changes
-        counts = np.append(starts[1:], pairs.size) - starts
+        counts = changes.counts
         kept = np.minimum(counts, self.length)
         first = self._next[series] + counts - kept
         rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
@@ -239,9 +278,51 @@ class Windows:
         places = (np.repeat(first, kept) + rank) % self.length
         slots, names = self._slot[series], self.names[series]
         self._rings.write_pairs(np.repeat(slots, kept), places, np.repeat(names, kept), pairs)
+        self._grow(series, counts)
+
+    def _grow(self, series: Int, counts: Int) -> None:
+        """Note that so many rows were written behind those of each of ``series``."""
         self._next[series] = (self._next[series] + counts) % self.length
         self._truncated[series] |= self._count[series] + counts > self.length
         self._count[series] = np.minimum(self._count[series] + counts, self.length)
+
+    def _merge_ends(self, changes: GroupedChanges) -> Float:
+        """Apply changes that touch older pairs; return since when each series changed.
+
+        Where what changed is in the ring, its end is taken off and written again with the changes.
+        """
+        series, since = changes.series, changes.rows["time"][changes.starts]
+        count, truncated = self._count[series], self._truncated[series]
+        size = count - self.ranks(series, since)
+        is_held = (since >= self._epoch[series]) & (~truncated | (size < count))
+        size[~is_held] = 0
+        held = Ends(np.repeat(np.arange(series.size), size), self.last(series, size))
+        ends = ends_with(held, changes)
+        grown = np.bincount(ends.owners, minlength=series.size)
+        after = count - size + grown
+        is_held &= ~truncated | (after >= self.size)
+        is_held &= grown <= self.length
+        self._rewrite(changes.series, size, ends, is_held)
+        for at in np.flatnonzero(~is_held).tolist():
+            first, stop = changes.starts[at], changes.starts[at] + changes.counts[at]
+            since[at] = self._merge(int(series[at]), changes.rows[first:stop])
+        return since
+
+    def _rewrite(self, series: Int, size: Int, ends: Ends, which: Bool) -> None:
+        """Put ``ends`` in place of the last ``size`` rows of some of the series."""
+        some = series[which]
+        self._next[some] = (self._next[some] - size[which]) % self.length
+        self._count[some] -= size[which]
+        owners, rows = ends.owners, ends.rows
+        if not which.all():
+            within = which[owners]
+            owners, rows = owners[within], rows[within]
+        grown = np.bincount(owners, minlength=series.size)
+        rank = np.arange(owners.size) - np.repeat(np.cumsum(grown) - grown, grown)
+        places = (self._next[series][owners] + rank) % self.length
+        slots, names = self._slot[series][owners], self.names[series][owners]
+        self._rings.write(slots, places, names, rows)
+        self._grow(some, grown[which])
 
     def _merge(self, series: int, changes: Records) -> float:
         """Apply changes that touch older pairs: late, revised, removed; return since when."""
@@ -276,23 +357,6 @@ class Windows:
             self._rings.write(self._slot[one], places, self.names[one], rows)
         self._count[series] = rows.size
         self._next[series] = rows.size % self.length
-
-
-def _sorted(pairs: Records) -> GroupedChanges:
-    """Order changes by (series, time, id): by their series alone where their times ascend."""
-    order, twisted = by_series(pairs)
-    if twisted.size:
-        order = np.lexsort((pairs["id"], pairs["time"], pairs["series"]))
-    return grouped(some_rows(pairs, order))
-
-
-def grouped(ordered: Records) -> GroupedChanges:
-    """Return rows that are in the order (series, time, id) with the first of each series."""
-    names = ordered["series"]
-    first = np.ones(names.size, dtype=np.bool_)
-    np.not_equal(names[1:], names[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return GroupedChanges(names[starts], starts, ordered)
 
 
 def no_history(series: int) -> Records:

@@ -1,0 +1,105 @@
+"""The sentences about single sensors and subjects that do not pair while others do.
+
+Rules of this file: the first few are told one by one, the rest of the same cause by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from math import isnan
+from typing import Final
+
+from monitor.core.formatting import duration
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.unpaired import Unpaired, half_hours
+from monitor.core.pairing.unpaired_members import Member
+from monitor.errors import NO_PAIRS
+
+_ONE_BY_ONE: Final = 3
+_NAMED: Final = 10
+# What is true of a whole quantity is not said again of each of its sensors.
+_SAID_OF_ALL: Final = {
+    "no_references": {"subject", "no_sensor"},
+    "subject": {"subject", "no_sensor"},
+}
+
+
+def standing_out(members: Iterable[Member], quantities: Iterable[Unpaired]) -> list[Member]:
+    """Return the members whose cause is not that of their whole quantity."""
+    said = {
+        each.quantity: _SAID_OF_ALL.get(each.cause, {each.cause})
+        for each in quantities
+        if each.cause != "paired"
+    }
+    return [each for each in members if each.cause not in said.get(each.quantity, ())]
+
+
+def member_findings(members: Sequence[Member]) -> Iterable[str]:
+    """Yield a sentence for each of the first of a cause, and one for the rest of them."""
+    for _, group in groupby(members, key=lambda each: (each.quantity, each.cause)):
+        alike = list(group)
+        telling = sorted(alike, key=lambda each: each.nearest is None)
+        yield from map(_sentence, telling[:_ONE_BY_ONE])
+        rest = telling[_ONE_BY_ONE:]
+        if rest:
+            names = ", ".join(repr(each.name) for each in rest[:_NAMED])
+            more = ", ..." if len(rest) > _NAMED else ""
+            yield f"{alike[0].quantity}: the same of {len(rest)} more: {names}{more}"
+
+
+def _sentence(found: Member) -> str:
+    if found.cause == "no_sensor":
+        return (
+            f"{found.quantity}: no sensor that sends readings is concerned by the references about "
+            f"{found.name!r} ({found.references} held){_nearly(found)}; see {NO_PAIRS}"
+        )
+    if found.cause == "clock":
+        return f"{found.quantity}: {_of_clock(found)}"
+    return (
+        f"{found.quantity}: {found.name!r} has no pair ({found.readings} of its readings wait): "
+        f"{_why(found)}; see {NO_PAIRS}"
+    )
+
+
+def _of_clock(found: Member) -> str:
+    off = found.late_seconds - found.usual_seconds
+    if off > 0:
+        what = f"at least {duration(off)} later after the times they state than those of the others"
+        question = f"is its clock {duration(off)} slow, or does it send late?"
+    else:
+        what = f"{duration(-off)} sooner after the times they state than those of the others"
+        question = f"is its clock {duration(-off)} fast?"
+    zone = half_hours(off)
+    hint = f" That is {abs(zone):g} h: is a time zone wrong?" if zone else ""
+    pairs = "" if found.paired else " It has no pair."
+    return f"readings of {found.name!r} come {what}: {question}{hint}{pairs}"
+
+
+def _why(found: Member) -> str:
+    match found.cause:
+        case "subject":
+            return f"no reference is about it{_nearly(found)}"
+        case "key":
+            return (
+                f"none of its keys is one of the {found.references} references about it"
+                f"{_nearly(found)}"
+            )
+        case "tolerance":
+            side = "after" if found.gap_seconds > 0 else "before"
+            return (
+                f"its nearest reading is {duration(abs(found.gap_seconds))} {side} its reference "
+                f"(median), the tolerance is {duration(found.tolerance_seconds)}: is its clock "
+                "right?"
+            )
+        case _:
+            rule = PAIRING_RULES[found.mode]
+            seconds = found.tolerance_seconds  # NaN for a rule without one
+            return rule.unmet.format(tolerance="" if isnan(seconds) else duration(seconds))
+
+
+def _nearly(found: Member) -> str:
+    if found.nearest is None:
+        return ""
+    one, other = found.nearest
+    return f" ({one!r} and {other!r} nearly agree)"

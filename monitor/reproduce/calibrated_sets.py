@@ -1,0 +1,122 @@
+"""How often calibrated series pass the test of their calibration: Pernot (2402.10043v2) Fig. 3.
+
+u^2 is drawn from an inverse gamma (nu/2, nu/2), the error from N(0, u); the smaller nu, the heavier
+the tail of u. Errors may also be heavy-tailed (Student's t with 4 degrees of freedom) or AR(1) in
+z, of the same variance. A pass is |zeta| <= 1; the nominal share is 0.95.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, Literal, NamedTuple, TypedDict
+
+import numpy as np
+
+from monitor.core.analysis import resampling
+from monitor.core.columns import Columns, columns
+from monitor.core.model import Float
+from monitor.core.scores import intervals
+from monitor.core.scores.intervals import Interval
+
+Method = Callable[[Columns], Interval]
+Errors = Literal["normal", "t4"]
+
+SEED: Final = 20_240_210
+NU: Final = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0)
+_ROWS: Final = 500_000
+
+
+class _Seeded(TypedDict):
+    seed: int
+    replicates: int
+
+
+class Passed(NamedTuple):
+    """How many sets passed each test, of how many that had an interval."""
+
+    valid: Float
+    judged: Float
+
+    @property
+    def share(self) -> Float:
+        """The share that passed; NaN where no set had an interval."""
+        return np.where(self.judged > 0, self.valid / np.maximum(self.judged, 1), np.nan)
+
+
+def calibrated(
+    random: np.random.Generator,
+    sets: int,
+    n: int,
+    nu: float,
+    errors: Errors = "normal",
+    rho: float = 0.0,
+) -> Columns:
+    """Return ``sets`` calibrated series of ``n`` pairs; ``rho`` is the lag-1 correlation of z."""
+    u = 1.0 / np.sqrt(random.gamma(0.5 * nu, 2.0 / nu, size=(sets, n)))
+    z = _drawn_z(random, sets, n, errors, rho)
+    absent = np.full(sets * n, np.nan)
+    return columns(
+        np.arange(sets) * n,
+        time=np.tile(np.arange(float(n)), sets),
+        value=(u * z).ravel(),
+        reference=np.zeros(sets * n),
+        u=u.ravel(),
+        lower=absent,
+        upper=absent,
+        p=absent,
+        u_ref=np.zeros(sets * n),
+        level=0.9,
+    )
+
+
+def portions(sets: int, n: int) -> Iterator[int]:
+    """Yield numbers of sets that fit into memory, ``sets`` in all."""
+    size = max(1, _ROWS // n)
+    for begin in range(0, sets, size):
+        yield min(size, sets - begin)
+
+
+def methods_of(name: str, replicates: int) -> dict[str, Method]:
+    """Return the tests of ZMS and RCE by one kind of interval."""
+    seeded = _Seeded(seed=SEED, replicates=replicates)
+    found: dict[str, dict[str, Method]] = {
+        "abc": {"ZMS": intervals.abc_zms, "RCE": intervals.abc_rce},
+        "effective": {"ZMS": intervals.effective_zms},
+        "bca": {
+            "ZMS": partial(resampling.bca_zms, **seeded),
+            "RCE": partial(resampling.bca_rce, **seeded),
+        },
+        "block": {"ZMS": partial(resampling.block_zms, **seeded)},
+    }
+    return found[name]
+
+
+def passed(
+    methods: dict[str, Method],
+    sets: int,
+    n: int,
+    nu: float,
+    errors: Errors = "normal",
+    rho: float = 0.0,
+) -> Passed:
+    """Return how many of ``sets`` calibrated series of ``n`` pairs pass each test."""
+    random = np.random.default_rng([SEED, n, int(100 * nu)])
+    valid, judged = np.zeros(len(methods)), np.zeros(len(methods))
+    for size in portions(sets, n):
+        c = calibrated(random, size, n, nu, errors, rho)
+        for number, method in enumerate(methods.values()):
+            zeta = method(c).zeta
+            valid[number] += np.sum(np.abs(zeta) <= 1.0)
+            judged[number] += np.sum(~np.isnan(zeta))
+    return Passed(valid, judged)
+
+
+def _drawn_z(random: np.random.Generator, sets: int, n: int, errors: Errors, rho: float) -> Float:
+    """Return errors in units of u (sets x n): variance 1, lag-1 correlation ``rho``."""
+    made = random.normal(size=(sets, n))
+    for i in range(1, n if rho else 0):
+        made[:, i] = rho * made[:, i - 1] + np.sqrt(1.0 - rho * rho) * made[:, i]
+    if errors == "t4":
+        made = random.standard_t(4, size=(sets, n)) / np.sqrt(2.0)
+    return made

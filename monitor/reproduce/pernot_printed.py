@@ -1,0 +1,77 @@
+"""Tables 1 and 2 of Pernot (arXiv 2402.10043v2) as printed, and the files of their sets."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Printed(NamedTuple):
+    """A line of Table 2: estimate, bootstrap bias, 95 % BCa interval and zeta."""
+
+    estimate: float
+    bias: float
+    interval: tuple[float, float]
+    zeta: float
+
+
+class PaperSet(NamedTuple):
+    """A set of Table 1: its number, name, size and beta_GM of u, and its lines of Table 2."""
+
+    number: int
+    name: str
+    pairs: int
+    beta_gm: float
+    zms: Printed
+    rce: Printed
+
+    @property
+    def file(self) -> str:
+        """The name of the file with its pairs."""
+        return f"pernot_set{self.number}.csv"
+
+
+# The five sets whose data are published as pairs of error and u.
+SETS: Final = (
+    PaperSet(
+        1,
+        "Diffusion_RF",
+        2040,
+        0.172,
+        Printed(0.96, -0.001, (0.867, 1.1), -0.28),
+        Printed(0.0186, 0.00061, (-0.0209, 0.0542), 0.47),
+    ),
+    PaperSet(
+        2,
+        "Perovskite_RF",
+        3834,
+        0.419,
+        Printed(0.885, -1.8e-05, (0.803, 0.995), -1.05),
+        Printed(-0.0387, 0.00052, (-0.107, 0.0193), -0.67),
+    ),
+    PaperSet(
+        3,
+        "Diffusion_LR",
+        2040,
+        0.485,
+        Printed(1.12, -0.00015, (1.05, 1.2), 1.67),
+        Printed(-0.00748, -8.2e-06, (-0.0524, 0.04), -0.16),
+    ),
+    PaperSet(
+        4,
+        "Perovskite_LR",
+        3836,
+        0.438,
+        Printed(1.23, 0.00013, (1.16, 1.3), 3.48),
+        Printed(0.0545, -0.0012, (0.000718, 0.126), 1.01),
+    ),
+    PaperSet(
+        5,
+        "Diffusion_GPR_Bayesian",
+        2040,
+        0.113,
+        Printed(0.846, -0.00063, (0.777, 0.929), -1.85),
+        Printed(0.0986, 0.00049, (0.0574, 0.135), 2.39),
+    ),
+)
+# Fig. 3 as the text tells it.
+FIGURE_3: Final = "about 0.95 at every nu for ZMS; below 0.80 at nu = 2 for RCE"

@@ -1,0 +1,148 @@
+"""References whose nearest reading comes after them, late ones and revised ones: what they cost.
+
+Costs are counted, not timed: how often the history is read, and how many pairs the detector takes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core.detector.detector import Detector
+from monitor.core.model import Event, Observation, Reading, Records, Reference
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.network import Network
+from monitor.journal import Batch, InMemoryStore
+
+SENSORS = 6
+PAIRS = 560  # more than a window holds
+SETTINGS = CoreSettings(
+    lambda _s, _q: SeriesRules(patience=1e12, pairing=Rules("nearest", 60.0)),
+    limits=Limits(SENSORS, 1000),
+    max_wait_seconds=1e9,
+)
+
+
+class CountingStore(InMemoryStore):
+    """A store that counts how often the pairs of a series are asked for."""
+
+    reads = 0
+
+    def pairs_of(self, series: int) -> Records:
+        self.reads += 1
+        return super().pairs_of(series)
+
+
+class Stream:
+    """A network that is fed a batch at a time, and published after each."""
+
+    def __init__(self) -> None:
+        self.store = CountingStore()
+        self.network = Network(SETTINGS, self.store)
+
+    def take(self, *observations: Observation) -> None:
+        outcome = self.network.observe(observations, 0.0)
+        self.store.append(Batch(0.0, observations, outcome.pairs, outcome.series))
+        self.network.apply(outcome.pairs)
+        self.network.evaluate(0.0)
+
+    def bits(self) -> list[bytes]:
+        every = np.arange(SENSORS)
+        records = self.network.detector.records(every)
+        windows = [self.network.windows.rows(row)[-500:].tobytes() for row in every.tolist()]
+        return [*windows, *(records[name].tobytes() for name in records.dtype.names)]
+
+
+def readings(chance: np.random.Generator, at: int) -> list[Reading]:
+    return [Reading(f"s{n}", "w", 10.0 * at, 500.0 + chance.normal(), 1.0) for n in range(SENSORS)]
+
+
+def references(at: int, after: float) -> list[Reference]:
+    return [Reference(f"s{n}", "w", 10.0 * at + after, 500.0, 0.1) for n in range(SENSORS)]
+
+
+def lived(after: float, *, batch: int = 1) -> Stream:
+    """Return a stream in which each reference comes so many seconds after a reading."""
+    chance, stream = np.random.default_rng(4), Stream()
+    said: list[list[Observation]] = []
+    for at in range(PAIRS):
+        said += [readings(chance, at), references(at, after)]
+    said.append(readings(chance, PAIRS))
+    for first in range(0, len(said), batch):
+        stream.take(*(each for some in said[first : first + batch] for each in some))
+    return stream
+
+
+@pytest.mark.parametrize("after", [3.0, 7.0])
+def test_a_live_reference_never_reads_the_history(after):
+    stream = lived(after)
+
+    assert stream.store.reads == 0
+    assert stream.bits() == lived(after, batch=10_000).bits()
+
+
+def test_a_live_reference_replays_a_few_pairs(monkeypatch):
+    taken: list[int] = []
+    advance = Detector.advance
+
+    def counting(self, series, starts, z):
+        taken.append(z.size)
+        return advance(self, series, starts, z)
+
+    monkeypatch.setattr(Detector, "advance", counting)
+    lived(7.0)
+
+    assert sum(taken) < 40 * SENSORS * PAIRS
+
+
+@pytest.mark.parametrize("back", [5, 60, 230])
+def test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past(back):
+    stream = lived(3.0)
+    for at in range(20):
+        stream.take(*readings(np.random.default_rng(at), PAIRS + 1 + at))
+        stream.take(*references(PAIRS + 1 + at, 0.0))
+        stream.take(Reference("s1", "w", 10.0 * (PAIRS - back + at) + 4.0, 501.0, 0.2))
+    assert stream.store.reads <= 1  # at the first one no checkpoint was kept
+
+
+def test_a_series_that_is_new_reads_no_history_whatever_comes_late():
+    chance, stream = np.random.default_rng(5), Stream()
+    for at in range(120):
+        stream.take(*readings(chance, at))
+    for at in range(118, 0, -1):
+        stream.take(Reference("s2", "w", 10.0 * at, 500.0, 0.1))
+
+    assert stream.store.reads == 0
+
+
+def test_what_comes_late_before_an_epoch_replays_it_from_its_past():
+    """What was learnt before an epoch stays in it: a change there is one in the epoch as well."""
+    chance, stream = np.random.default_rng(6), Stream()
+    said: list[list[Observation]] = [
+        [*readings(chance, at), *(references(at, 0.0) if at % 7 else ())] for at in range(300)
+    ]
+    said.insert(200, [Event(f"s{n}", 1995.0, "adjusted") for n in range(SENSORS)])
+    said += [references(at, 0.0) for at in range(140, 270, 7)][::-1]
+    whole = Stream()
+    for each in said:
+        stream.take(*each)
+    whole.take(*(each for some in said for each in some))
+
+    assert stream.bits() == whole.bits()
+
+
+def test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits():
+    chance, stream, whole = np.random.default_rng(7), Stream(), Stream()
+    said: list[list[Observation]] = [
+        [*readings(chance, at), *references(at, 0.0)] for at in range(60)
+    ]
+    said.insert(40, [Event(f"s{n}", 395.0, "adjusted") for n in range(SENSORS)])
+    for each in said:
+        stream.take(*each)
+    stream.take(*references(41, 7.0))  # nearest to the reading after it
+    whole.take(*(each for some in said for each in some), *references(41, 7.0))
+
+    assert stream.store.reads == 0
+    assert stream.bits() == whole.bits()
