@@ -33,6 +33,10 @@ Tried and rejected
       It still collects the process and its garbage collector.
     * Models of pydantic for the answers, built and checked for each of ten thousand series. The
       documents are typed dictionaries, held to their members by mypy and described by FastAPI.
+    * A library for hover and zoom (uPlot, Observable Plot). Both draw for themselves: the static
+      drawings, which print, stand in reports and need no script, would be drawn a second time by
+      other code, from data sent a second time; Plot also wants style attributes, which the policy
+      forbids. ``static/plots.js`` makes the same drawings live in some 200 lines.
     * Rendering at every publication: most pages were never read.
     * uvicorn's own loop: it wakes ten times a second to look whether it is to end (``server``).
 

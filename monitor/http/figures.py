@@ -68,7 +68,7 @@ def _drift(detail: Detail) -> dict[tuple[str, str], str]:
     if detail.pairs is None or detail.fault_report is None:
         return {}
     verdict = detail.fault_report.verdict
-    drawing = signal_plots.drift(detail.pairs, detail.name.unit, verdict)
+    drawing = signal_plots.drift_plot(detail.pairs, detail.name.unit, verdict)
     said = f"{detail.name.sensor} {verdict.sentence}. {_DRIFT}"
     return {("Where the drift leads.", said): drawing} if drawing else {}
 

@@ -37,7 +37,7 @@ class Dot(NamedTuple):
     spread: float
 
 
-def dots(now: Snapshot, rows: Sequence[int]) -> list[Dot]:
+def fleet_dots(now: Snapshot, rows: Sequence[int]) -> list[Dot]:
     """Return the dots of some series of a snapshot."""
     offset = statistic(now, "calibration_z_mean")
     spread = spread_of(offset, statistic(now, "calibration_zms"))

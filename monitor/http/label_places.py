@@ -19,8 +19,8 @@ Box = tuple[float, float, float, float]
 class LabelPlaces:
     """State: where the words of one drawing stand."""
 
-    def __init__(self, width: float, top: float, bottom: float) -> None:
-        self._width: Final = width
+    def __init__(self, sides: tuple[float, float], top: float, bottom: float) -> None:
+        self._left, self._right = sides
         self._top: Final = top
         self._bottom: Final = bottom
         self._taken: list[Box] = []
@@ -32,7 +32,7 @@ class LabelPlaces:
             y = max(wanted, self._top + 9)
             left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * wide
             box = (left, y - _HIGH, left + wide, y + 3.0)
-            inside = left >= 0.0 and left + wide <= self._width and y <= self._bottom
+            inside = left >= self._left and left + wide <= self._right and y <= self._bottom
             if inside and not any(_overlap(box, other) for other in self._taken):
                 self._taken.append(box)
                 return x, y, anchor

@@ -22,6 +22,7 @@ from monitor.http.selection import (
 
 NONE: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
+_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NUMBERS: Final = {
     "zms": "calibration_zms",
     "lower": "calibration_zms_lower",
@@ -172,9 +173,10 @@ def evidence_figure(value: float) -> str:
         return NONE
     if value < 10.0:
         return f"{value:.1f}"
-    return (
-        f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}") if value < 1e6 else f"{value:.0e}"
-    )
+    if value < 1e6:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{digit} \N{MULTIPLICATION SIGN} 10{str(int(power)).translate(_RAISED)}"
 
 
 def _between(lower: float, upper: float) -> str:

@@ -33,7 +33,7 @@ from monitor.http.figures import (
     comparison_figures,
     figures,
 )
-from monitor.http.fleet_picture import DOTS_MAX, dots, fleet_picture
+from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_picture
 from monitor.http.lines import evidence_figure, href, lines
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
@@ -45,7 +45,11 @@ from monitor.http.selection import (
     select,
 )
 
-STATIC: Final = {"monitor.css": "text/css", "monitor.js": "text/javascript"}
+STATIC: Final = {
+    "monitor.css": "text/css",
+    "monitor.js": "text/javascript",
+    "plots.js": "text/javascript",
+}
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
@@ -126,7 +130,7 @@ def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> No
     ) -> Response:
         now = shown_page(shared).snapshot
         chosen = select(now, SeriesQuery(group=group or None, text=text, rows=DOTS_MAX))
-        shown = dots(now, chosen.rows.tolist())
+        shown = fleet_dots(now, chosen.rows.tolist())
         values = {
             "here": "/picture",
             "live": "page",
@@ -313,3 +317,8 @@ def _add_static(router: APIRouter, renderer: Renderer) -> None:
     async def script(request: Request) -> Response:
         body = renderer.static["monitor.js"]
         return answers.gzipped(request, body, STATIC["monitor.js"], forever)
+
+    @router.get("/static/plots.js")
+    async def plots_script(request: Request) -> Response:
+        body = renderer.static["plots.js"]
+        return answers.gzipped(request, body, STATIC["plots.js"], forever)

@@ -45,6 +45,11 @@ def empty(what: str) -> str:
     return f'<p class="empty">{escape(what)}</p>'
 
 
+def too_few(needed: int, there: int) -> str:
+    """Return what stands in a drawing's place while there are too few pairs."""
+    return empty(f"Needs {needed} pairs; there {'is' if there == 1 else 'are'} {there}.")
+
+
 def errors(c: Columns, unit: str, marks: Marks) -> str:
     """Return errors over time; bars are the intervals they were stated to lie in."""
     low, high = c.value - c.upper, c.value - c.lower
@@ -88,7 +93,7 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
     """Return the mean of a score over the last pairs, beside what the claims predict."""
     entry = SCORES[score]
     if c.value.size < ROLLING or entry.expected is None:
-        return empty(f"Needs {ROLLING} pairs; there are {c.value.size}.")
+        return too_few(ROLLING, c.value.size)
     seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
     y = robust_axis(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
@@ -124,7 +129,7 @@ def zms_plot(c: Columns, unit: str) -> str:
     """Return ZMS with its interval in bins of u of equal count."""
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
     if bins < 2:
-        return empty(f"Needs {2 * PAIRS_A_BIN} pairs; there are {c.value.size}.")
+        return too_few(2 * PAIRS_A_BIN, c.value.size)
     parts = _in_bins(c, c.u, bins)
     seen, interval = zms(parts), saddlepoint_zms(parts)
     low, high = (np.where(end > 0.0, end, np.nan) for end in (interval.lower, interval.upper))
@@ -147,7 +152,7 @@ def pit(c: Columns) -> str:
     """Return the histogram of where references fell in the stated distributions."""
     n = c.z.size
     if n < PAIRS_A_BIN:
-        return empty(f"Needs {PAIRS_A_BIN} pairs; there are {n}.")
+        return too_few(PAIRS_A_BIN, n)
     bins = BINS_MAX if n >= 5 * BINS_MAX else BINS_MAX // 2
     edges = np.linspace(0.0, 1.0, bins + 1)
     shares = np.histogram(scipy.special.ndtr(-c.z), edges)[0] / n
@@ -226,7 +231,7 @@ def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
     """Return the mean score of blocks of one series in time, beside what the claims predict."""
     entry = SCORES[score]
     if c.value.size < 2 * count or entry.expected is None:
-        return empty(f"Needs {2 * count} pairs; there are {c.value.size}.")
+        return too_few(2 * count, c.value.size)
     parts = in_blocks(c, count)
     seen, told = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
     rows, ends = entry.rows(parts), parts.starts + parts.counts - 1

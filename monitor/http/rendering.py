@@ -192,6 +192,7 @@ def without_time(text: str) -> str:
 # -- templates ------------------------------------------------------------------------------------
 
 HERE: Final = Path(__file__).parent
+STATIC: Final = ("monitor.css", "monitor.js", "plots.js")
 _KEPT: Final = 32
 
 
@@ -233,9 +234,7 @@ class Renderer:
             lstrip_blocks=True,
             undefined=StrictUndefined,
         )
-        self.static: Final = {
-            name: (HERE / "static" / name).read_bytes() for name in ("monitor.css", "monitor.js")
-        }
+        self.static: Final = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
         marks = {
             name: hashlib.blake2b(body, digest_size=6).hexdigest()
             for name, body in self.static.items()

@@ -78,7 +78,7 @@ def fitted_in_words(c: Columns, unit: str) -> str:
     )
 
 
-def drift(c: Columns, unit: str, found: Verdict) -> str:
+def drift_plot(c: Columns, unit: str, found: Verdict) -> str:
     """Return errors over time, the drift through them, and when it leaves its tolerance.
 
     Empty text where the verdict is no drift with a rate.

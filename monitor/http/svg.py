@@ -18,7 +18,7 @@ from monitor.core.model import Bool, Float
 from monitor.http.label_places import LETTER, LabelPlaces, Place
 
 WIDTH: Final = 640.0
-LEFT: Final = 58.0
+LEFT: Final = 76.0
 RIGHT: Final = 28.0
 TOP: Final = 10.0
 BOTTOM: Final = 40.0
@@ -36,12 +36,16 @@ Ticks = list[tuple[float, str]]
 
 
 class Axis(NamedTuple):
-    """A range of the data, ``low`` < ``high``, with its ticks and its name."""
+    """A range of the data, ``low`` < ``high``, with its ticks and its name.
+
+    ``kind`` is number, time (s UTC), log (base 2) or none (numbers of bins, lines of names).
+    """
 
     low: float
     high: float
     ticks: Ticks
     label: str = ""
+    kind: str = "none"
 
     def share(self, values: Float) -> Float:
         """Return where values lie along the axis, 0 to 1; beyond its ends they are pinned."""
@@ -57,7 +61,7 @@ def number_axis(low: float, high: float, label: str = "", *, margin: float = 0.0
     step = _nice((high - low) / _TICKS)
     first = math.ceil(low / step)
     places = [step * n for n in range(first, first + 3 * _TICKS) if step * n <= high]
-    return Axis(low, high, [(place, tick(place, step)) for place in places], label)
+    return Axis(low, high, [(place, tick(place, step)) for place in places], label, "number")
 
 
 def powers(low: float, high: float, label: str = "") -> Axis:
@@ -69,7 +73,7 @@ def powers(low: float, high: float, label: str = "") -> Axis:
     first, last = min(first, last - 1), max(last, first + 1)
     every = max(1, (last - first) // _TICKS)
     ticks = [(float(n), f"{2.0**n:.4g}") for n in range(first, last + 1, every)]
-    return Axis(first - 0.1, last + 0.1, ticks, label)
+    return Axis(first - 0.1, last + 0.1, ticks, label, "log")
 
 
 def times(low: float, high: float) -> Axis:
@@ -83,7 +87,7 @@ def times(low: float, high: float) -> Axis:
     form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%Y-%m-%d"
     days = sorted({date_time(time, "%Y-%m-%d") for time in (low, high)})
     label = "UTC" if step >= _DAY else f"{' to '.join(days)}, UTC"
-    return Axis(low, high, [(place, date_time(place, form)) for place in places], label)
+    return Axis(low, high, [(place, date_time(place, form)) for place in places], label, "time")
 
 
 def tick(place: float, step: float) -> str:
@@ -121,7 +125,7 @@ class Chart:
         self._y: Final = y
         self._height: Final = height
         self._marks: list[str] = []
-        self._words: Final = LabelPlaces(WIDTH, TOP, height - BOTTOM)
+        self._words: Final = LabelPlaces((LEFT, WIDTH), TOP, height - BOTTOM)
 
     def dots(self, x: Float, y: Float, kind: str) -> None:
         """Add a round dot a point."""
@@ -181,8 +185,9 @@ class Chart:
     def level(self, y: float, kind: str, label: str = "") -> None:
         """Add a line across."""
         ((_, at),) = self._points(np.array([self._x.low]), np.array([y]))
-        self._path(f"M{LEFT:.0f} {at}H{WIDTH - RIGHT:.0f}", f"rule {kind}")
-        self._word(label, [(WIDTH - RIGHT - 4, float(at) - 4, "end")], kind)
+        self._path(f"M{LEFT:.0f} {at}H{WIDTH - RIGHT:.0f}", f"rule level {kind}")
+        place = (WIDTH - RIGHT - 4, float(at) - 4, "end")
+        self._word(label, [place], f"level {kind}")
 
     def moment(self, x: float, kind: str, label: str = "") -> None:
         """Add a line from top to bottom."""
@@ -223,10 +228,12 @@ class Chart:
 
     def render(self, role: str = "img") -> str:
         """Return the drawing; its role is "group" where there are links in it."""
+        box = f"{LEFT:.0f} {TOP:.0f} {WIDTH - RIGHT:.0f} {self._height - BOTTOM:.0f}"
         return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="{role}" '
+            f'<svg class="plot" data-box="{box}" data-x="{_told(self._x)}" '
+            f'data-y="{_told(self._y)}" viewBox="0 0 {WIDTH:.0f} {self._height:.0f}" role="{role}" '
             f'aria-label="{escape(self._title)}"><title>{escape(self._title)}</title>'
-            f"{self._axes()}{''.join(self._marks)}</svg>"
+            f'{self._axes()}<g class="marks">{"".join(self._marks)}</g></svg>'
         )
 
     # -- inside -----------------------------------------------------------------------------
@@ -278,6 +285,11 @@ class Chart:
         place = self._words.place(word, places) if word else None
         if place is not None:
             self._marks.append(_text(word, place[0], place[1], place[2], f"word {kind}"))
+
+
+def _told(axis: Axis) -> str:
+    """Return an axis as the script reads it: kind, low, high."""
+    return f"{axis.kind} {float(axis.low)!r} {float(axis.high)!r}"
 
 
 def _beside(x: float, y: float, gap: float) -> list[Place]:

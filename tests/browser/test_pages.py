@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -256,6 +257,39 @@ def test_everything_works_without_a_script(visit, yard):
     assert tab.locator("figure svg.plot").count() >= 9
 
 
+FIRST_POINT = """each => {
+  const [, x, y] = each.querySelector('.dots').getAttribute('d').match(/M([0-9.]+) ([0-9.]+)/);
+  const at = new DOMPoint(x, y).matrixTransform(each.getScreenCTM());
+  return [at.x, at.y];
+}"""
+
+
+def test_a_plot_tells_its_points_and_is_zoomed_into(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    yard.stop()
+    figure = tab.locator("figure", has_text="Error over time.")
+    plot = figure.locator("svg")
+    plot.scroll_into_view_if_needed()
+    point = plot.evaluate(FIRST_POINT)
+    tab.mouse.move(*point)
+    expect(tab.locator(".tip")).to_have_text(re.compile(r"^2026-\d\d-\d\d \d\d:\d\d:\d\d, \S+$"))
+
+    before = plot.locator(".dots").get_attribute("d")
+    ticks = plot.locator(".tick").all_text_contents()
+    box = plot.bounding_box()
+    tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 60)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 60, steps=4)
+    tab.mouse.up()
+    assert plot.locator(".dots").get_attribute("d") != before
+    assert plot.locator(".tick").all_text_contents() != ticks
+    shoot(tab, "zoomed", whole=False)
+    figure.get_by_role("button", name="whole range").click()
+    assert plot.locator(".dots").get_attribute("d") == before
+    assert plot.locator(".tick").all_text_contents() == ticks
+
+
 @pytest.mark.parametrize("visit", [{"timezone_id": "Asia/Kolkata"}], indirect=True)
 def test_local_times_stand_beside_utc(visit, yard):
     yard.run(0.1)
@@ -313,6 +347,57 @@ def test_nothing_is_wider_than_a_phone(visit, yard):
         shoot(tab, f"phone{path}{'-dark' if dark else ''}")
 
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+OVERLAPS = """() => {
+  const found = [];
+  const all = (root, what) => [...root.querySelectorAll(what)];
+  const groups = all(document, 'svg.plot').map((svg) => all(svg, 'text'));
+  groups.push(all(document, '.chip, h1, h2, nav a, .filter label, .figures > div, button'));
+  const boxed = (each) => [each.textContent.trim().slice(0, 30), each.getBoundingClientRect()];
+  for (const group of groups) {
+    const boxes = group.map(boxed)
+      .filter(([, box]) => box.width && box.height);
+    boxes.forEach(([one, a], at) => boxes.slice(at + 1).forEach(([other, b]) => {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      const nested = one.includes(other) || other.includes(one);
+      if (wide > 2 && high > 4 && !nested) found.push(`${one} | ${other}`);
+    }));
+  }
+  return found;
+}"""
+SCHEMES = [{"color_scheme": "light"}, {"color_scheme": "dark"}]
+
+
+def assert_tidy(tab, name: str) -> None:
+    """Nothing is wider than the window, and no word lies on another."""
+    assert tab.get_by_text("Back to the fleet").count() == 0  # it is no refusal
+    for width in (360, 768, 1440):
+        tab.set_viewport_size({"width": width, "height": 900})
+        shoot(tab, f"{name}-{width}")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
+        assert tab.evaluate(OVERLAPS) == [], (name, width)
+
+
+@pytest.mark.parametrize("visit", SCHEMES, indirect=True)
+@pytest.mark.parametrize("sensors", [0, 13, 1000])
+def test_nothing_overlaps_at_any_width_however_many_sensors(visit, service, sensors, request):
+    published(service, fleet(sensors))
+    scheme = request.node.callspec.params["visit"]["color_scheme"]
+    for path in ("/", "/picture", "/alerts"):
+        assert_tidy(visit.open(path), f"fleet-{sensors}{path}-{scheme}")
+
+
+@pytest.mark.parametrize("visit", SCHEMES, indirect=True)
+def test_nothing_overlaps_on_the_pages_of_a_series_and_of_the_ranking(visit, service, request):
+    race = Yard(service, carts=(), match_on=frozenset({"key"}))
+    race.race({f"platform-{at:02}": 2.0 + 0.5 * at for at in range(13)}, 60)
+    race.run(0.0)
+    scheme = request.node.callspec.params["visit"]["color_scheme"]
+    for path in ("/series/platform-12/mass", "/ranking", "/picture", "/compare", "/events/tag%207"):
+        assert_tidy(visit.open(path), f"race{path}-{scheme}")
+    race.stop()
 
 
 CONTRAST = """() => {

@@ -56,7 +56,7 @@ def heights(drawing):
     """Return the ordinates (0 at the bottom) of the drawn line of each panel, left to right."""
     found = []
     for panel in ET.fromstring(drawing).iter(f"{SVG}svg"):  # noqa: S314 - drawn by this project
-        for path in panel.findall(f"{SVG}path"):
+        for path in panel.findall(f"{SVG}g/{SVG}path"):
             if path.get("class") == "line seen":
                 numbers = np.array(re.findall(r"[-\d.]+", path.get("d")), dtype=float)
                 found.append(-numbers[1::2])

@@ -42,7 +42,7 @@ PLOTS = {
     "errors": lambda c: plots.errors(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)], 5.0)),
     "signal": lambda c: signal_plots.signal(c, HOSTILE, plots.Marks([Event("a", 3.0, HOSTILE)])),
     "against_reference": lambda c: signal_plots.against_reference(c, HOSTILE),
-    "drift": lambda c: signal_plots.drift(c, HOSTILE, DRIFT),
+    "drift": lambda c: signal_plots.drift_plot(c, HOSTILE, DRIFT),
     "fleet": lambda c: fleet_picture(
         [
             Dot(HOSTILE, HOSTILE, HOSTILE, state, float(x), float(y))
@@ -71,7 +71,7 @@ def assert_sound(drawing: str) -> ET.Element:
     root = ET.fromstring(drawing)  # noqa: S314 - our own text
     width, height = (float(each) for each in root.get("viewBox", "0 0 1e9 1e9").split()[2:])
     for each in root.iter():
-        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a"}
+        assert each.tag in {"svg", "title", "path", "text", "circle", "polyline", "p", "a", "g"}
         assert "style" not in each.attrib
         for name in ("x", "y", "cx", "cy"):
             if name in each.attrib:
@@ -276,10 +276,10 @@ def test_a_drift_is_drawn_to_where_the_verdict_says_it_is_due():
     assert found.level_at(found.due) == pytest.approx(5.0)
     assert f"leaves its tolerance on {date_time(found.due, '%Y-%m-%d')}" in found.sentence
     c = pairs(reference + error, reference, 0.1)
-    root = assert_sound(signal_plots.drift(replace(c, time=time), "kg", found))
+    root = assert_sound(signal_plots.drift_plot(replace(c, time=time), "kg", found))
 
     assert {"tolerance", "due", "now"} <= {each.text for each in root.iter() if each.text}
-    assert signal_plots.drift(c, "kg", found._replace(fault="offset")) == ""
+    assert signal_plots.drift_plot(c, "kg", found._replace(fault="offset")) == ""
 
 
 def test_no_word_is_written_over_another():

@@ -228,7 +228,10 @@ def test_a_hostile_name_is_text_and_the_policy_forbids_foreign_hosts(service):
     _, body, headers = get(service, "/")
     text = body.decode()
 
-    assert [src.partition("?")[0] for src in Elements(text).scripts] == ["/static/monitor.js"]
+    assert [src.partition("?")[0] for src in Elements(text).scripts] == [
+        "/static/monitor.js",
+        "/static/plots.js",
+    ]
     assert "&lt;script&gt;" in text
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -894,6 +897,7 @@ def test_a_page_that_did_not_change_is_not_sent_again(service):
         "/ranking",
         "/series/cart-01/mass",
         "/static/monitor.js",
+        "/static/plots.js",
         "/nothing",
     ],
 )
