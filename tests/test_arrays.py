@@ -122,7 +122,7 @@ def test_a_message_with_a_time_that_is_not_usable_is_left_to_the_mapping_and_no_
 
     decoded = router.decode_all([TOPIC] * 4, [json.dumps(m).encode() for m in messages], NOW)
 
-    assert decoded.sources == [0, 2, 2, 1, 1]
+    assert decoded.sources == [0, 1, 1, 2, 2]
     assert [each.time for each in decoded.observations] == [GOOD["t"]] * 5
     assert [(at, refused.reason) for at, refused in decoded.refused] == [
         (1, "future"),

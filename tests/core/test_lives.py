@@ -17,6 +17,7 @@ from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.core.steps import finish
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.intake import recover
 from monitor.journal import Batch, InMemoryStore
@@ -223,8 +224,9 @@ def lived(seed: int) -> dict[str, dict[str, object]]:
             live.restart()
     found = live.facts()
     for row in range(len(live.network.registry)):
-        compared = live.network.self_check(row, -np.inf)
-        assert compared is not None
+        steps = live.network.self_check(row, -np.inf)
+        assert steps is not None
+        compared = finish(steps)
         assert not compared.differing, f"life {seed}: self-check {row}"
     live.restart()
     again = live.facts()

@@ -78,6 +78,10 @@ class Publisher:
     def work(self, _seconds: float) -> None:
         """Publish nothing."""
 
+    def finish(self, now: float, source: object, _seconds: float) -> None:
+        """Note the even clock."""
+        self.begin(now, source)
+
     def answer(self, _now: float) -> None:
         """Nobody asks."""
 

@@ -66,7 +66,8 @@ def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, tmp_path)
 
 
 def test_the_body_on_the_page_has_the_fields_of_the_body():
-    shown, sent = msgspec.json.decode(block("json")), msgspec.json.decode(body(transition(1)))
+    public = "https://monitor.example"
+    shown, sent = map(msgspec.json.decode, (block("json"), body(transition(1), public)))
 
     assert list(shown) == list(sent)
     assert list(shown["estimate"]) == list(sent["estimate"])

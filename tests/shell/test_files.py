@@ -267,8 +267,8 @@ def test_a_bad_row_is_refused_with_line_column_and_reason(written, row, said):
         ("2026-03-01T06:00:00,a,mass,kg", "3:time: '2026-03-01T06:00:00' has no zone"),
         ("yesterday,a,mass,kg", "3:time: 'yesterday' is not a time"),
         (",a,mass,kg", "3:time: '' is not a time"),
-        ("2026-03-01T06:00:00Z,a b,mass,kg", "3:sensor: sensor 'a b'"),
-        ("2026-03-01T06:00:00Z,a,<b>,kg", "3:quantity: quantity '<b>'"),
+        ("2026-03-01T06:00:00Z,a/b,mass,kg", "3:sensor: sensor 'a/b'"),
+        ("2026-03-01T06:00:00Z,a,b#,kg", "3:quantity: quantity 'b#'"),
         ("2026-03-01T06:00:00Z,a,mass,lb", "3:unit: is 'lb', was 'kg'"),
     ],
 )

@@ -160,4 +160,4 @@ def test_a_file_without_the_column_that_counts(told, tmp_path):
     code, said = told("score", "pairs.csv")
 
     assert code == 65
-    assert "no uncertainty is stated: add a column sigma, or lower and upper" in said
+    assert "no uncertainty is stated: add a column u, or lower and upper" in said

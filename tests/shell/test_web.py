@@ -499,7 +499,7 @@ def test_an_event_has_every_pair_of_its_key(service, yard):
     assert [(each["sensor"], each["value"]) for each in found["pairs"]] == [
         ("cart-01", pair["value"])
     ]
-    assert document(service, "/api/v1/events/a/key%20nobody?has")["pairs"] == []
+    assert document(service, "/api/v1/events/a/key%20nobody%3Fhas")["pairs"] == []
 
 
 SPREADS = {"coarse": 9.0, "fine": 2.0, "middle": 5.0}
