@@ -124,6 +124,18 @@ def test_rows_that_lack_a_number_are_left_out_and_counted():
     assert found.notes == ("3 of 480 rows lack a number and are left out",)
 
 
+def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tmp_path):
+    pairs = frame()
+    pairs["u_reference"] = 0.3
+    pairs.loc[[3, 7], "u_reference"] = np.nan
+
+    found = monitor.score(pairs)
+
+    assert found.notes == ()
+    wanted = by_command(capsys, tmp_path, pairs)
+    assert found.series[0]["statistics"] == wanted["series"][0]["statistics"]
+
+
 def mistake(change, **arguments):
     return lambda: monitor.score(change(frame()), **arguments)
 

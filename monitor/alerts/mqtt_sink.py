@@ -127,11 +127,18 @@ def discovery(of: Transition, topic: str, public_url: str = "") -> dict[str, Any
         "json_attributes_topic": topic,
         "device_class": "problem",
         "qos": 1,
+        **sensor_device(of.sensor, **({} if page is None else {"configuration_url": page})),
+    }
+
+
+def sensor_device(sensor: str, **more: str) -> dict[str, Any]:
+    """Return what discovery says of a sensor's device, and where the message comes from."""
+    return {
         "device": {
-            "identifiers": [identity(of.sensor)],
-            "name": of.sensor,
+            "identifiers": [identity(sensor)],
+            "name": sensor,
             "manufacturer": "monitor",
-            **({} if page is None else {"configuration_url": page}),
+            **more,
         },
         "origin": {"name": "monitor", "sw_version": __version__},
     }

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any, Final
-from urllib.parse import quote
 
 import msgspec
 
-from monitor.core.formatting import instant
+from monitor.core.formatting import instant, series_path
 from monitor.core.verdict.faults import FAULTS, REFERENCE_SUSPECT
 
 PENDING: Final = "pending"
@@ -91,7 +90,7 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
     if of.alert == REFERENCE_SUSPECT:
         page, section = "/alerts", "sensorreferencesuspect"
     else:
-        page = f"/series/{quote(of.sensor, safe='')}/{quote(of.quantity, safe='')}"
+        page = series_path(of.sensor, of.quantity)
         section = FAULTS[of.alert].runbook if of.alert in FAULTS else "sensorthreshold"
     return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/runbook#{section}"}
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import numpy as np
 
 from monitor.client.client import ClientError, DaemonClient
 from monitor.config.core_plan import rules_of
 from monitor.config.settings import Settings
+from monitor.core.formatting import series_path
 from monitor.core.model import (
     NAN,
     PAIR,
@@ -58,7 +58,7 @@ def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
     made: list[tuple[Any, ...]] = []
     for each in _series(client):
         key = SeriesKey(each["sensor"], each["quantity"])
-        path = f"series/{quote(key.sensor, safe='')}/{quote(key.quantity, safe='')}/pairs"
+        path = f"{series_path(key.sensor, key.quantity)[1:]}/pairs"
         found = client.get(path)
         if found is None:
             raise ClientError(f"{client.url} no longer answers; try again")

@@ -17,6 +17,7 @@ from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import FileError
+from monitor.files.pair_fields import parse_columns
 from monitor.files.reference_table import (
     REFERENCE_FIELDS,
     TableLayout,
@@ -64,7 +65,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     table = parser.add_argument_group("of a TABLE")
     table.add_argument(
-        "--columns", metavar="FIELD=COLUMN,...", help="such as value=Ergebnis,time=Probenahme"
+        "--columns",
+        default="",
+        metavar="FIELD=COLUMN,...",
+        help="such as value=Ergebnis,time=Probenahme",
     )
     table.add_argument("--subject", metavar="NAME", help="the subject of all rows")
     table.add_argument("--quantity", metavar="NAME", help="the quantity of all rows")
@@ -172,22 +176,13 @@ def _read(name: str) -> bytes:
 
 
 def _layout(options: argparse.Namespace) -> TableLayout:
-    columns: dict[str, str] = {}
-    for part in filter(None, (options.columns or "").split(",")):
-        field, _, column = part.partition("=")
-        if field.strip() not in REFERENCE_FIELDS or not column.strip():
-            raise HandReferenceError(
-                f"--columns {part}: write FIELD=COLUMN, where FIELD is one of "
-                f"{', '.join(REFERENCE_FIELDS)}"
-            )
-        columns[field.strip()] = column.strip()
     constants = {
         name: stated
         for name in ("subject", "quantity", "u", "unit", "key", "time")
         if (stated := getattr(options, name))
     }
     return TableLayout(
-        columns,
+        parse_columns(options.columns, REFERENCE_FIELDS),
         constants,
         options.time_zone,
         options.time_format,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from typing import Final, Literal
+from urllib.parse import quote
 
 Precision = Literal["auto", "seconds", "milliseconds", "microseconds", "shortest"]
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
@@ -70,3 +71,8 @@ def amount(number: float, unit: str, digits: int = 2) -> str:
 def finite(number: float) -> float | None:
     """Return a number for JSON, None for what is not finite."""
     return float(number) if math.isfinite(number) else None
+
+
+def series_path(sensor: str, quantity: str) -> str:
+    """Return where the page of a series is, below the address of the pages."""
+    return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"

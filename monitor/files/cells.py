@@ -28,6 +28,7 @@ from monitor.files.input_file import (
     FileError,
     Mistakes,
     Row,
+    cell_text,
     header,
     is_json_lines,
     is_parquet,
@@ -117,13 +118,7 @@ def _of_objects(path: Path, objects: Iterable[tuple[int, Mapping[str, Any]]]) ->
             raise FileError(
                 f"{path}:{line}:{unknown[:40]}: the first line has no such key; give it there, too"
             )
-        yield line, [_cell(found.get(name)) for name in names]
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else repr(value)
+        yield line, [cell_text(found.get(name)) for name in names]
 
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[Chunk]]:
@@ -167,7 +162,7 @@ def _of_arrow(path: Path, name: str, column: Any) -> Sequence[str] | Float:  # n
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
     if is_number or (types.is_integer(column.type) and name not in _TEXTS):
         return np.asarray(compute.cast(column, "float64").to_numpy(zero_copy_only=False))
-    return [_cell(each) for each in column.to_pylist()]
+    return [cell_text(each) for each in column.to_pylist()]
 
 
 # -- distributions --------------------------------------------------------------------------------

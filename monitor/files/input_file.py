@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final, Literal, TextIO
@@ -90,19 +90,29 @@ class Mistakes:
 def opened(path: Path) -> Iterator[TextIO]:
     """Open a text file, gzip or plain; every fault of reading it becomes a FileError."""
     try:
-        with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == _GZIP_MAGIC
-            plain = gzip.GzipFile(fileobj=raw) if packed else raw
-            with TextIOWrapper(plain, encoding="utf-8-sig", newline="") as text:
-                yield text
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileError(f"{path}: the gzip file is damaged or cut short: {error}") from error
-    except csv.Error as error:
-        raise FileError(f"{path}: is not CSV: {error}") from error
+        with path.open("rb") as raw, decoded_text(str(path), raw) as text:
+            yield text
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
+    """Give bytes, gzip or plain, as text; what is wrong with them becomes a FileError.
+
+    ``name`` is what the error calls them.
+    """
+    packed = raw.peek(2)[:2] == _GZIP_MAGIC
+    plain = gzip.GzipFile(fileobj=raw) if packed else raw
+    try:
+        with TextIOWrapper(plain, encoding="utf-8-sig", newline="") as text:
+            yield text
+    except UnicodeDecodeError as error:
+        raise FileError(f"{name}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
+    except csv.Error as error:
+        raise FileError(f"{name}: is not CSV: {error}") from error
 
 
 def rows(text: TextIO) -> Iterator[Row]:
@@ -112,10 +122,15 @@ def rows(text: TextIO) -> Iterator[Row]:
     commas. Between tabs or semicolons ``21,5`` is 21.5.
     """
     first = text.readline()
-    separator = max(_SEPARATORS, key=first.count)
+    separator = separator_of(first)
     reader = csv.reader(chain((first,), text), delimiter=separator)
     table = ((reader.line_num, cells) for cells in reader if cells)
     return table if separator == "," else map(_with_points, table)
+
+
+def separator_of(head: str) -> str:
+    """Return what separates the names of the columns: a comma, unless another stands there."""
+    return max(_SEPARATORS, key=head.count)
 
 
 def _with_points(row: Row) -> Row:
@@ -246,6 +261,13 @@ def number(text: str) -> float:
     if not abs(stated) <= VALUE_MAX:
         raise ValueError(f"{text[:40]!r} is not finite, or is larger than {VALUE_MAX:g}")
     return stated
+
+
+def cell_text(value: object) -> str:
+    """Return what a cell of JSON or Parquet would be in CSV, with all digits of a number."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else repr(value)
 
 
 def number_or_nothing(text: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
@@ -36,17 +36,16 @@ class ColumnsError(MonitorError):
     exit_code = USAGE
 
 
-def parse_columns(text: str) -> dict[str, str]:
+def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
     """Return field to column of ``value=y_pred,u=y_std``; raises ColumnsError."""
     given: dict[str, str] = {}
     for each in filter(None, (part.strip() for part in text.split(","))):
-        field, equals, column = (part.strip() for part in each.partition("="))
-        if not equals or not column:
-            raise ColumnsError(f"--columns {each}: write field=column, such as value=y_pred")
-        if field not in USUAL:
-            fields = ", ".join(USUAL)
-            raise ColumnsError(f"--columns {each}: no field {field!r}; there are {fields}")
-        given[field] = column.lower()
+        field, _, column = (part.strip() for part in each.partition("="))
+        if field not in fields or not column:
+            raise ColumnsError(
+                f"--columns {each}: write FIELD=COLUMN, where FIELD is one of {', '.join(fields)}"
+            )
+        given[field] = column
     return given
 
 
@@ -57,14 +56,15 @@ def fields_of(
 
     ``names`` are those of its columns, lower case; ``given`` names the columns of some fields.
     """
+    lower = {field: name.lower() for field, name in given.items()}
     chosen = {
         field: name
         for field, usual in USUAL.items()
-        if field not in given
+        if field not in lower
         for name in usual[::-1]
-        if name in names and name not in given.values()
+        if name in names and name not in lower.values()
     }
-    for field, name in given.items():
+    for field, name in lower.items():
         if name not in names:
             near = get_close_matches(name, names, 1)
             hint = f" (is it {near[0]}?)" if near else ""

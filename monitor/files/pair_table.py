@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.model import NAN, Bool, Float, Int
-from monitor.decode.checks import U_MIN, VALUE_MAX, Rejected, check_name
+from monitor.core.model import NAN, Float, Int
+from monitor.decode.checks import VALUE_MAX, Rejected, check_name
 from monitor.files.cells import CRPS, Chunk, Claims, table_chunks
 from monitor.files.input_file import (
     NOTHING,
@@ -31,6 +31,7 @@ from monitor.files.input_file import (
     number_or_nothing,
     seconds,
 )
+from monitor.files.pair_checks import row_faults, rows_lacking
 from monitor.files.pair_fields import check_fields, fields_of
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
@@ -134,10 +135,10 @@ class _Gathered:
         self._claims.fill(
             found, chunk.cells, lambda name: self._column(name, chunk), lines, self._mistakes
         )
-        for at, field, what in _faults(found):
+        for at, field, what in row_faults(found):
             for row in np.flatnonzero(at).tolist():
                 self._mistakes.add(lines[row], self._fields.get(field, field), what)
-        kept = np.flatnonzero(~_lacking(found))
+        kept = np.flatnonzero(~rows_lacking(found))
         self._lost += len(lines) - kept.size
         times = self._times(chunk)
         numbers = np.arange(self._rows, self._rows + kept.size, dtype=np.float64)
@@ -270,26 +271,3 @@ class _Gathered:
                 check_name(column, text)
             except Rejected as error:
                 self._mistakes.add(line, column, error.detail)
-
-
-def _lacking(found: Mapping[str, Float]) -> Bool:
-    """Return which rows lack the value, the reference or both claims."""
-    interval = np.isnan(found["lower"]) | np.isnan(found["upper"])
-    lacking: Bool = np.isnan(found["value"]) | np.isnan(found["reference"])
-    return lacking | (np.isnan(found["u"]) & interval)
-
-
-def _faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
-    """Return (rows, field, sentence) for what rows state and may not; NaN breaks no rule."""
-    lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]
-    u_ref, alpha = found["u_reference"], found["alpha"]
-    level = "alpha" if np.any(~np.isnan(alpha)) else "p"
-    example = 0.1 if level == "alpha" else 0.9
-    return [
-        (np.isnan(lower) != np.isnan(upper), "lower", "lower and upper must be stated together"),
-        (u < U_MIN, "u", f"must be at least {U_MIN:g}; leave it empty if not stated"),
-        (lower > upper, "lower", "is above upper; write them the other way round"),
-        ((upper >= lower) & (upper - lower < U_MIN), "lower", "the interval has no width"),
-        ((p <= 0.0) | (p >= 1.0), level, f"must lie between 0 and 1, such as {example}"),
-        ((u_ref < U_MIN) & (u_ref != 0.0), "u_reference", f"must be 0 or at least {U_MIN:g}"),
-    ]

@@ -10,13 +10,11 @@ and left out.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import math
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -32,7 +30,15 @@ from monitor.decode.checks import (
 from monitor.decode.paths import MISSING, getter
 from monitor.decode.spec import MapError
 from monitor.decode.time import reader
-from monitor.files.input_file import FileError, Mistakes, listing
+from monitor.files.input_file import (
+    NOTHING,
+    FileError,
+    Mistakes,
+    cell_text,
+    decoded_text,
+    listing,
+    separator_of,
+)
 
 REFERENCE_FIELDS: Final = (
     "subject",
@@ -47,12 +53,9 @@ REFERENCE_FIELDS: Final = (
     "id",
     "rev",
 )
-_BYTES_MAX: Final = 64 * 1024 * 1024
+_CHARACTERS_MAX: Final = 64 * 1024 * 1024
 _NEEDED: Final = ("subject", "quantity", "value", "time")
-_NOTHING: Final = frozenset(("", "-", "--", "n/a", "na", "nan", "null", "none", "unavailable"))
 _USUAL_K: Final = 2.0  # JCGM 100 section 6.3.1: about 95 %
-_SEPARATORS: Final = "\t;,"
-_GZIP: Final = b"\x1f\x8b"
 _BLANKS: Final = str.maketrans("", "", " \u00a0\u202f\u2009'\u2019")
 
 _Record = tuple[int, Mapping[str, str]]
@@ -131,7 +134,7 @@ class _Rows:
     def reference(self, cells: Mapping[str, str]) -> Reference | None:
         """Return the reference of a row, None if it has no value; raises _MistakeError."""
         value = self.cell(cells, "value")
-        if value.casefold() in _NOTHING:
+        if value.lower() in NOTHING:
             return None
         field = "value"
         try:
@@ -155,7 +158,7 @@ class _Rows:
         numbers = {
             name: self._number(name, text)
             for name, text in stated.items()
-            if text.casefold() not in _NOTHING
+            if text.lower() not in NOTHING
         }
         factor = numbers.get("k", _USUAL_K)
         if not factor > 0.0:
@@ -216,22 +219,16 @@ def _records(name: str, raw: bytes, how: TableLayout) -> Iterator[_Record]:
 
 
 def _text(name: str, raw: bytes) -> str:
-    try:
-        if raw[:2] == _GZIP:
-            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-                raw = packed.read(_BYTES_MAX + 1)
-        if len(raw) > _BYTES_MAX:
-            raise FileError(f"{name}: is larger than {_BYTES_MAX} bytes; cut it into parts")
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(f"{name}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
-    except (EOFError, zlib.error, OSError) as error:
-        raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
+    with decoded_text(name, io.BufferedReader(io.BytesIO(raw))) as opened_text:
+        text = opened_text.read(_CHARACTERS_MAX + 1)
+    if len(text) > _CHARACTERS_MAX:
+        raise FileError(f"{name}: has more than {_CHARACTERS_MAX} characters; cut it into parts")
+    return text
 
 
 def _of_csv(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
     head = text.lstrip("\r\n").partition("\n")[0]
-    separator = max(_SEPARATORS, key=head.count)
+    separator = separator_of(head)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     rows = ((table.line_num, cells) for cells in table if any(cell.strip() for cell in cells))
     try:
@@ -277,7 +274,7 @@ def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
         missing = next((f for f in how.columns if cells.get(f) is MISSING and f in _NEEDED), None)
         if missing is not None:
             raise FileError(f"{name}:{at}:{how.columns[missing]}: there is nothing at this path")
-        yield at, {field: _cell(cell) for field, cell in cells.items() if cell is not MISSING}
+        yield at, {field: cell_text(cell) for field, cell in cells.items() if cell is not MISSING}
 
 
 def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]:
@@ -296,9 +293,3 @@ def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]
     if found is MISSING:
         raise FileError(f"{name}: there is nothing at --records {records}")
     yield from enumerate(found if isinstance(found, list) else [found], 1)
-
-
-def _cell(value: Any) -> str:  # noqa: ANN401 - whatever JSON has
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else repr(value)

@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from monitor.core.model import NAN, Bool, Float, Int
-from monitor.decode.checks import U_MIN, VALUE_MAX
+from monitor.core.model import NAN, Float, Int
+from monitor.decode.checks import VALUE_MAX
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import all_seconds
+from monitor.files.pair_checks import row_faults, rows_lacking
 
 # What a column may be called where its argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
@@ -53,12 +54,12 @@ def pairs_of(frame: Any, named: PairColumns, unit: str = "") -> PairTable:  # no
     chosen = _chosen(table, named)
     numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
     _refuse_without_claim(table, chosen)
-    gone = _absent(numbers, chosen)
+    gone = rows_lacking(numbers)
     kept = np.flatnonzero(~gone)
     if not kept.size:
         what = "has no rows" if not len(table) else "has no row with all of its numbers"
         raise FrameError(f"the frame {what}: nothing can be scored")
-    _refuse_faults(numbers, chosen, kept)
+    _refuse_faults(numbers, chosen)
     series, names = _series(table, named, chosen, kept)
     time = chosen["time"]
     rows = {name: column[kept] for name, column in numbers.items()}
@@ -150,32 +151,11 @@ def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
     return found
 
 
-def _absent(numbers: dict[str, Float], chosen: dict[str, str]) -> Bool:
-    """Return which rows lack what they need: value, reference, or both claims."""
-    gone = np.isnan(numbers["value"]) | np.isnan(numbers["reference"])
-    interval = np.isnan(numbers["lower"]) | np.isnan(numbers["upper"])
-    gone |= np.isnan(numbers["u"]) & interval
-    for part in ("p", "u_reference"):
-        if chosen[part]:
-            gone |= np.isnan(numbers[part])
-    return gone
-
-
-def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str], kept: Int) -> None:
-    rows = {name: column[kept] for name, column in numbers.items()}
-    lower, upper, u_ref = rows["lower"], rows["upper"], rows["u_reference"]
-    for wrong, part, what in (
-        (rows["u"] < U_MIN, "u", f"must be at least {U_MIN:g}"),
-        (lower > upper, "lower", "is above the upper end"),
-        ((upper >= lower) & (upper - lower < U_MIN), "lower", "the interval has no width"),
-        ((rows["p"] <= 0.0) | (rows["p"] >= 1.0), "p", "must lie between 0 and 1, such as 0.9"),
-        ((u_ref < U_MIN) & (u_ref != 0.0), "u_reference", f"must be 0 or at least {U_MIN:g}"),
-    ):
+def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str]) -> None:
+    for wrong, field, what in row_faults(numbers):
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise FrameError(
-                f"column {chosen[part]!r}, row {int(kept[at])}: {rows[part][at]:g} {what}"
-            )
+            raise FrameError(f"column {chosen[field]!r}, row {at}: {numbers[field][at]:g} {what}")
 
 
 def _times(table: Any, name: str) -> Float:  # noqa: ANN401

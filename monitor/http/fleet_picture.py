@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.formatting import series_path
 from monitor.core.model import Float
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import svg
-from monitor.http.lines import href
 from monitor.http.plots import NAMED_MAX, empty, robust_axis
 from monitor.http.selection import statistic
 from monitor.http.svg import Chart
@@ -46,7 +46,7 @@ def fleet_dots(now: Snapshot, rows: Sequence[int]) -> list[Dot]:
             now.names[row],
             (now.states[row], now.sentences[row]),
             (float(offset[row]), float(spread[row])),
-            href(now.names[row].sensor, now.names[row].quantity),
+            series_path(now.names[row].sensor, now.names[row].quantity),
         )
         for row in rows
     ]

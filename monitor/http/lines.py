@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
-from monitor.core.formatting import amount, date_time
+from monitor.core.formatting import amount, date_time, series_path
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import plots
 from monitor.http.selection import (
@@ -85,7 +84,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
     last = float(now.last_pair[row])
     return Line(
         key=f"{name.sensor}/{name.quantity}",
-        href=href(name.sensor, name.quantity),
+        href=series_path(name.sensor, name.quantity),
         sensor=name.sensor,
         quantity=name.quantity,
         group=name.group,
@@ -114,11 +113,6 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
 def _spark(now: Snapshot, row: int) -> Markup:
     """Return the last z as a drawing, which is made of numbers alone."""
     return Markup("" if now.recent_z is None else plots.sparkline(now.recent_z[row]))  # noqa: S704
-
-
-def href(sensor: str, quantity: str) -> str:
-    """Return the address of a series' page."""
-    return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"
 
 
 def signed(value: float, unit: str) -> str:

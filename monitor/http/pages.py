@@ -17,6 +17,7 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.analysis.side_by_side import MISS
+from monitor.core.formatting import series_path
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest
 from monitor.http import answers, documents, rendering
@@ -34,7 +35,7 @@ from monitor.http.figures import (
     figures,
 )
 from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_picture
-from monitor.http.lines import evidence_figure, href, lines
+from monitor.http.lines import evidence_figure, lines
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
@@ -169,7 +170,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "statistics": rendering.statistics(now, row),
             "letters": rendering.dead_letters(shared, sensor),
             "history": rendering.alert_history(page, HistoryFilter(), sensor, quantity),
-            "api": f"/api/v1{href(sensor, quantity)}",
+            "api": f"/api/v1{series_path(sensor, quantity)}",
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
         return unless_known(request, main, rendering.without_time(main))
@@ -204,7 +205,7 @@ def _add_ranking(
         found = await answers.contenders(shared, contest)
         table = await rankings.table(found, profile)
         for each in table["series"]:
-            each["href"] = href(each["sensor"], each["quantity"])
+            each["href"] = series_path(each["sensor"], each["quantity"])
         values = {
             "here": "/ranking",
             "table": table,
@@ -242,7 +243,7 @@ def _add_comparison(
             "b": sensors[1] if len(sensors) == 2 else "",
             "sensors": sorted(name.sensor for name in names if name.quantity == quantity),
             "profiles": PROFILES,
-            "links": [(each, href(each, quantity)) for each in sensors],
+            "links": [(each, series_path(each, quantity)) for each in sensors],
             "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}
             | dict(zip("ab", sensors, strict=False)),
             "time": found.time,

@@ -22,13 +22,13 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
-from monitor.core.formatting import date_time, finite, instant
+from monitor.core.formatting import date_time, finite, instant, series_path
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
-from monitor.http.lines import brief, href, lines, percent_or_dash, placed
+from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
 from monitor.http.published import Page, Published
 from monitor.http.selection import ROWS, Selection, SeriesQuery, select
@@ -78,7 +78,7 @@ def _side(found: Sequence[Transition], page: Page) -> AlertTally:
 
 def _change(of: Transition, page: Page) -> Change:
     known = SeriesKey(of.sensor, of.quantity) in page.rows
-    return Change(of.sensor, of.alert, href(of.sensor, of.quantity) if known else "")
+    return Change(of.sensor, of.alert, series_path(of.sensor, of.quantity) if known else "")
 
 
 # -- parts of pages -------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def time_element(time: float) -> Markup:
 
 def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
     """Return the address of the series that something is about."""
-    return href(of["sensor"], of["quantity"])
+    return series_path(of["sensor"], of["quantity"])
 
 
 def drawings(found: Occasion) -> list[tuple[str, Markup]]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from monitor.core.analysis.common_events import Events
 from monitor.core.columns import Columns, columns, coverage_factor
+from monitor.reproduce.stated_columns import STATED_P
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 
 SEED: Final = 20_141_117
 CROSSINGS: Final = 400
-P: Final = 0.9
 
 
 class Estimators(NamedTuple):
@@ -57,6 +57,6 @@ def estimators() -> Estimators:
         upper=blank,
         p=blank,
         u_ref=np.zeros(count * CROSSINGS),
-        level=P,
+        level=STATED_P,
     )
     return Estimators(tuple(said), pairs, np.tile(np.arange(CROSSINGS), count))

@@ -11,10 +11,10 @@ import numpy as np
 
 from monitor.core.columns import Columns, coverage_factor
 from monitor.core.model import Float
+from monitor.reproduce.stated_columns import STATED_P, stated_columns
 
 SEED: Final = 20_141_117
 PAIRS: Final = 400
-_P: Final = 0.9
 _REFERENCE_KG: Final = 500.0
 _U_KG: Final = 5.0
 _VARIED: Final = 0.6  # spread of ln u
@@ -55,17 +55,7 @@ def generated() -> Generated:
 
 def _stated(error: Float, u: Float) -> Columns:
     n = error.size
-    half = u * coverage_factor(np.full(n, _P))
+    half = u * coverage_factor(np.full(n, STATED_P))
     reference = np.full(n, _REFERENCE_KG)
     value = reference + error
-    return Columns(
-        starts=np.array([0]),
-        time=np.arange(float(n)),
-        value=value,
-        reference=reference,
-        u=u,
-        lower=value - half,
-        upper=value + half,
-        p=np.full(n, _P),
-        u_ref=np.zeros(n),
-    )
+    return stated_columns(value, reference, u, value - half, value + half)

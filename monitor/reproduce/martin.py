@@ -12,7 +12,6 @@ import numpy as np
 
 from monitor.core.analysis import ranking
 from monitor.core.analysis.correlation import correlation
-from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores import proper_scores
 from monitor.report.scored import figure
@@ -22,6 +21,7 @@ from monitor.reproduce.crossings import SEED, Estimators, estimators
 from monitor.reproduce.data_folder import DataFolder
 from monitor.reproduce.martin_printed import TABLE_1
 from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Reproduction
+from monitor.reproduce.stated_columns import stated_columns
 
 TITLE: Final = (
     "Martin, Molteno, Parry: Measuring the performance of sensors that report uncertainty"
@@ -104,7 +104,7 @@ def _exact(data: DataFolder) -> list[PaperTable]:
         "a comparison of figure 1 with exact values of its formulas",
     )
     if first is not None:
-        pairs = _claims(first["x0"], first["x"], first["sigma"], first["x1"], first["x2"])
+        pairs = stated_columns(first["x0"], first["x"], first["sigma"], first["x1"], first["x2"])
         rows += [("1", name, *_apart(score(pairs), first[name])) for name, score in _FACTS.items()]
     second = data.facts(
         "seed000_fig2.csv",
@@ -113,27 +113,12 @@ def _exact(data: DataFolder) -> list[PaperTable]:
     )
     if second is not None:
         u = np.sqrt(second["variance"])
-        pairs = _claims(second["mu"], second["x"], u, second["mu"] - u, second["mu"] + u)
+        pairs = stated_columns(second["mu"], second["x"], u, second["mu"] - u, second["mu"] + u)
         rows += [
             ("2", name, *_apart(score(pairs), second[name])) for name, score in _FACTS_2.items()
         ]
     heads = ("figure", "score", "values", "largest relative difference")
     return [PaperTable("Ours beside exact values", heads, rows)] if rows else []
-
-
-def _claims(value: Float, reference: Float, u: Float, lower: Float, upper: Float) -> Columns:
-    n = value.size
-    return Columns(
-        starts=np.array([0]),
-        time=np.arange(float(n)),
-        value=value,
-        reference=reference,
-        u=u,
-        lower=lower,
-        upper=upper,
-        p=np.full(n, 0.9),
-        u_ref=np.zeros(n),
-    )
 
 
 def _apart(ours: Float, exact: Float) -> tuple[str, str]:

@@ -12,8 +12,9 @@ from monitor.core.model import Float
 from monitor.core.scores import proper_scores
 from monitor.http import plots, svg
 from monitor.http.svg import Axis, Chart
-from monitor.reproduce.crossings import Estimators, P
+from monitor.reproduce.crossings import Estimators
 from monitor.reproduce.drawing import Panel, sheet
+from monitor.reproduce.stated_columns import STATED_P, stated_columns
 
 # The claim of Fig. 1: 80 kg for a thing of 100 kg, 40 kg wide.
 VALUE: Final = 80.0
@@ -31,28 +32,21 @@ SHOWN: Final[dict[str, Callable[[Columns], Float]]] = {
 
 def claims(value: Float, width: Float) -> Columns:
     """Return claims of a value with a 90 % interval of some width about it, of one reference."""
-    n = value.size
-    return Columns(
-        starts=np.array([0]),
-        time=np.arange(float(n)),
-        value=value,
-        reference=np.full(n, REFERENCE),
-        u=width / (2.0 * coverage_factor(np.full(n, P))),
-        lower=value - 0.5 * width,
-        upper=value + 0.5 * width,
-        p=np.full(n, P),
-        u_ref=np.zeros(n),
-    )
+    half, reference = 0.5 * width, np.full(value.size, REFERENCE)
+    u = half / coverage_factor(np.full(value.size, STATED_P))
+    return stated_columns(value, reference, u, value - half, value + half)
 
 
 def of_variance(variance: Float, value: Float) -> Columns:
     """Return claims of values with variances (kg^2), of one reference."""
-    return claims(value, 2.0 * np.sqrt(variance) * coverage_factor(np.full(variance.size, P)))
+    return claims(
+        value, 2.0 * np.sqrt(variance) * coverage_factor(np.full(variance.size, STATED_P))
+    )
 
 
 def variance_of_width(width: float) -> float:
     """Return the variance of the normal whose central 90 % is so wide."""
-    return float((0.5 * width / coverage_factor(np.full(1, P))[0]) ** 2)
+    return float((0.5 * width / coverage_factor(np.full(1, STATED_P))[0]) ** 2)
 
 
 def martin_figure_1() -> str:

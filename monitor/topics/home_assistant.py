@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from monitor import __version__
-from monitor.alerts.mqtt_sink import identity
+from monitor.alerts.mqtt_sink import identity, sensor_device
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.mqtt.publish import Retained
@@ -74,13 +73,7 @@ class HomeAssistantDevices:
     def config(self, sensor: str, series: Iterable[SeriesName]) -> dict[str, Any]:
         """Return the device of a sensor."""
         return {
-            "device": {
-                "identifiers": [identity(sensor)],
-                "name": sensor,
-                "manufacturer": "monitor",
-                "model": "verdicts",
-            },
-            "origin": {"name": "monitor", "sw_version": __version__},
+            **sensor_device(sensor, model="verdicts"),
             "availability_topic": status_topic(self._prefix),
             "payload_available": ONLINE,
             "payload_not_available": OFFLINE,

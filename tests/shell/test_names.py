@@ -16,8 +16,8 @@ from test_web import page
 
 from monitor.config import SettingsError, parse
 from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.core.formatting import series_path
 from monitor.core.state.network import Network
-from monitor.http.lines import href
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.http.service import Service
@@ -85,7 +85,7 @@ def test_the_page_of_the_fleet_links_to_the_page_of_each_sensor(network, service
 
     assert {unquote(each.split("/")[2]) for each in links} == set(NAMES)
     for name in NAMES:
-        link = href(name, "größe")
+        link = series_path(name, "größe")
         assert link in links
         told = json.loads(got(service, f"/api/v1{link}"))
         assert (told["sensor"], told["quantity"]) == (name, "größe")

@@ -1,4 +1,4 @@
-"""EvidenceCopies: copies of the evidence of series whose past changes, so that little is replayed.
+"""Copies of the evidence of series whose past changes, so that little is replayed.
 
 Rules of this file: they decide what a replay costs, never what it finds. A series gets them when
 its past changes for the first time; others cost nothing. Of each distance two are kept, the older
@@ -22,7 +22,7 @@ _NONE: Final = -1
 
 
 class FoundCopies(NamedTuple):
-    """EvidenceCopies: their places, -1 for none, and the pairs (time, id) they come after."""
+    """Copies found: their places, -1 for none, and the pairs (time, id) they come after."""
 
     entries: Int
     times: Float

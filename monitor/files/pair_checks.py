@@ -1,0 +1,36 @@
+"""What the rows of a table of pairs must hold, whether it is a file or a frame.
+
+Rules of this file: columns are arrays of one number a row, by field, NaN where none is stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from monitor.core.model import NAN, Bool, Float
+from monitor.decode.checks import U_MIN
+
+
+def rows_lacking(found: Mapping[str, Float]) -> Bool:
+    """Return which rows lack the value, the reference or both claims."""
+    interval = np.isnan(found["lower"]) | np.isnan(found["upper"])
+    lacking: Bool = np.isnan(found["value"]) | np.isnan(found["reference"])
+    return lacking | (np.isnan(found["u"]) & interval)
+
+
+def row_faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
+    """Return (rows, field, sentence) for what rows state and may not; NaN breaks no rule."""
+    lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]
+    u_ref, alpha = found["u_reference"], found.get("alpha", NAN)
+    level = "alpha" if np.any(~np.isnan(alpha)) else "p"
+    example = 0.1 if level == "alpha" else 0.9
+    return [
+        (np.isnan(lower) != np.isnan(upper), "lower", "lower and upper must be stated together"),
+        (u < U_MIN, "u", f"must be at least {U_MIN:g}; leave it empty if not stated"),
+        (lower > upper, "lower", "is above upper; write them the other way round"),
+        ((upper >= lower) & (upper - lower < U_MIN), "lower", "the interval has no width"),
+        ((p <= 0.0) | (p >= 1.0), level, f"must lie between 0 and 1, such as {example}"),
+        ((u_ref < U_MIN) & (u_ref != 0.0), "u_reference", f"must be 0 or at least {U_MIN:g}"),
+    ]
