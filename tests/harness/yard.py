@@ -105,7 +105,11 @@ class Yard:
         return page
 
     def run(self, speed: float = 2.0, every: float = 0.1) -> None:
-        """Work in a thread until :meth:`stop`: ``speed`` simulated seconds each ``every``."""
+        """Work in a thread until :meth:`stop`: ``speed`` simulated seconds each ``every``.
+
+        What is known by now is published when this returns.
+        """
+        self.publish()
         self._thread = threading.Thread(target=self._run, args=(speed, every), daemon=True)
         self._thread.start()
 
