@@ -33,6 +33,10 @@ TEST = .venv/bin/python -m
 BENCH = .venv/bin/python
 endif
 
+# Tests, demo and benchmarks start hundreds of processes: without bytecode on the disk each of them
+# compiles every module anew, which takes seconds.
+export PYTHONDONTWRITEBYTECODE =
+
 # Three workers for two cores, since many tests wait for the programs that they start; worksteal
 # moves tests to the workers that have none left.
 PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
