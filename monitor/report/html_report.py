@@ -28,7 +28,6 @@ from monitor.core.analysis.ranking import (
     score_of,
 )
 from monitor.core.analysis.remarks import remarks
-from monitor.core.analysis.resampling import REPLICATES, bca_rce
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import Float
@@ -58,6 +57,7 @@ SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
 _TRIED: Final = ("offset", "scale", "both")
 _TRIAL_PAIRS: Final = 50
+_TRIAL_WINDOWS: Final = 100  # at most; of more pairs each window has more
 _DRAWN_PAIRS: Final = 2000  # a plot of more is no clearer, and heavy
 _NAN: Final = float("nan")
 _REMEDIES: Final = {
@@ -106,7 +106,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     statistics = compute(windows, STATISTICS)
     intervals = {
         "ZMS": zms_interval(windows),
-        "RCE": bca_rce(windows, seed=SEED, replicates=REPLICATES),
+        "RCE": abc_rce(windows),
     }
     raised, judged = incidents_of(recorded, windows), judgements(recorded, windows)
     table = _ranked(recorded, windows, source)
@@ -138,7 +138,6 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         ],
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
         seed=SEED,
-        replicates=REPLICATES,
         statistics=[(name, each.help, each.source) for name, each in STATISTICS.items()],
         notes=recorded.notes,
         total=int(windows.counts.sum()),
@@ -171,7 +170,8 @@ def _chapter(
         level=source.level,
         patience=_NAN,
     )
-    trials = (prequential(one, method, _TRIAL_PAIRS, source.density) for method in _TRIED)
+    window = max(_TRIAL_PAIRS, one.value.size // _TRIAL_WINDOWS)
+    trials = (prequential(one, method, window, source.density) for method in _TRIED)
     leading = score_of(source.profile, source.density)
     return Chapter(
         name=name.sensor,

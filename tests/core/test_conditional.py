@@ -33,6 +33,20 @@ def test_mean_of_ence_under_the_null_is_that_of_chi(number, per_bin):
     assert got.mean == pytest.approx(gap, rel=0.02)
 
 
+@pytest.mark.parametrize("spread", [0.0, 1.2])
+def test_large_bins_have_the_null_of_errors_drawn_one_by_one(spread):
+    """Ten bins of 450 pairs are drawn as sums of four neighbours each."""
+    c = drawn(3, (4507,), spread=spread)
+    errors = generator(4).normal(size=(2000, 4507)) * c.u_eff
+    starts = np.arange(2000) * 4507
+    want = bins.ence_in_bins(pairs(errors.reshape(-1), 0.0, np.tile(c.u, 2000), starts=starts), 10)
+
+    got = ence_null(c, generator(), bins=10, replicates=4000, level=0.9)
+
+    assert got.mean == pytest.approx(want.mean(), rel=0.02)
+    assert (got.lower, got.upper) == pytest.approx(np.quantile(want, [0.05, 0.95]), rel=0.05)
+
+
 def test_interval_of_ence_in_one_bin_is_that_of_chi():
     c = pairs(np.ones(8), 0.0, 2.0)
     chi = stats.chi(8)

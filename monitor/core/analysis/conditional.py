@@ -42,6 +42,8 @@ REPLICATES: Final = 1_000
 PAIRS_A_BIN: Final = 100
 # Simulated errors worked on at a time.
 DRAWS: Final = 1 << 18
+# Numbers drawn for a bin at least, where it has as many pairs.
+SUMS_A_BIN: Final = 100
 
 
 class NullEnce(NamedTuple):
@@ -116,15 +118,31 @@ def ence_null(
 
 
 def _simulated_ence(c: Columns, random: np.random.Generator, bins: int, replicates: int) -> Float:
-    """Return ENCE of ``replicates`` sets of normal errors."""
+    """Return ENCE of ``replicates`` sets of normal errors.
+
+    Of large bins not each error is drawn: some neighbours by u, whose variances hardly differ, have
+    as sum of squares their mean variance times a chi-square of as many degrees of freedom.
+    """
     variance, starts = c.variance[c.once(order_by_u)], bin_starts(c, bins)[0]
+    sizes = np.diff(starts, append=variance.size)
+    together = max(1, int(sizes.min()) // SUMS_A_BIN)
+    cuts = np.concatenate(
+        [np.arange(at, at + n, together) for at, n in zip(starts, sizes, strict=True)]
+    )
+    freedom = np.diff(cuts, append=variance.size)
+    mean_variance = np.add.reduceat(variance, cuts) / freedom
+    first_cuts = np.searchsorted(cuts, starts)
     expected = np.add.reduceat(variance, starts)
     found = np.empty(replicates)
-    portion = max(1, DRAWS // variance.size)
+    portion = max(1, DRAWS // cuts.size)
     for begin in range(0, replicates, portion):
         size = min(portion, replicates - begin)
-        squares = np.square(random.standard_normal((size, variance.size))) * variance
-        ratios = np.add.reduceat(squares, starts, axis=1) / expected
+        squares = mean_variance * (
+            np.square(random.standard_normal((size, cuts.size)))
+            if together == 1
+            else random.chisquare(freedom, (size, cuts.size))
+        )
+        ratios = np.add.reduceat(squares, first_cuts, axis=1) / expected
         found[begin : begin + size] = np.mean(np.abs(1.0 - np.sqrt(ratios)), axis=1)
     return found
 
