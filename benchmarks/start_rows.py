@@ -93,13 +93,28 @@ def _signed(number: float) -> float:
     return number - (1 << 64) if isinstance(number, int) and number >> 63 else number
 
 
+_IMPORTED = {
+    "run": "imports of `monitor run`",
+    "help": "`monitor --help`, all of it",
+    "explain": "imports of `monitor explain`",
+}
+
+
 def imports() -> list[Line]:
-    """What is imported before `monitor run` does anything, beside numpy alone.
+    """What is imported before a command does anything, beside numpy alone.
 
     With byte code at hand, as an installed program has it.
     """
     run = "import monitor.cli, monitor.commands.run, sys; assert 'scipy.special' not in sys.modules"
-    works = {"run": run, "numpy": "import numpy", "nothing": "pass"}
+    works = {
+        "run": run,
+        "help": "import contextlib, io, monitor.cli as cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    cli.main(['--help'])",
+        "explain": "import monitor.cli, monitor.commands.explain",
+        "numpy": "import numpy",
+        "nothing": "pass",
+    }
     costs: dict[str, list[float]] = {name: [] for name in works}
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
@@ -111,15 +126,20 @@ def imports() -> list[Line]:
                 if turn:  # the first one makes the byte code
                     costs[name].append(_children() - before)
     bare = statistics.median(costs["nothing"])
-    ours = [each - bare for each in costs["run"]]
+    models = "numpy, pydantic and its models"
+    limits = {
+        "run": f"{models}; scipy.special (200 ms) with the first pair, HTTP in a thread of its own",
+        "help": "argparse and the arguments of every command",
+        "explain": f"{models}, the decoders",
+    }
     theirs = [each - bare for each in costs["numpy"]]
-    goal = Goal(
-        "imports of `monitor run`", "import numpy",
-        limit="numpy, pydantic and its models, 250 modules; scipy.special (200 ms) with the first "
-        "pair, HTTP in a thread of its own",
-    )  # fmt: skip
-    mine, other = (f"{1e3 * statistics.median(each):.0f} ms" for each in (ours, theirs))
-    return [Line(goal, mine, other, ratio(ours, theirs))]
+    found = []
+    for name, limit in limits.items():
+        ours = [each - bare for each in costs[name]]
+        mine, other = (f"{1e3 * statistics.median(each):.0f} ms" for each in (ours, theirs))
+        goal = Goal(_IMPORTED[name], "import numpy", limit=limit)
+        found.append(Line(goal, mine, other, ratio(ours, theirs)))
+    return found
 
 
 def _children() -> float:

@@ -44,6 +44,7 @@ ROWS: dict[str, tuple[str, str, int]] = {
     "million": ("million", "million", 300),
     "start": ("start_rows", "start", 80),
     "import": ("start_rows", "imports", 20),
+    "files": ("file_rows", "files", 120),
     "scores": ("statistics_rows", "scores", 5),
     "interval": ("statistics_rows", "interval", 10),
     "curve": ("statistics_rows", "curve", 5),
