@@ -14,6 +14,7 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.comparisons import CompareError, Comparing, comparison_of
+from monitor.report.progress import step
 from monitor.report.recorded import read
 
 _SAVED = {
@@ -71,9 +72,9 @@ def run(options: argparse.Namespace) -> int:
         level=level,
         miss=options.miss,
     )
-    found = comparison_of(
-        read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns)), asked
-    )
+    recorded = read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns))
+    with step("comparing on the common events"):
+        found = comparison_of(recorded, asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))
     return 0
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
@@ -14,6 +13,9 @@ from monitor.config import load
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
+from monitor.files.whole_file import whole_file
+from monitor.report.progress import step
+from monitor.report.recorded import Recorded
 
 _STDOUT: Final = "-"
 
@@ -48,15 +50,13 @@ def run(options: argparse.Namespace) -> int:
         if options.out == _STDOUT:
             raise ExportError("Parquet cannot be written to a terminal; give --out FILE")
     settings = load(options.config)
-    found = current_pairs(settings, client_of(settings, options))
+    with step("reading the pairs"):
+        found = current_pairs(settings, client_of(settings, options))
     if not found.names:
         raise ExportError("there are no pairs; `monitor doctor` says why")
     try:
-        if options.format == "parquet":
-            write_parquet(Path(options.out), found.names, found.pairs)
-        else:
-            with _opened(options.out) as out:
-                write_text(out, found.names, found.pairs, options.format)
+        with step(f"writing {found.pairs.size} pairs"):
+            _write(options, found)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -69,7 +69,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _opened(name: str) -> nullcontext[TextIO] | TextIO:
-    if name == _STDOUT:
-        return nullcontext(sys.stdout)
-    return Path(name).open("w", encoding="utf-8", newline="")
+def _write(options: argparse.Namespace, found: Recorded) -> None:
+    if options.out == _STDOUT:
+        write_text(sys.stdout, found.names, found.pairs, options.format)
+        return
+    with whole_file(Path(options.out)) as new:
+        if options.format == "parquet":
+            write_parquet(new, found.names, found.pairs)
+        else:
+            with new.open("w", encoding="utf-8", newline="") as out:
+                write_text(out, found.names, found.pairs, options.format)

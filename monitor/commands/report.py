@@ -21,7 +21,9 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.whole_file import whole_file
 from monitor.report.html_report import ReportSource, report
+from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
 
 
@@ -108,9 +110,11 @@ def assumed_notes(settings: Settings) -> Iterator[str]:
 
 
 def _write(out: Path, recorded: Recorded, source: ReportSource) -> None:
-    page = report(recorded, source, instant(time.time(), "seconds"))
+    with step(f"judging and drawing {len(recorded.names)} series"):
+        page = report(recorded, source, instant(time.time(), "seconds"))
     try:
-        out.write_text(page, encoding="utf-8")
+        with whole_file(out) as new:
+            new.write_text(page, encoding="utf-8")
     except OSError as error:
         refused = ReportError(f"{out}: cannot be written: {error.strerror}")
         refused.exit_code = CANNOT_CREATE

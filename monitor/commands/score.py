@@ -14,6 +14,7 @@ import numpy as np
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.report.progress import step
 from monitor.report.recorded import Recorded, blocks, read
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
 
@@ -63,19 +64,23 @@ def run(options: argparse.Namespace) -> int:
             f"{options.file}: no reading has a reference within 60 s of the same sensor and "
             "quantity; check times and names"
         )
+    with step(f"scoring {len(recorded.names)} series"):
+        print(_answer(recorded, level, options))
+    return 0
+
+
+def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> str:
     found = Scored(recorded, level, bca=options.bca)
     in_time = [
         blocks(found.windows.take(np.array([row])), options.blocks, options.density)
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
-    if options.json:
-        document = found.document()
-        for series, parts in zip(document["series"], in_time, strict=False):
-            series["blocks"] = parts
-        print(json.dumps(document, allow_nan=False))
-    else:
-        print("\n".join([*found.lines(options.density), *_block_lines(recorded, in_time)]))
-    return 0
+    if not options.json:
+        return "\n".join([*found.lines(options.density), *_block_lines(recorded, in_time)])
+    document = found.document()
+    for series, parts in zip(document["series"], in_time, strict=False):
+        series["blocks"] = parts
+    return json.dumps(document, allow_nan=False)
 
 
 def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -22,3 +23,18 @@ def rows_read() -> Iterator[Watch]:
 
     with tqdm(unit=" rows", delay=_SECONDS, leave=False) as bar:
         yield bar.update
+
+
+@contextmanager
+def step(words: str) -> Iterator[None]:
+    """Say on a terminal what is being done, once it has taken longer than two seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = threading.Timer(_SECONDS, sys.stderr.write, [f"{words} ...\n"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -36,7 +36,7 @@ from monitor.core.state.network import Network
 from monitor.files import PairTable, Watch, detect, read_pairs, read_stream
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
-from monitor.report.progress import rows_read
+from monitor.report.progress import rows_read, step
 
 # -- the daemon without a broker ------------------------------------------------------------------
 
@@ -79,9 +79,11 @@ def read(path: Path, rules: SeriesRules, columns: Mapping[str, str] = _NO_COLUMN
     ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`).
     """
     with rows_read() as watch:
-        if detect(path, columns) == "pairs":
-            return of_pairs(read_pairs(path, columns, watch), rules)
-        return _of_stream(path, rules, watch)
+        if detect(path, columns) != "pairs":
+            return _of_stream(path, rules, watch)
+        table = read_pairs(path, columns, watch)
+    with step(f"looking for incidents in {table.time.size} pairs"):
+        return of_pairs(table, rules)
 
 
 def replayed(

@@ -1,0 +1,28 @@
+"""A file that appears when it is complete, so that an interrupted command leaves nothing half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copymode
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a path to write to that takes the place of ``path`` when the block ends without error.
+
+    What stood at ``path`` stays until then, and for good where the block raises. A pipe or a device
+    is written to directly. Raises OSError.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    new = path.with_name(f".{path.name}.part")
+    try:
+        yield new
+        if path.exists():
+            copymode(path, new)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
