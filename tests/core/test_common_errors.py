@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_honest_sensors_and_references_are_cleared(sensors, heavy):
         met = as_met(value, reference)
         assert suspicion(met, 1000.0) is None
         meetings = met.meetings()
-        cleared += among_peers(meetings, rounds_of(meetings)).cleared.size
+        cleared += among_peers(meetings, rounds_of(meetings), meetings.u).cleared.size
 
     assert cleared >= 0.98 * 20 * sensors
 
@@ -116,6 +118,37 @@ def test_a_fifth_of_bad_sensors_accuses_nobody(sensors, fault):
         accused += suspicion(as_met(value, reference), 1000.0) is not None
 
     assert accused <= 1
+
+
+@pytest.mark.parametrize("off", [0.0, 5.0])
+@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize("those", [0.5, 1.0])
+@pytest.mark.parametrize("sensors", [5, 10, 20, 50])
+def test_sensors_that_understate_do_not_accuse_an_honest_reference(sensors, those, heavy, off):
+    """By the u they state, ten sensors of which half err 5 times as much accuse 4 of 10."""
+    accused = 0
+    for factor, seed in itertools.product((2.0, 3.0, 5.0), range(4)):
+        errors, reference = world(sensors, min(60, 1024 // sensors), seed, heavy=heavy)
+        truth = 100.0 + 3.0 * np.random.default_rng([seed, sensors]).standard_normal(len(errors))
+        errors -= truth[:, None]
+        errors[:, : round(those * sensors)] *= factor
+        errors[len(errors) // 2 :, -1] += off
+        accused += suspicion(as_met(truth[:, None] + errors, reference), 1000.0) is not None
+
+    assert accused == 0
+
+
+@pytest.mark.parametrize("sensors", [10, 50])
+def test_a_reference_that_is_off_is_found_by_sensors_that_understate(sensors):
+    rounds, found = min(60, 1024 // sensors), 0
+    for seed in range(10):
+        value, reference = world(sensors, rounds, seed)
+        value += np.random.default_rng(seed).normal(0.0, np.sqrt(3.0), value.shape)
+        reference[rounds // 3 :] += 2.0
+        told = suspicion(as_met(value, reference), 1000.0)
+        found += told is not None and abs(told.estimate.value + 2.0) < 0.5
+
+    assert found >= 9
 
 
 def test_a_sensor_with_a_fault_of_its_own_is_not_cleared():

@@ -19,6 +19,7 @@ from monitor.core.model import Float, Int
 Kind = Literal["offset", "noise", "stuck", "gain"]
 
 _SEEN: Final = 3  # sensors of a round that tell of its common error
+_AS_SEEN: Final = 4.0  # pairs that what the other sensors show of their u counts as
 _CLIP: Final = 1.5  # u from the median beyond which a sensor counts no more
 _LOSS: Final = 1.1  # variance of the robust centre over that of the mean, normal errors
 _FAR: Final = 3.0  # standard errors beyond which a sensor has a fault of its own
@@ -72,13 +73,46 @@ class Rounds(NamedTuple):
         return self.error / np.sqrt(np.maximum(self.u_shared**2 + self.variance, 1e-300))
 
 
+def as_shown(pairs: Meetings) -> Float:
+    """Return u of each pair, not below what its sensor's distance from the others shows.
+
+    The mean square of a sensor's distances from its rounds' medians, in units of its u^2, is drawn
+    to the median of all sensors, which alone tells of one that was met once. Sensors that claim too
+    small a u would claim too small a one of their common error, and accuse an honest reference.
+    """
+    begins, counts, number = _begun(pairs.round)
+    own = np.maximum(pairs.u, 1e-300)
+    away = (pairs.error - _medians(pairs, begins, counts, number)[number]) / own
+    told = counts[number] >= _SEEN
+    _, series = np.unique(pairs.series, return_inverse=True)
+    squares = np.bincount(series, np.where(told, np.minimum(away * away, 1e12), 0.0))
+    times = np.bincount(series, told)
+    if not told.any():
+        return pairs.u
+    others = max(1.0, float(np.median((squares / np.maximum(times, 1.0))[times > 0])))
+    factor = np.sqrt(np.maximum((_AS_SEEN * others + squares) / (_AS_SEEN + times), 1.0))
+    u: Float = pairs.u * factor[series]
+    return u
+
+
+def _begun(rounds: Int) -> tuple[Int, Int, Int]:
+    """Return where each round begins, its pairs, and which round each pair is of."""
+    begins = np.flatnonzero(np.append(True, rounds[1:] != rounds[:-1]))
+    counts = np.diff(begins, append=rounds.size)
+    return begins, counts, np.repeat(np.arange(begins.size), counts)
+
+
+def _medians(pairs: Meetings, begins: Int, counts: Int, number: Int) -> Float:
+    """Return the median error of each round."""
+    ascending = pairs.error[np.lexsort((pairs.error, number))]
+    middle: Float = 0.5 * (ascending[begins + (counts - 1) // 2] + ascending[begins + counts // 2])
+    return middle
+
+
 def rounds_of(pairs: Meetings) -> Rounds:
     """Return the common error of each round: one step of Huber's estimator from the median."""
-    begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
-    counts = np.diff(begins, append=pairs.round.size)
-    number = np.repeat(np.arange(begins.size), counts)
-    ascending = pairs.error[np.lexsort((pairs.error, number))]
-    middle = 0.5 * (ascending[begins + (counts - 1) // 2] + ascending[begins + counts // 2])
+    begins, counts, number = _begun(pairs.round)
+    middle = _medians(pairs, begins, counts, number)
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     away = np.clip(pairs.error - middle[number], -_CLIP * pairs.u, _CLIP * pairs.u)
     total = np.add.reduceat(weight, begins)
@@ -107,16 +141,18 @@ class Peers(NamedTuple):
     cleared: Int
 
 
-def among_peers(pairs: Meetings, rounds: Rounds) -> Peers:
+def among_peers(pairs: Meetings, rounds: Rounds, shown: Float) -> Peers:
     """Return which series are right once the common errors are taken out.
 
+    The common errors were weighted by the u that the sensors have ``shown`` (:func:`as_shown`).
     A sensor's own part of the common error is allowed for. Errors that go on (autocorrelation,
     taken over all sensors) count for less.
     """
     told = np.flatnonzero(rounds.of_pair >= 0)
     at, u, series = rounds.of_pair[told], pairs.u[told], pairs.series[told]
     mean_variance = rounds.variance[at] / _LOSS
-    left = u * u - 2.0 * mean_variance + rounds.variance[at]
+    share = mean_variance * (u / np.maximum(shown[told], 1e-300)) ** 2
+    left = u * u - 2.0 * share + rounds.variance[at]
     z = (pairs.error[told] - rounds.error[at]) / np.sqrt(np.maximum(left, 1e-6 * u * u + 1e-300))
     order = np.lexsort((at, series))
     z, series = z[order], series[order]
@@ -201,14 +237,16 @@ def erratic(pairs: Meetings, fires: Callable[[Float], bool]) -> tuple[Rounds, Pe
     agrees least with the others, and one more, are left out, and the rest must accuse it alone;
     most sensors must be right among each other.
     """
-    rounds = rounds_of(pairs)
+    u = as_shown(pairs)
+    shown = pairs._replace(u=u)
+    rounds = rounds_of(shown)
     if rounds.time.size < _SEEN or not fires(rounds.z):
         return None
-    peers = among_peers(pairs, rounds)
+    peers = among_peers(pairs, rounds, u)
     if 2 * peers.cleared.size < peers.names.size:
         return None
     few = 1 + int(np.ceil(0.1 * peers.names.size))
     out = peers.names[np.argsort(-peers.far, kind="stable")[:few]]
     kept = np.flatnonzero(~np.isin(pairs.series, out))
-    others = rounds_of(pairs.where(kept))
+    others = rounds_of(shown.where(kept))
     return (rounds, peers) if others.time.size and fires(others.z) else None

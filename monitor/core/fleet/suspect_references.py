@@ -4,7 +4,8 @@ Rules of this file: pure functions of the pairs with one reference (a station, a
 one measurement of it, and each sensor has at most one pair in a round. The pairs of a round share
 the reference's own error, which is subtracted from all but the first as far as the reference states
 it. A few sensors cannot accuse a reference: those that lean most towards the verdict are left out,
-the others must reach it alone, and most sensors must be off that way.
+the others must reach it alone, and most sensors must be off that way. A sensor that shows
+a larger u among the others than it claims counts with the one it shows.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from monitor.core.fleet.common_errors import (
     Meetings,
     Nature,
     among_peers,
+    as_shown,
     erratic,
     nature,
     rounds_of,
@@ -256,10 +258,11 @@ def suspicion(
     meetings = pairs.meetings()
     found = suspect(pairs, patience, systematic)
     if found is not None:
-        rounds = rounds_of(meetings)
-        since, cleared = found[1], among_peers(meetings, rounds).cleared
+        u = as_shown(meetings)
+        rounds = rounds_of(meetings._replace(u=u))
+        since, cleared = found[1], among_peers(meetings, rounds, u).cleared
         return Suspicion(*found, nature(rounds, since), cleared)
-    _, share = _shares(pairs, systematic)
+    _, share = _shares(pairs._replace(u=as_shown(meetings)), systematic)
     varies = erratic(meetings, lambda z: _fired(z, patience, share) in _VARIES)
     if varies is None:
         return None
@@ -281,8 +284,12 @@ def suspect(
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
     Fewer than five sensors accuse nobody; ``systematic`` is what the reference may be off for life.
+    The u of a sensor is what it states, or what it shows among the others if that is more.
     """
-    if np.unique(pairs.series).size < SENSORS_MIN or not accuses(pairs, patience, systematic):
+    if np.unique(pairs.series).size < SENSORS_MIN:
+        return None
+    pairs = pairs._replace(u=as_shown(pairs.meetings()))
+    if not accuses(pairs, patience, systematic):
         return None
     z = innovations(pairs)
     since = pairs.time[change_point(z, _rho(z))]
