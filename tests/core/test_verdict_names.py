@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from core.verdict_sensors import sensor, since, widened
@@ -182,3 +184,16 @@ def test_a_clear_step_is_told_at_its_alarm(size, late):
         assert found.fault == "offset", found.sentence
         assert abs(found.since - onset) <= 1
         assert found.level.lower < size < found.level.upper
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 5])
+@pytest.mark.parametrize("slow", [0.0, 0.9, 0.99])
+def test_error_codes_of_a_reference_are_not_a_lag_of_the_sensor(slow, times):
+    """A lag left out the newest references, which no late value had shown yet."""
+    for seed in range(8):
+        pairs = sensor(seed, slow=slow)
+        for at in (N - times, 200):
+            reference = pairs.reference.copy()
+            reference[at : at + times] = -999.0
+            found = judge(dataclasses.replace(pairs, reference=reference), alarm=at)
+            assert found.fault != "lag", (seed, at, found.sentence)

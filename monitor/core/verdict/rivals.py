@@ -86,13 +86,16 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     if not lags:
         return [NONE] * p.n.size
     some = _at_once(p)
-    parts = [
-        _left(_late(p, kept, range(k, min(k + some, lags + 1))), cut, kept)
-        for k in range(1, lags + 1, some)
-    ]
+    parts, of_newest = [], []
+    for k in range(1, lags + 1, some):
+        rows = _late(p, kept, range(k, min(k + some, lags + 1)))
+        parts.append(_left(rows, cut, kept))
+        of_newest.append(_saved_on_newest(p, kept, rows, k))
     left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
     late = np.arange(1, lags + 1)[:, None]
     unseen = (late > (p.n // 3)[:, None, None]) | (kept.n[:, None] < late + _SEEN)
+    saved = kept.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
+    unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
     for each in left:
         np.copyto(each, _NEVER, where=unseen)
     delayed = _cheapest(left, cut, kept, 1.0)
@@ -104,6 +107,21 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
         one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
         for one, other in zip(delayed, slow, strict=True)
     ]
+
+
+def _saved_on_newest(p: Side, kept: Kept, rows: Float, first: int) -> Float:
+    """Return the squares [series, lags] that lags from ``first`` on save on as many newest pairs.
+
+    No late value has shown the references of these yet. A lag that saves on them alone leaves out
+    references that are wrong (an error code), and no other value would show that.
+    """
+    lags = np.arange(first, first + rows.shape[1])[:, None]
+    back = np.arange(int(lags.max()))
+    at = p.n[:, None] - 1 - back
+    series = np.arange(p.n.size)[:, None]
+    was, late = kept.z[series, at], rows[series, :, at].transpose(0, 2, 1)
+    saved: Float = np.where(back < lags, (was * was)[:, None] - late * late, 0.0).sum(axis=2)
+    return saved
 
 
 def _at_once(p: Side) -> int:
