@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from monitor.core.detector import e_values
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.scales import Scales
 from monitor.core.detector.series_state import STATE, with_calm, with_scales
@@ -113,6 +114,41 @@ def test_dependence_is_unlearnt_when_it_changes_with_an_event(before, after, lea
     z[:, CHANGED:] = ar(after, rng, (STREAMS, PAIRS - CHANGED))
 
     assert mean_between(*first_alarms(z, event_at=CHANGED)) >= least
+
+
+def bare_intervals(z):
+    """Return the codes of sensors that state 90 % intervals and no u."""
+    half = np.full_like(z, 1.6448536)
+    return e_values.coverage_code(-z, -half, half, np.full_like(z, 0.1))
+
+
+def rho_of_bare_intervals(z):
+    """Return the median rho that is learnt, and the pairs to the first alarm since the middle."""
+    streams, pairs = z.shape
+    detector, rows = (
+        Detector(np.full(streams, 1000.0), np.ones(streams, np.bool_)),
+        np.arange(streams),
+    )
+    first = np.full(streams, pairs // 2)
+    for half in np.split(bare_intervals(z), 2, axis=1):
+        changes = detector.advance(rows, rows * half.shape[1], half.ravel())
+    for change in reversed(changes):
+        if change.after == "firing":
+            first[change.series] = change.position % (pairs // 2)
+    return float(np.median(detector.rho(rows))), mean_between(first, pairs // 2)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.5, 0.0), (0.0, 0.5)])
+def test_bare_intervals_unlearn_dependence_that_changed(before, after):
+    """Learnt for life, half of what was learnt before would still show."""
+    rng, shape = np.random.default_rng(20261205), (60, 2000)
+    settled, _ = rho_of_bare_intervals(ar(after, rng, (60, 4000)))
+    rho, between = rho_of_bare_intervals(
+        np.concatenate([ar(before, rng, shape), ar(after, rng, shape)], axis=1)
+    )
+
+    assert abs(rho - settled) < 0.05
+    assert between >= 1000.0
 
 
 def ceilings_of(x):

@@ -44,22 +44,20 @@ def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
 
 # -- evidence -------------------------------------------------------------------------------------
 
-# What is left a pair later of what is learnt of the autocorrelation, by path. Codes of intervals
-# hold so little of it that they need all.
-KEPT: Final = np.array([1.0 - 1.0 / 400.0, 1.0])
+# What is left a pair later of what is learnt of the autocorrelation.
+KEPT: Final = 1.0 - 1.0 / 400.0
 
 
-def fading(start: Float, steps: Float, kept: Float) -> Float:
-    """Return sums [ranks + 1, m, k] of ``steps`` [ranks, m, k]; ``kept`` stays of each, a pair."""
+def fading(start: Float, steps: Float) -> Float:
+    """Return sums [ranks + 1, m, k] of ``steps`` [ranks, m, k]; ``KEPT`` stays of each, a pair."""
     sums = np.empty((steps.shape[0] + 1, *steps.shape[1:]))
     sums[0] = start
     if steps.shape[2] == 1:
-        part = float(kept[0])
         for row, value in enumerate(start[:, 0].tolist()):
-            sums[1:, row, 0] = [value := value * part + step for step in steps[:, row, 0].tolist()]
+            sums[1:, row, 0] = [value := value * KEPT + step for step in steps[:, row, 0].tolist()]
         return sums
     for rank in range(steps.shape[0]):
-        np.multiply(sums[rank], kept, out=sums[rank + 1])
+        np.multiply(sums[rank], KEPT, out=sums[rank + 1])
         sums[rank + 1] += steps[rank]
     return sums
 
@@ -126,7 +124,7 @@ class EvidenceBlock:
         steps[:, 2] = two
         steps[:, 3] = np.where(far, np.square(q[2:] - q_far), 0.0)
         steps[:, 4] = far
-        sums = fading(np.array([records[name] for name in e_values.LEARNT]), steps, KEPT[self.path])
+        sums = fading(np.array([records[name] for name in e_values.LEARNT]), steps)
         self.sums = [sums[:, row] for row in range(len(e_values.LEARNT))]
 
     def _bets(self, records: Records) -> Float:
