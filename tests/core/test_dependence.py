@@ -138,6 +138,7 @@ def rho_of_bare_intervals(z):
     return float(np.median(detector.rho(rows))), mean_between(first, pairs // 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(0.5, 0.0), (0.0, 0.5)])
 def test_bare_intervals_unlearn_dependence_that_changed(before, after):
     """Learnt for life, half of what was learnt before would still show."""
