@@ -23,7 +23,7 @@ ELSEWHERE = {"suites", "seeds", "inputs", "numerics"}
 @pytest.mark.parametrize("name", sorted(TRIALS.keys() - ELSEWHERE))
 def test_a_trial_finds_nothing(name, tmp_path):
     for found in TRIALS[name](SHARES["smallest"], tmp_path):
-        if found.goal not in ("R6", "R10", "R12"):  # these are about time
+        if found.goal not in ("R6", "R10", "R12", "R13"):  # these are about time
             assert found.holds, found
 
 

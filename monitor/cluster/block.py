@@ -31,8 +31,8 @@ from monitor.cluster.block_store import (
 )
 from monitor.cluster.log_records import LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
+from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
-from monitor.core.detector.replay import Checkpoint
 from monitor.core.model import (
     Int,
     Records,
@@ -171,7 +171,7 @@ class Block:
         network = self.network
         for row in range(len(loaded.rows)):
             network.replayer.disturb(row, math.inf)
-        recover(network, self._store, self._expired)
+        recover(network, self._store, self._expired, is_resumed=True)
         network.replayer.disturbed.clear()
         for row, each in enumerate(loaded.rows):
             root = None if each.root is None else Checkpoint(*each.root)

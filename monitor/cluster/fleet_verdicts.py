@@ -33,7 +33,7 @@ from monitor.cluster.results import (
     SeriesReport,
     Summary,
 )
-from monitor.core.detector.replay import AlertChange
+from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.thresholds import (
     Crossings,
     Judged,

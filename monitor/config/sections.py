@@ -83,6 +83,13 @@ class Pairing(Section):
         PairUncertainty(),
         "Standard uncertainty of the pairing itself, which grows with distance in time and space.",
     )
+    max_pairs_per_reference: int = setting(
+        1000,
+        "How many readings of one series may pair with the same reference: the nearest in time "
+        "(mode key, and candidates: all).",
+        ge=2,
+        le=1_000_000,
+    )
     max_wait_hours: float = setting(
         72.0, "How long a reading or a reference waits for its counterpart.", gt=0, le=8784
     )

@@ -262,8 +262,11 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
     return fates
 
 
-def recover(network: Network, store: Store, now: float) -> None:
-    """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side."""
+def recover(network: Network, store: Store, now: float, *, is_resumed: bool = False) -> None:
+    """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side.
+
+    ``is_resumed``: evidence that is marked as disturbed is loaded afterwards.
+    """
     network.restore_series(store.series())
     checkpoints = Checkpoints(
         network.refusals, network.thresholds, network.eviction, network.reports
@@ -272,7 +275,7 @@ def recover(network: Network, store: Store, now: float) -> None:
     network.restore(now, [*store.events(), *store.collocations()])
     for received, observations in store.observations():
         network.restore(received, observations)
-    network.recall(store.pairs())
+    network.recall(store.pairs(), is_resumed=is_resumed)
     network.expire(now)
     checkpoints.load(store)
 

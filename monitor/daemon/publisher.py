@@ -221,6 +221,7 @@ class Publisher:
             records_rejected=dict(counts.records_rejected),
             expired_unpaired=pairing.expired_unpaired,
             corrections=pairing.corrections,
+            limited_references=pairing.limited_references,
             sessions_lost=connection.sessions_lost,
             reconnects=connection.reconnects,
             stale_acknowledgements=connection.stale_acknowledgements,

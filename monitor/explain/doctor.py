@@ -92,6 +92,7 @@ class Report:
     readings_held: int
     references_held: int
     expired_unpaired: int
+    limited_references: int
     filters: tuple[Filter, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     quantities: tuple[Unpaired, ...] = field(default=())
@@ -133,6 +134,7 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
         examined.pairing.readings,
         len(examined.pairing.references),
         examined.pairing.expired_unpaired,
+        examined.pairing.limited_references,
         filters,
         refusals,
         quantities,
@@ -147,6 +149,12 @@ def text(found: Report) -> str:
     lines = [f"{received}; waiting: {_held(found.readings_held, found.references_held)}"]
     if found.expired_unpaired:
         lines.append(f"{count_of(found.expired_unpaired, 'reading')} expired without a reference")
+    if found.limited_references:
+        limited = count_of(found.limited_references, "reference")
+        lines.append(
+            f"{limited} came to pairing.max_pairs_per_reference; further readings of the "
+            "same series pair only where they are nearer in time"
+        )
     lines.append("")
     lines += [f"* {finding}" for finding in found.findings]
     return "\n".join(lines)

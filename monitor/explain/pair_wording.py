@@ -52,6 +52,7 @@ def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
         tolerance=duration(pairing.tolerance_seconds),
         reading=duration(pairing.reading_seconds),
         completeness=pairing.completeness,
+        most=pairing.max_pairs_per_reference,
     )
     lag = ""
     if pairing.lag_seconds:

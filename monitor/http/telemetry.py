@@ -45,6 +45,7 @@ class Figures:
     records_rejected: Mapping[str, int] = field(default_factory=dict)
     expired_unpaired: int = 0
     corrections: int = 0
+    limited_references: int = 0
     sessions_lost: int = 0
     reconnects: int = 0
     stale_acknowledgements: int = 0
@@ -106,6 +107,11 @@ def _messages(now: Figures) -> Iterator[Family]:
         "readings_unpaired_expired", "Readings whose reference never came.", now.expired_unpaired
     )
     yield counter("corrections", "Revisions of references that changed pairs.", now.corrections)
+    yield counter(
+        "references_limited",
+        "References that came to have pairing.max_pairs_per_reference pairs with a series.",
+        now.limited_references,
+    )
 
 
 def _sources(now: Figures) -> Iterator[Family]:

@@ -23,7 +23,8 @@ from monitor.journal.failures import (
     cannot_open,
     cannot_use,
 )
-from monitor.journal.open_mark import end, is_log_empty, mark, without_mark
+from monitor.journal.log_end import LogEndNote, forget_end
+from monitor.journal.open_mark import end, is_log_empty, is_marked, mark, without_mark
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import (
     TABLES,
@@ -46,6 +47,7 @@ class Database:
         self.path = path
         self.connection = _open(path, may_upgrade=may_upgrade)
         self._is_marked = False
+        self._log_end: Final = LogEndNote(path)
         try:
             self.checksums = self._read_checksums()
             self._file: Final = _file_at(path)
@@ -76,13 +78,17 @@ class Database:
         self.checksums = durable.copy()
         try:
             if not self._is_marked:
+                if not is_marked(db):
+                    forget_end(self.path)
                 mark(db)
+                self._log_end.begin()
                 self._is_marked = True
             db.execute("begin immediate")
             yield
             write_checksums(db, self.checksums)
             db.execute("commit")
             durable = self.checksums
+            self._log_end.write()
         except sqlite3.DatabaseError as error:
             raise cannot_use(self.path, error) from error
         finally:
@@ -215,6 +221,7 @@ class Database:
     def close(self) -> None:
         """Close the file; what was committed stays."""
         end(self.connection, self.path)
+        self._log_end.close()
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

@@ -35,20 +35,28 @@ def is_log_empty(path: Path) -> bool:
 
 def misses_log(path: Path) -> bool:
     """Return whether a file that nobody has open needs a log that is not there; raises OSError."""
+    return is_log_empty(path) and is_marked_open(path)
+
+
+def is_marked_open(path: Path) -> bool:
+    """Return whether a file has the mark, whatever its log says; raises OSError.
+
+    Never of a file that this process has open: closing it would end SQLite's locks.
+    """
     with path.open("rb") as file:
         header = file.read(_PLACE.stop)
-    return is_log_empty(path) and header[_PLACE] == _OPEN.to_bytes(4, "big")
+    return header[_PLACE] == _OPEN.to_bytes(4, "big")
 
 
 def check_log(db: sqlite3.Connection, path: Path) -> None:
     """Raise JournalLogLostError if a locked file, whose log was empty, needed that log."""
-    if _is_marked(db):
+    if is_marked(db):
         raise JournalLogLostError(path)
 
 
 def mark(db: sqlite3.Connection) -> None:
     """Say in a locked file that its log is needed; raises sqlite3.DatabaseError."""
-    if not _is_marked(db):
+    if not is_marked(db):
         db.execute(f"pragma application_id = {_OPEN}")
     _merge(db)
 
@@ -83,12 +91,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _unmark(db: sqlite3.Connection) -> None:
-    if _is_marked(db):
+    if is_marked(db):
         _merge(db)  # what follows overwrites the log's beginning, and needs no space
         take_off(db)
 
 
-def _is_marked(db: sqlite3.Connection) -> bool:
+def is_marked(db: sqlite3.Connection) -> bool:
+    """Return whether an open file has the mark; raises sqlite3.DatabaseError."""
     return bool(db.execute("pragma application_id").fetchone()[0] == _OPEN)
 
 

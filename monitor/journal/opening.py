@@ -26,6 +26,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
+from monitor.journal.log_end import check_end
 from monitor.journal.open_mark import check_log, take_off
 from monitor.journal.schema import SCHEMA_VERSION, create_tables
 
@@ -67,6 +68,11 @@ def find_or_create(path: Path) -> None:
         raise JournalDamagedError(
             path, f"its log is damaged, and at least {lost} transactions that were durable in it"
         )
+    try:
+        check_end(path)
+    except JournalDamagedError:
+        refuse_busy(path)
+        raise
 
 
 def prepare(

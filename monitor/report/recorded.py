@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns, columns, in_blocks
-from monitor.core.detector.replay import AlertChange
+from monitor.core.detector.full_replays import AlertChange
 from monitor.core.formatting import finite, instant
 from monitor.core.model import (
     PAIR,

@@ -14,6 +14,7 @@ from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.daemon.intake import recover
 from monitor.journal import Batch, InMemoryStore
 
 SENSORS = 6
@@ -44,7 +45,9 @@ class Stream:
 
     def take(self, *observations: Observation) -> None:
         outcome = self.network.observe(observations, 0.0)
-        self.store.append(Batch(0.0, observations, outcome.pairs, outcome.series))
+        measured = [each for each in observations if not isinstance(each, Event)]
+        events = [each for each in observations if isinstance(each, Event)]
+        self.store.append(Batch(0.0, measured, outcome.pairs, outcome.series, events=events))
         self.network.apply(outcome.pairs)
         self.network.evaluate(0.0)
 
@@ -146,3 +149,37 @@ def test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits():
 
     assert stream.store.reads == 0
     assert stream.bits() == whole.bits()
+
+
+def test_references_that_are_late_across_events_read_no_history_and_leave_the_same_bits():
+    chance, stream, whole = np.random.default_rng(8), Stream(), Stream()
+    said: list[list[Observation]] = []
+    for at in range(700):  # more than a ring holds
+        said.append([*readings(chance, at), *(references(at - 40, 0.0) if at >= 40 else ())])
+        if at % 30 == 29:
+            said.append([Event(f"s{n}", 10.0 * at + 5.0, "adjusted") for n in range(SENSORS)])
+    for each in said:
+        stream.take(*each)
+    whole.take(*(each for some in said for each in some))
+
+    assert stream.store.reads == 0
+    assert stream.bits() == whole.bits()
+
+
+def test_after_a_start_what_is_late_across_events_reads_no_history_either():
+    chance, stream = np.random.default_rng(9), Stream()
+    for at in range(620):
+        stream.take(*readings(chance, at), *references(at, 0.0))
+        if at % 50 == 49:
+            stream.take(*(Event(f"s{n}", 10.0 * at + 5.0, "adjusted") for n in range(SENSORS)))
+    begun = Stream()
+    begun.store = stream.store
+    begun.network = Network(SETTINGS, begun.store)
+    recover(begun.network, begun.store, 0.0)
+    begun.network.evaluate(0.0)
+    stream.store.reads = 0
+    for each in (stream, begun):
+        each.network.evaluate(0.0)
+    assert begun.bits() == stream.bits()
+    begun.take(*references(560, 4.0))
+    assert begun.store.reads == 0

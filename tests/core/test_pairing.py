@@ -469,3 +469,34 @@ def test_a_look_at_the_neighbours_finds_the_nearest_of_all(times, doubled):
     found = [at for at in range(len(times)) if is_nearest(times, at, time)]
 
     assert found == [nearest(times, time)]
+
+
+def test_of_very_many_readings_the_nearest_pair_whatever_the_order_of_arrival():
+    most, chance = 5, random.Random(3)
+    rules = Rules("all", tolerance_seconds=50.0, max_pairs_per_reference=most)
+    for _ in range(200):
+        times = chance.sample(range(100), 30)
+        readings = [Reading("a", "x", float(at), float(at), 1.0) for at in times]
+        references = [
+            Reference("a", "x", at, 1000.0 + at, 0.1, identity=str(at))
+            for at in chance.sample(range(100), chance.choice((1, 2, 3)))
+        ]
+        said = [*readings, *references]
+        chance.shuffle(said)
+        pairing = Pairing(lambda _sensor, _quantity: rules, frozenset({"subject"}))
+        feed(pairing, said)
+
+        wanted: set[tuple[object, ...]] = set()
+        for reference in references:
+            own = [
+                each
+                for each in readings
+                if abs(each.time - reference.time) <= 50.0
+                and min(references, key=lambda r, t=each.time: (abs(r.time - t), r.time))
+                is reference
+            ]
+            own.sort(key=lambda each, t=reference.time: (abs(each.time - t), each.time))
+            wanted |= {(0, e.time, e.value, reference.value, 0.1) for e in own[:most]}
+        assert standing(pairing.drain_changes()) == wanted
+        if len(references) == 1:
+            assert pairing.limited_references == 1

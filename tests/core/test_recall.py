@@ -48,7 +48,7 @@ def state(of: Network) -> list[object]:
     return [
         (
             of.windows.rows(row).tobytes(),
-            of.windows.later_than(np.array([row]), np.array([-1.0]), np.zeros(1, np.uint64)),
+            of.windows.rings.later_than(np.array([row]), np.array([-1.0]), np.zeros(1, np.uint64)),
             of.detector.path[row],
             of.detector.dump(row),
             of.detector.discounted(np.array([row])).tobytes(),

@@ -147,10 +147,10 @@ def test_a_series_without_pairs_has_no_ring_and_one_let_go_of_leaves_its_own_to_
     windows.apply(records(*(pair(row, row, 1.0) for row in (7, 900, 3))))
     windows.forget(900)
 
-    assert windows._slots_used == 3
+    assert windows.rings._slots_used == 3
     assert content(windows, 900) == []
     windows.apply(records(pair(5, 1, 2.0), pair(900, 2, 0.5)))
-    assert windows._slots_used == 4
+    assert windows.rings._slots_used == 4
     assert content(windows, 5) == [(2.0, 1, 0.0)]
     assert content(windows, 900) == [(0.5, 2, 0.0)]
     assert content(windows, 7) == [(1.0, 7, 0.0)]

@@ -140,6 +140,7 @@ DOCTOR = {
     "readings_held": 2,
     "references_held": 2,
     "expired_unpaired": 1,
+    "limited_references": 0,
     "filters": [
         {"filter": "a/+", "kind": "reading", "last_message": None, "delay_seconds": None},
         {"filter": "b/+", "kind": "reference", "last_message": START, "delay_seconds": 0.5},

@@ -1,8 +1,8 @@
 """Try what the daemon is promised to survive: python -m tests.reliability --share ci.
 
-Prints one line a finding and, with ``--write``, docs/reliability.md. ``--share full`` is an hour's
-work on two cores. ``--only NAME ...`` runs some trials. Ends with 1 if something did not hold. Run
-it from the project's folder, with the project's Python.
+Prints one line a finding and, with ``--write``, docs/reliability.md. ``--share full`` is two or
+three hours' work on two cores. ``--only NAME ...`` runs some trials. Ends with 1 if something did
+not hold. Run it from the project's folder, with the project's Python.
 """
 
 from __future__ import annotations

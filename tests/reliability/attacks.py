@@ -37,6 +37,7 @@ ATTACKS: Final = (
         (
             "core/test_late.py::test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past",
             "core/test_late.py::test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits",
+            "trial late",
         ),
     ),
     Row(

@@ -181,12 +181,14 @@ CATALOGUE: Final = (
         ),
     ),
     Row(
-        "the journal is damaged, cut or empty, or its log is gone",
+        "the journal is damaged, cut or empty, or its log is gone, cut or another one",
         "refused (exit 65) with what to do; `--recover` keeps every sound row and counts the lost",
         (
             "shell/test_storage.py::test_no_flipped_bit_is_read_as_something_else",
             "shell/test_storage.py::test_any_damage_can_be_repaired",
             "shell/test_storage.py::test_a_log_that_is_gone_is_told_until_a_repair",
+            "shell/test_storage.py::test_a_log_that_was_cut_anywhere_is_refused_until_a_repair",
+            "shell/test_storage.py::test_a_log_of_another_journal_or_an_earlier_one_is_refused",
         ),
     ),
     Row(

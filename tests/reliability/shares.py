@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 class Share(NamedTuple):
     """How often each thing is done; ``keepalive`` s is the connection's.
 
-    ``pairs`` pass through windows, ``cases`` are scored; steady work takes ``long_seconds``.
+    ``pairs`` pass through windows, ``cases`` are scored; steady work takes ``long_seconds``,
+    late references ``late_seconds``.
     """
 
     kills: int
@@ -30,18 +31,20 @@ class Share(NamedTuple):
     pairs: int
     cases: int
     long_seconds: float
+    late_seconds: float
 
 
 SHARES: Final[dict[str, Share]] = {
     "smallest": Share(
-        4, 8, 2, 1, 3, 1, 500, 1.0, 2_000, 300, 200, 1.0, 40, 2_000, 40, 3, 200_000, 20_000, 20.0,
+        4, 8, 2, 1, 3, 1, 500, 1.0, 2_000, 300, 200, 1.0, 40,
+        2_000, 40, 3, 200_000, 20_000, 20.0, 8.0,
     ),
     "ci": Share(
         40, 60, 10, 3, 20, 2, 5_000, 10.0, 50_000, 5_000, 500, 10.0,
-        2_000, 20_000, 300, 5, 1_000_000, 100_000, 60.0,
+        2_000, 20_000, 300, 5, 1_000_000, 100_000, 60.0, 20.0,
     ),
     "full": Share(
         1_000, 500, 50, 20, 200, 5, 50_000, 60.0, 1_000_000, 50_000, 500, 60.0,
-        100_000, 2_000_000, 10_000, 15, 100_000_000, 1_000_000, 1_200.0,
+        100_000, 2_000_000, 10_000, 15, 100_000_000, 1_000_000, 1_200.0, 3_600.0,
     ),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from harness.scraping import Scraper
 from numerics.run import faults, run
 
-from . import loads, scenes, syscalls
+from . import late_soak, loads, scenes, syscalls
 from .scenes import Field
 from .shares import Share
 from .tracing import traced
@@ -29,6 +29,10 @@ SCRAPE_SECONDS: Final = 1.0
 FLAT_MIB: Final = 150.0
 SLOPE_MIB_PER_HOUR: Final = 0.5
 LONG_SECONDS: Final = 600.0
+PUBLICATION_SECONDS: Final = 2.0
+PAGE_SECONDS: Final = 10.0
+READY_SECONDS: Final = 10.0
+GROWN_MOST: Final = 1.1
 
 
 class Found(NamedTuple):
@@ -164,6 +168,41 @@ def long(share: Share, folder: Path) -> Iterator[Found]:
     )
 
 
+def late(share: Share, folder: Path) -> Iterator[Found]:
+    """Let every reference be late or revised while sensors come and go and epochs begin.
+
+    Only an hour of it is held to times and memory: less is told, and judged by nobody.
+    """
+    seconds = share.late_seconds
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        found = late_soak.soaked(Path(own), seconds)
+    what = f"{seconds:.0f} s of late references"
+    is_judged = seconds >= LONG_SECONDS
+    held_to = "wanted" if is_judged else "not held to"
+    beside = f"load of the machine {found.load:.1f}, publisher {found.behind:.1f} s behind at most"
+    left = found.left
+    yield Found("R1", what, left.right, left.promised, f"{left}; {left.promised} references")
+    same = found.sent - abs(found.committed - found.sent)
+    yield Found("R1", f"{what}: messages committed", same, found.sent, "each once")
+    told = f"{found.differing} series differed from the journal when the daemon checked itself"
+    yield Found("R4", what, int(not found.differing), 1, told)
+    age, pages = max(found.pages.ages), found.pages
+    for goal, whose, value, limit, words in (
+        ("R13", "publication, p99", found.p99, PUBLICATION_SECONDS, f"{len(pages.works)} seen, "),
+        ("R13", "oldest page of /metrics", age, PAGE_SECONDS, ""),
+        ("R10", "SIGTERM under it", found.stop, STOP_SECONDS, f"exit {found.exit_code}, "),
+        ("R6", "ready after a start under it", found.ready, READY_SECONDS, ""),
+    ):
+        figures = f"{value:.2f} s; {held_to} {limit:.0f} s; {words}{beside}"
+        yield Found(goal, f"{what}: {whose}", int(value <= limit or not is_judged), 1, figures)
+    flat = 1.0 / GROWN_MOST <= pages.grown <= GROWN_MOST
+    figures = (
+        f"{pages.resident[0]:.0f} to {pages.resident[-1]:.0f} MiB in the second half, "
+        f"its last quarter against the one before {pages.grown:.3f}; {held_to} {GROWN_MOST} at most"
+    )
+    yield Found("R7", f"{what}: memory", int(flat or not is_judged), 1, figures)
+
+
 def numerics(share: Share, folder: Path) -> Iterator[Found]:
     """Let pairs pass through windows, and hold what is published then against fifty digits."""
     del folder
@@ -248,6 +287,7 @@ TRIALS: Final[dict[str, Trial]] = {
     "deaf broker": deaf_broker,
     "too much": too_much,
     "long": long,
+    "late": late,
     "numerics": numerics,
     "seeds": seeds,
     "inputs": inputs,

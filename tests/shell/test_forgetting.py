@@ -94,7 +94,7 @@ def test_a_silent_series_goes_from_page_limits_and_memory_and_another_has_its_ri
     assert 'sensor="b"' not in page
     take(parts, "d", START + 33 * DAY, 5, 9)
     take(parts, "b", START + 33 * DAY + 600.0, 1, 9)
-    assert parts.network.windows._slots_used == 3
+    assert parts.network.windows.rings._slots_used == 3
     assert parts.network.eviction.evictions == 2
     refused = parts.network.registry.admit("c", "mass", START + 40 * DAY)
     assert refused == "series_limit"

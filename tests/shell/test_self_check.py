@@ -50,7 +50,7 @@ def evidence(of: Network) -> None:
 def window(of: Network) -> None:
     rows = of.windows.rows(0)
     rows["value"].view(np.uint64)[7] ^= np.uint64(1)
-    of.windows._write(0, rows)
+    of.windows.rings.write(0, rows)
 
 
 def statistics(of: Network) -> None:

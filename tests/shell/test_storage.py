@@ -41,6 +41,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
+from monitor.journal.log_end import note_of
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover_journal, repair
 from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
@@ -325,6 +326,68 @@ def test_what_was_merged_needs_no_log(killed):
         journal.close()
         assert not wal_of(killed).exists()
     assert everything(killed)["pairs"] != wanted["pairs"]
+
+
+# -- a log that was cut, or is another one ------------------------------------------------------
+
+
+def laid(path: Path, log: bytes, folder: Path) -> Path:
+    """Return a copy of a killed journal, with its note, that has another log."""
+    folder.mkdir()
+    copy = folder / path.name
+    shutil.copy(path, copy)
+    shutil.copy(note_of(path), note_of(copy))
+    wal_of(copy).write_bytes(log)
+    return copy
+
+
+def test_a_log_that_was_cut_anywhere_is_refused_until_a_repair(killed, tmp_path):
+    log, chance = wal_of(killed).read_bytes(), random.Random(4)
+    end = commits_of(killed)[-1] + 4120
+    places = [*commits_of(killed), *(chance.randrange(1, end) for _ in range(60))]
+    for number, at in enumerate(places):
+        copy = laid(killed, log[:at], tmp_path / f"cut-{number}")
+        with pytest.raises(JournalDamagedError, match=r"its log .*(was cut|is damaged)") as refused:
+            Journal(copy)
+        assert refused.value.exit_code == 65
+        assert wal_of(copy).read_bytes() == log[:at]
+    recover_journal(copy, "now")
+    everything(copy)
+
+
+@pytest.mark.parametrize("is_repaired", [False, True])
+def test_a_log_of_another_journal_or_an_earlier_one_is_refused(is_repaired, killed, tmp_path):
+    earlier = wal_of(killed).read_bytes()
+    journal = Journal(killed)
+    journal.append(batch(1.0, numbered(10, 700)))
+    later = laid(killed, wal_of(killed).read_bytes(), tmp_path / "later")
+    journal.close()
+    here = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
+    other = tmp_path / "other.sqlite"
+    subprocess.run([sys.executable, "-c", KILLED, here, str(other)], check=False)
+    for name, log in (("other", wal_of(other).read_bytes()), ("earlier", earlier)):
+        copy = laid(later, log, tmp_path / name)
+        with pytest.raises(JournalDamagedError, match="another journal's, or an earlier one"):
+            Journal(copy)
+        assert wal_of(copy).read_bytes() == log
+        if is_repaired:
+            recover_journal(copy, "now")
+            everything(copy)
+    assert len(everything(later)["pairs"]) > len(everything(killed)["pairs"]) - 1
+
+
+def test_what_is_closed_or_copied_without_its_note_opens_as_it_is(killed, tmp_path):
+    (tmp_path / "copy").mkdir()
+    copy = tmp_path / "copy" / killed.name
+    shutil.copy(killed, copy)
+    shutil.copy(wal_of(killed), wal_of(copy))
+    assert everything(copy)["pairs"] == everything(killed)["pairs"]
+    assert not note_of(killed).exists()
+    journal = Journal(killed)
+    journal.append(batch(2.0, numbered(10, 800)))
+    assert note_of(killed).exists()
+    journal.close()
+    assert not note_of(killed).exists()
 
 
 # -- repair -------------------------------------------------------------------------------------
@@ -658,6 +721,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[1].split(":")
 from test_storage import FORM, NAMES, from_earlier
 from monitor.journal import Journal
+from monitor.journal.log_end import note_of
 from monitor.journal.opening import UPGRADES, Upgrade
 UPGRADES[FORM] = Upgrade(NAMES, from_earlier)
 Journal(Path(sys.argv[2])).close()

@@ -16,8 +16,10 @@ bets smaller.
 A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
 autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
 test (``lifecycle``) bets that the fault is gone. ``replay`` feeds the detector in event order and
-replays where the past changed, from copies that ``checkpoints`` keeps. ``thresholds`` are plain
-limits on statistics for those who want them, with no guarantee.
+replays where the past changed: what the rings hold (``ring_replays``), from copies that
+``evidence_copies`` keeps, else whole histories (``full_replays``), in pieces that no epoch cuts
+(``epoch_pieces``). ``thresholds`` are plain limits on statistics for those who want them, with no
+guarantee.
 
 Invariants:
 

@@ -1,62 +1,43 @@
 """The detector fed in event order: new pairs advance it, a changed past is replayed.
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
-epochs, in whatever order they arrived. A replay starts from a checkpoint before the change, else
-from the first pair of a window that lacks none, and only then from the first pair in the journal.
-What the windows hold is replayed for many series at once. No checkpoint is older than the present
-epoch. What the journal alone holds runs in a detector of its own, which keeps all it looks back on.
-
-The first pair of a series chooses its bets, and with what is declared of systematic effects their
-share of its uncertainty, which stays.
+epochs, in whatever order they arrived. A replay starts from a copy of the evidence from before the
+change, else from the first pair of a ring that lacks none, and only then from the first pair in the
+journal; it takes the pairs of the ring after that, across epochs, for many series at once. What the
+journal alone holds is replayed in a detector of its own, which keeps all it looks back on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import pairwise
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
-from monitor.core.detector.evidence_copies import DISTANCES, EvidenceCopies
-from monitor.core.detector.lifecycle import STATES, StateTransition
-from monitor.core.detector.series_state import STATE
-from monitor.core.model import Bool, Event, Float, Int, Records
-from monitor.core.pairing.series_rules import SeriesRules, explained
+from monitor.core.detector.detector_inputs import DetectorInputs
+from monitor.core.detector.evidence_copies import DISTANCES
+from monitor.core.detector.full_replays import (
+    AlertChange,
+    Checkpoint,
+    FullReplays,
+    bets_in,
+    bits_in,
+    changes_of,
+    epochs_begun,
+)
+from monitor.core.detector.lifecycle import STATES
+from monitor.core.detector.ring_replays import LAST_ID, RingReplays
+from monitor.core.model import PAIR, Event, Float, Int, Records
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.changes import grouped
 from monitor.core.windows.windows import Windows
 
 FIRING: Final = "firing"
-# Pairs that are replayed between two checkpoints, and at most after the last one of the journal's.
-_PIECE: Final = 2 * DISTANCES[0]
-_TAIL: Final = DISTANCES[-1]
-_OLD_PIECE: Final = 512  # of the journal's pairs
-_STEP: Final = 2 * _OLD_PIECE
-_ONE: Final = np.zeros(1, dtype=np.int64)  # the only series of a detector, the start of its pairs
-_FRESH: Final = np.zeros(1, STATE).tobytes()
-
-
-class AlertChange(NamedTuple):
-    """An alert's state changed, at the event time of one pair."""
-
-    series: int
-    time: float
-    before: str
-    after: str
-    family: str
-
-
-class Checkpoint(NamedTuple):
-    """The detector's state after the pair (time, id)."""
-
-    time: float
-    id: int
-    state: bytes
+_TAIL: Final = DISTANCES[-1]  # pairs of a ring that are left after a full replay, for copies
+_NO_PAIRS: Final = np.zeros(0, PAIR)
 
 
 class Replayer:
@@ -72,16 +53,11 @@ class Replayer:
         rules: Sequence[SeriesRules],
     ) -> None:
         self._detector: Final = detector
-        self._alone = detector.alone()
         self._windows: Final = windows
         self._histories: Final = histories
-        self._complete: Final = complete
-        self._events_of: Final = events_of
-        self._rules: Final = rules
-        self._checkpoints: Final = EvidenceCopies(detector, detector.path.size)
-        self._behind: dict[int, int] = {}  # pairs in the window from where each replay stands on
-        self._roots: dict[int, Checkpoint] = {}
-        self._known: Bool = np.zeros(detector.path.size, dtype=np.bool_)
+        self._inputs: Final = DetectorInputs(complete, rules)
+        self._full: Final = FullReplays(detector, windows, self._inputs, events_of)
+        self._rings: Final = RingReplays(detector, windows, self._inputs, self._full)
         self.disturbed: dict[int, float] = {}
         self.taken_back: set[int] = set()
 
@@ -102,22 +78,23 @@ class Replayer:
         ``root`` is the state before the first pair that the history still has, ``share`` what
         systematic effects have of the uncertainty; None: as of that pair.
         """
-        self._known[row] = True
+        self._rings.known[row] = True
         self._detector.path[row] = path
-        if share is not None:
-            self._detector.systematic[row] = share
-        elif any(self._rules[row].systematic):
-            self._take_share(row, self._windows.as_kept(self._histories([row])[row][:1]))
+        if share is None:
+            is_declared = self._inputs.is_declared(row)
+            first = self._histories([row])[row][:1] if is_declared else _NO_PAIRS
+            share = self._inputs.share(row, self._windows.as_kept(first))
+        self._detector.systematic[row] = share
         if state:
             self._detector.load(row, state)
         else:
             self.disturb(row, -np.inf)
         if root is not None:
-            self._roots[row] = root
+            self._full.roots[row] = root
 
     def root(self, row: int) -> Checkpoint | None:
         """Return the state that a full replay of a series starts from, None for a fresh one."""
-        return self._roots.get(row)
+        return self._full.roots.get(row)
 
     def move_roots(self, pairs: Mapping[int, int]) -> None:
         """Make replays start after the first so many pairs, which may then be deleted.
@@ -125,99 +102,50 @@ class Replayer:
         ``pairs`` maps rows to a number of pairs, at least one. The series must not be disturbed.
         """
         standing = self._histories([*pairs])
-        histories = [standing[row][:count] for row, count in pairs.items()]
-        last = [history[-1] for history in histories]
-        rows = np.array([*pairs], dtype=np.int64)
-        moved = self._detector.alone(rows.size)
-        moved.patience[:] = self._detector.patience[rows]
-        moved.path[:] = self._detector.path[rows]
-        moved.systematic[:] = self._detector.systematic[rows]
-        together: list[int] = []
-        for at, row in enumerate(pairs):
-            root = self._roots.get(row)
-            if self._begins_anew(row, float(last[at]["time"])):
-                moved.load(at, self._state_after(row, histories[at]))
-            else:
-                together.append(at)
-                if root is not None:
-                    moved.load(at, root.state)
-        if together:
-            first = np.concatenate([histories[at] for at in together])
-            _, counts, inputs, _ = self._steps_of(first)
-            moved.advance(np.array(together), np.cumsum(counts) - counts, inputs)
-        for at, row in enumerate(pairs):
-            self._roots[row] = Checkpoint(
-                float(last[at]["time"]), int(last[at]["id"]), moved.dump(at)
-            )
+        histories = {row: standing[row][:count] for row, count in pairs.items()}
+        states = self._full.states_after(histories)
+        for (row, history), state in zip(histories.items(), states, strict=True):
+            last = history[-1]
+            self._full.roots[row] = Checkpoint(float(last["time"]), int(last["id"]), state)
 
     def earlier(self, row: int, count: int) -> Float:
         """Return the last ``count`` z of a series before what its evidence takes now."""
-        rows = self._windows.up_to(row, self._behind.get(row, 0), count)
-        return self._detector_input(np.array([row]), _ONE, rows)
+        return self._rings.earlier(row, count)
 
     def evidence_bits(self, row: int) -> bytes:
         """Return which bets a series' evidence is of, and the evidence, as bits."""
-        detector = self._detector
-        chosen = detector.path[[row]].tobytes() + detector.systematic[[row]].tobytes()
-        return bytes(chosen + detector.bits(row))
+        return bits_in(self._detector, row)
 
     def evidence_by(self, row: int, history: Records) -> Steps[bytes]:
         """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing.
 
         In steps, between which anything may happen: the events that count are those of now.
         """
-        apart = self._detector.alone()
-        apart.path[0], apart.systematic[0] = (
-            self._detector.path[row],
-            self._detector.systematic[row],
-        )
-        with self._apart(row, apart):
-            self._start(row, history)
-        steps = self._epoch_steps(row, history)
-        is_over = False
-        while True:
-            with self._apart(row, apart):
-                is_over = next(steps, True) is True
-            if is_over:
-                break
-            yield
-        return bytes(apart.path[:1].tobytes() + apart.systematic[:1].tobytes() + apart.bits(0))
-
-    @contextmanager
-    def _apart(self, row: int, apart: Detector) -> Iterator[None]:
-        """Replay one series in ``apart``, by the bets chosen there; leave all else as it is."""
-        detector, usual = self._detector, self._alone
-        kept = self._known[row], detector.path[row], detector.systematic[row]
-        self._alone = apart
-        detector.path[row], detector.systematic[row] = apart.path[0], apart.systematic[0]
-        try:
-            yield
-        finally:
-            self._known[row], detector.path[row], detector.systematic[row] = kept
-            self._alone = usual
+        one = np.array([row])
+        apart = self._full.begun(one, [history])
+        yield from self._full.steps(apart, one, [history], to_end=True)
+        return bits_in(apart, 0)
 
     def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
         """Begin an epoch of one series after all its pairs; return how its alert changes.
 
         None where its evidence is not that of its pairs: they must be replayed.
         """
-        if row in self.disturbed or not self._known[row]:
+        if row in self.disturbed or not self._rings.known[row]:
             return None
         one = np.array([row])
-        ended = self._detector.reset(one)
-        self._checkpoints.open(one)
-        self._checkpoints.before(one, np.array([-np.inf]))  # those before the epoch are void
-        began = np.nextafter(np.array([time]), -np.inf)
-        self._checkpoints.take(one, began, np.zeros(1, np.uint64))
-        return [AlertChange(row, time, e.before, e.after, e.family) for e in ended]
+        changes = epochs_begun(self._detector, one, one, np.array([time]))
+        self._rings.copies.open(one)
+        self._rings.copies.take(one, np.nextafter(np.array([time]), -np.inf), np.array([LAST_ID]))
+        return changes
 
     def forget(self, row: int) -> None:
         """Drop everything about a series."""
-        self._known[row] = False
+        self._rings.known[row] = False
         self.disturbed.pop(row, None)
         self.taken_back.discard(row)
-        self._checkpoints.forget(row)
-        self._roots.pop(row, None)
+        self._rings.copies.forget(row)
+        self._full.roots.pop(row, None)
         self._detector.forget(np.array([row]))
 
     def step(self, portions: Iterable[Records]) -> list[AlertChange]:
@@ -230,18 +158,21 @@ class Replayer:
             return []
         columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
         series, counts, inputs, times = columns
-        kept = self._checkpoints.kept_of(series)
+        kept = self._rings.copies.kept_of(series)
         if kept.size:
-            self._take_before_windows_change(kept)
+            self._rings.take_before_windows_change(kept)
         found = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
         if kept.size:
-            self._checkpoints.passed(series, counts)
-        return [_change(each.series, each, times) for each in found]
+            self._rings.copies.passed(series, counts)
+        return changes_of(found, np.arange(self._rings.known.size), times)
 
-    def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
+    def replay_disturbed(
+        self, rows: Iterable[int], histories: Mapping[int, Records] | None = None
+    ) -> list[AlertChange]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
         ``taken_back`` gets those whose alert should, by the past as it is now, never have fired.
+        Where all pairs of each are at hand, in ``histories``, nothing else is looked for.
         """
         some = [row for row in rows if row in self.disturbed]
         if not some:
@@ -249,202 +180,67 @@ class Replayer:
         series = np.array(some)
         since = np.array([self.disturbed.pop(row) for row in some])
         before = self._detector.states(series).tolist()
-        seen: dict[int, list[AlertChange]] = {row: [] for row in some}
-        counts = self._go_back(series, since)
-        old = series[counts < 0].tolist()
-        histories = self._histories(old) if old else {}
-        for at in np.flatnonzero(counts < 0).tolist():
-            counts[at] = self._replay_old(some[at], histories[some[at]], seen[some[at]])
-        for change in self._replay_ends(series, counts):
-            seen[change.series].append(change)
-        changes = []
-        after = self._detector.states(series).tolist()
-        for row, was, now in zip(some, before, after, strict=True):
-            if STATES[was] == FIRING != STATES[now] and all(FIRING not in e for e in seen[row]):
-                self.taken_back.add(row)
-            if was != now and seen[row]:
-                changes.append(seen[row][-1]._replace(before=STATES[was]))
-        return changes
+        after = np.full(series.size, -np.inf)
+        counts = np.full(series.size, -1)
+        self._rings.copies.open(series)
+        if histories is None:
+            counts, after = self._rings.go_back(series, since)
+        seen: list[AlertChange] = []
+        old = np.flatnonzero(counts < 0)
+        if old.size:
+            known = histories or self._histories(series[old].tolist())
+            parts = [known[row] for row in series[old].tolist()]
+            counts[old], after[old] = self._replay_old(series[old], parts, seen)
+        seen += self._rings.replay_ends(series, counts, after)
+        return self._differences(series, before, seen)
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _choose_path(self, series: Int, first: Records) -> None:
-        """Choose at a series' first pair whether the bets are on its z or on its intervals.
-
-        ``first`` are rows of the first pairs of each series, whose u is NaN for an interval only.
-        """
-        is_new = np.flatnonzero(~self._known[series])
-        if not is_new.size:
-            return
-        new = series[is_new]
-        self._known[new] = True
-        self._detector.path[new] = np.where(np.isnan(first["u"][is_new]), COVERAGE, Z)
-        for at, row in zip(is_new.tolist(), new.tolist(), strict=True):
-            if any(self._rules[row].systematic):
-                self._take_share(row, first[at : at + 1])
-
-    def _take_share(self, row: int, first: Records) -> None:
-        """Set the share that systematic effects have of a series' uncertainty by its first pair."""
-        share = 0.0
-        if first.size:
-            one = self._complete(np.array([row]), _ONE, first)
-            share = float(self._rules[row].systematic.share_of(one.u, one.u_ref)[0])
-        self._detector.systematic[row] = share
+    def _differences(
+        self, series: Int, before: list[int], seen: list[AlertChange]
+    ) -> list[AlertChange]:
+        """Return how states differ from those before, where ``seen`` changed while replaying."""
+        by_row: dict[int, list[AlertChange]] = {}
+        for change in seen:
+            by_row.setdefault(change.series, []).append(change)
+        changes = []
+        after = self._detector.states(series).tolist()
+        for row, was, now in zip(series.tolist(), before, after, strict=True):
+            own = by_row.get(row, [])
+            if STATES[was] == FIRING != STATES[now] and all(FIRING not in each for each in own):
+                self.taken_back.add(row)
+            if was != now and own:
+                changes.append(own[-1]._replace(before=STATES[was]))
+        return changes
 
     def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
         """Return the series of some pairs, the number of each, the detector's input, and times."""
         series, starts, _ = grouped(pairs)
         rows = self._windows.as_kept(pairs)
-        self._choose_path(series, rows[starts])
-        inputs = self._detector_input(series, starts, rows)
+        self._rings.choose(series, rows[starts])
+        inputs = self._rings.input_of(series, starts, rows)
         return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
-    def _detector_input(self, series: Int, starts: Int, rows: Records) -> Float:
-        """Return z, or for interval-only sensors the code of where the reference fell."""
-        complete = self._complete(series, starts, rows)
-        covers = self._detector.path[series] == COVERAGE
-        if not covers.any():
-            return complete.z
-        lower, upper = complete.widened
-        shares = self._detector.systematic[series]
-        if shares.any():
-            most = complete.times(complete.u_eff, explained(shares))
-            lower, upper = lower - most, upper + most
-        codes = coverage_code(complete.reference, lower, upper, complete.alpha)
-        return np.where(np.repeat(covers, complete.counts), codes, complete.z)
+    def _replay_old(
+        self, series: Int, histories: Sequence[Records], seen: list[AlertChange]
+    ) -> tuple[Int, Float]:
+        """Replay series up to the ends of their rings, from roots or from their first pairs.
 
-    def _take_before_windows_change(self, series: Int) -> None:
-        """Keep checkpoints after the newest pairs that the windows of ``series`` hold."""
-        series = series[self._windows.counts(series) > 0]
-        last = self._windows.last(series, np.ones_like(series))
-        self._checkpoints.take(series, last["time"], last["id"])
-
-    def _go_back(self, series: Int, since: Float) -> Int:
-        """Put evidence back to before it changed; return how many rows of each window are next.
-
-        -1 where neither a checkpoint nor the window reaches back so far.
+        Return how many rows of each ring are left, and the times of the last pairs before.
         """
-        self._checkpoints.open(series)
-        found = self._checkpoints.before(series, since)
-        counts = self._windows.later_than(series, found.times, found.ids)
-        counts[found.entries < 0] = -1
-        is_near = counts >= 0
-        self._checkpoints.go_back(series[is_near], found.entries[is_near])
-        is_new = ~is_near & self._windows.is_whole(series)
-        is_new &= ~np.isin(series, np.array([*self._roots], dtype=np.int64))
-        counts[is_new] = self._begin(series[is_new])
-        return counts
-
-    def _begin(self, series: Int) -> Int:
-        """Begin evidence with the first pairs in the windows; return how many there are."""
-        counts = self._windows.held(series)
-        self._detector.forget(series)
-        self._known[series] = False
-        some = series[counts > 0]
-        rows = self._windows.last(some, counts[counts > 0])
-        firsts = np.cumsum(counts[counts > 0]) - counts[counts > 0]
-        self._choose_path(some, rows[firsts])
-        return counts
-
-    def _replay_old(self, row: int, history: Records, seen: list[AlertChange]) -> int:
-        """Replay one series up to the end of its window; return how many rows are left there."""
-        left = min(int(self._windows.held(np.array([row]))[0]), history.size, _TAIL)
-        old = history[: history.size - left]
-        self._start(row, history)
-        seen += self._run_epochs(row, old)
-        self._detector.load(row, self._alone.dump(0))
-        if old.size and left:
-            # What changes before the epoch changes what was learnt: that state is the epoch's.
-            began = np.nextafter(self._windows.epoch(row), -np.inf)
-            after = np.maximum(old["time"][-1:], began)
-            self._checkpoints.take(np.array([row]), after, old["id"][-1:])
-        return left
-
-    def _replay_ends(self, series: Int, counts: Int) -> list[AlertChange]:
-        """Advance series through the last rows of their windows, so many of each."""
-        series, counts = series[counts > 0], counts[counts > 0]
-        rows = self._windows.last(series, counts)
-        first, seen = np.cumsum(counts) - counts, []
-        for done in range(0, int(counts.max(initial=0)), _PIECE):
-            some = counts > done
-            left = counts[some] - done
-            size, now = np.minimum(left, _PIECE), series[some]
-            if done:
-                last = rows[first[some] + done - 1]
-                self._checkpoints.take(now, last["time"], last["id"])
-            starts = np.cumsum(size) - size
-            within = np.arange(size.sum()) + np.repeat(first[some] + done - starts, size)
-            piece = rows[within]
-            self._behind = dict(zip(now.tolist(), left.tolist(), strict=True))
-            inputs = self._detector_input(now, starts, piece)
-            found = self._detector.advance(now, starts, inputs)
-            self._checkpoints.passed(now, size)
-            seen += [_change(each.series, each, piece["time"]) for each in found]
-        self._behind = {}
-        return seen
-
-    def _load(self, row: int, state: bytes) -> None:
-        """Load the state of a series into the detector for replays."""
-        self._alone.patience[0] = self._detector.patience[row]
-        self._alone.path[0] = self._detector.path[row]
-        self._alone.systematic[0] = self._detector.systematic[row]
-        self._alone.load(0, state)
-
-    def _start(self, row: int, history: Records) -> None:
-        """Load the state that a series had before the first pair of its history."""
-        root = self._roots.get(row)
-        if root is not None:
-            self._load(row, root.state)
-            return
-        self._known[row] = False
-        self._detector.path[row], self._detector.systematic[row] = Z, 0.0
-        first = self._windows.as_kept(history[:1])
-        self._choose_path(np.array([row])[: history.size], first)
-        self._load(row, _FRESH)
-
-    def _begins_anew(self, row: int, until: float) -> bool:
-        """Return whether an epoch began by a time that the root of a series does not include."""
-        root = self._roots.get(row)
-        began = -np.inf if root is None else root.time
-        return any(began < each.time <= until for each in self._events_of(row))
-
-    def _state_after(self, row: int, history: Records) -> bytes:
-        """Return the state of one series after the first pairs of its history."""
-        self._start(row, history)
-        self._run_epochs(row, history, float(history["time"][-1]))
-        return self._alone.dump(0)
-
-    def _run_epochs(self, row: int, history: Records, until: float = np.inf) -> list[AlertChange]:
-        """Advance one series through its history, reset at each epoch after its root."""
-        return finish(self._epoch_steps(row, history, until))
-
-    def _epoch_steps(
-        self, row: int, history: Records, until: float = np.inf
-    ) -> Steps[list[AlertChange]]:
-        """Do that in steps of a few milliseconds; a history that takes no more is one step."""
-        root = self._roots.get(row)
-        began = -np.inf if root is None else root.time
-        events = self._events_of(row)
-        cuts = np.array([each.time for each in events if began < each.time <= until])
-        places = np.searchsorted(history["time"], cuts).tolist()
-        seen: list[AlertChange] = []
-        done = 0
-        for at, (first, last) in enumerate(pairwise([0, *places, history.size])):
-            if first or (at and root is not None):
-                self._alone.reset(_ONE)
-            rows = self._windows.as_kept(history[first:last])
-            for begin in range(0, rows.size, _OLD_PIECE):
-                piece = rows[begin : begin + _OLD_PIECE]
-                z = self._detector_input(np.array([row]), _ONE, piece)
-                done += piece.size
-                if done > _STEP:
-                    done = piece.size
-                    yield
-                found = self._alone.advance(_ONE, _ONE, z)
-                seen += [_change(row, each, piece["time"]) for each in found]
-        return seen
-
-
-def _change(row: int, transition: StateTransition, times: Float) -> AlertChange:
-    time = float(times[transition.position])
-    return AlertChange(row, time, transition.before, transition.after, transition.family)
+        sizes = np.array([each.size for each in histories])
+        left = np.minimum(np.minimum(self._windows.rings.held[series], sizes), _TAIL)
+        apart = self._full.begun(series, histories)
+        bets = bets_in(apart, np.arange(series.size))
+        self._detector.path[series], self._detector.systematic[series] = bets
+        self._rings.known[series] = (sizes > 0) | np.isin(series, [*self._full.roots])
+        old = [each[:stop] for each, stop in zip(histories, (sizes - left).tolist(), strict=True)]
+        seen += finish(self._full.steps(apart, series, old, to_end=False))
+        times = self._full.root_times(series)
+        for at, state in enumerate(apart.dumps(np.arange(series.size))):
+            self._detector.load(int(series[at]), state)
+            if old[at].size:
+                last = old[at][-1:]
+                times[at] = last["time"][0]
+                self._rings.copies.take(series[at : at + 1], last["time"], last["id"])
+        return left, times

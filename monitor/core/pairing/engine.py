@@ -261,6 +261,11 @@ class Pairing:
         self._index.staging.flush()
         restore_all(self._index, self._reconciler, self.references, pairs, standing, names)
 
+    @property
+    def limited_references(self) -> int:
+        """How often a reference came to have as many pairs with a series as it may have."""
+        return self._reconciler.limited
+
     def oldest_readings(self) -> dict[int, float]:
         """Return the event time, s UTC, of the oldest reading that is held of each series."""
         found: dict[int, float] = {}

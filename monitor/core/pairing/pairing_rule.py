@@ -188,9 +188,16 @@ def by_interval(
 def its_nearest(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> tuple[int, ...]:
-    """Return the reference nearest to a reading."""
-    del rules
-    return (nearest(references.times, readings.times[at]),)
+    """Return the reference nearest to a reading, none if that has all it may and all are nearer."""
+    time = readings.times[at]
+    place = nearest(references.times, time)
+    match = readings.matches.get(references.identities[place])
+    if match is not None and len(match.rows) >= rules.max_pairs_per_reference:
+        own = references.times[place]
+        far = max(abs(row[2] - readings.lag_seconds - own) for row in match.rows)
+        if abs(time - own) > far + MARGIN_SECONDS:
+            return ()
+    return (place,)
 
 
 def _spanning(references: ReferenceBuffer, low: float, high: float) -> range:

@@ -106,14 +106,30 @@ def _mutually_nearest_newest(
 
 
 def _every(probe: Probe) -> list[Row]:
-    """Pair every reading within tolerance with its nearest reference."""
+    """Pair every reading within tolerance with its nearest reference, up to so many a reference."""
     readings, references = probe.readings, probe.join.references
     rows = []
-    for at in _within(probe):
+    for at in _nearest_of(_within(probe), probe):
         reading = readings.reading(at)
         identity = combine(reading_digest(reading), references.digest)
         rows.append(row_of(probe, reading, reading.time, readings.times[at] - probe.time, identity))
     return rows
+
+
+def _nearest_of(places: range, probe: Probe) -> range:
+    """Return the readings nearest to the reference, as many as may pair with it.
+
+    Of two that are equally far the earlier one counts, so that this hangs on the readings alone.
+    """
+    times, most = probe.readings.times, probe.rules.max_pairs_per_reference
+    low, high = places.start, max(places.stop - most, places.start)
+    while low < high:
+        middle = (low + high) // 2
+        if probe.time - times[middle] > times[middle + most] - probe.time:
+            low = middle + 1
+        else:
+            high = middle
+    return range(low, min(low + most, places.stop))
 
 
 def _first(probe: Probe) -> list[Row]:
@@ -232,7 +248,8 @@ _RULES: Final = (
     PairingRule(
         "all",
         "each of them",
-        "each reading with the reference nearest in time, at most {tolerance} away",
+        "each reading with the reference nearest in time, at most {tolerance} away, at most "
+        "{most} readings a reference",
         _every,
         pairing_rule.its_nearest,
         pairing_rule.its_neighbours,

@@ -23,6 +23,7 @@ class Reconciler:
     def __init__(self, index: JoinIndex, references: ReferenceStore) -> None:
         self._index: Final = index
         self._references: Final = references
+        self.limited = 0  # references that came to have as many pairs with a series as they may
         self._changes: list[Row] = []
         self._removed: Final[list[Row]] = []
         self._added: Final[list[Row]] = []
@@ -151,6 +152,8 @@ class Reconciler:
 
     def _replace(self, readings: ReadingBuffer, identity: Identity, rows: list[Row]) -> None:
         match = readings.matches.get(identity)
+        most = self._index.rules[readings.series].max_pairs_per_reference
+        self.limited += len(rows) >= most > (0 if match is None else len(match.rows))
         if match is None:
             if rows:
                 readings.matches[identity] = Match(rows)

@@ -90,7 +90,8 @@ class Rules(NamedTuple):
     ``lag_seconds`` is how much later than the reference the readings see the same thing,
     ``reading_seconds`` how long a reading stands for, ``completeness`` the share of a reference's
     interval that readings must cover, and ``correlation`` that between the errors of the readings
-    that one pair is made of.
+    that one pair is made of. Of the readings that could pair with one reference of a series only
+    ``max_pairs_per_reference`` do, the nearest in time.
     """
 
     mode: str = "nearest"
@@ -100,6 +101,7 @@ class Rules(NamedTuple):
     completeness: float = 0.75
     correlation: float = 1.0
     uncertainty: PairUncertainty = PairUncertainty()
+    max_pairs_per_reference: int = 1000
 
 
 class SeriesRules(NamedTuple):

@@ -37,7 +37,8 @@ from monitor.core.snapshot.series_stats import SeriesStats, StatsSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.states import SeriesStates, StatesInput
 from monitor.core.steps import Steps, portions, weighed
-from monitor.core.windows.windows import History, Windows
+from monitor.core.windows.series_rings import History
+from monitor.core.windows.windows import Windows
 
 # Series are looked at so many pairs at a time: a few milliseconds, temporaries stay in the cache.
 _PAIRS_AT_ONCE: Final = 1 << 16

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.replay import AlertChange, Replayer
+from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
@@ -182,11 +183,14 @@ class Network:
         self._ingest(unpack(kept, self.registry.keys), received, recalled=True)
         self.pairing.drain_changes()
 
-    def recall(self, pairs: Records) -> None:
-        """Load the pairs that a journal kept: all changes in the order they were made."""
+    def recall(self, pairs: Records, *, is_resumed: bool = False) -> None:
+        """Load the pairs that a journal kept: all changes in the order they were made.
+
+        ``is_resumed``: evidence that is marked as disturbed is loaded afterwards.
+        """
         standing = event_order(pairs)
         self.pairing.recall(pairs, standing, self.registry.keys)
-        self._pipeline.recall(pairs, standing)
+        self._pipeline.recall(pairs, standing, is_resumed=is_resumed)
 
     def expire(self, now: float) -> None:
         """Evict observations that have waited too long, or are too many."""
@@ -335,5 +339,5 @@ class Network:
             return "duplicate"
         for row, key in enumerate(self.registry.keys):
             if key.sensor == event.sensor:
-                self._pipeline.begin_epoch(row)
+                self._pipeline.begin_epoch(row, event.time)
         return "accepted"

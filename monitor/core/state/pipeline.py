@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.detector.detector import Detector, Replays
-from monitor.core.detector.replay import AlertChange, Replayer
+from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import Replayer
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import Eviction, HeardTimes
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
@@ -29,6 +30,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.self_check import CheckedStages, Compared, compare_states
 from monitor.core.steps import Steps, with_each
+from monitor.core.windows.changes import grouped
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Applied, Windows
 
@@ -114,26 +116,31 @@ class Pipeline:
             if self._waiting_pairs >= WAITING_MAX:
                 self._apply_waiting()
 
-    def recall(self, pairs: Records, standing: Int) -> None:
-        """Apply the pairs at the places ``standing`` (in event order) of those a journal kept."""
+    def recall(self, pairs: Records, standing: Int, *, is_resumed: bool) -> None:
+        """Apply the pairs at the places ``standing`` (in event order) of those a journal kept.
+
+        ``is_resumed``: evidence that is not up to date is loaded afterwards.
+        """
         gone = self._context.eviction.evicted
         if gone:
             standing = standing[~np.isin(pairs["series"][standing], list(gone))]
         self._step(in_portions(pairs, standing))
         for portion in in_portions(pairs, standing):
             self._follow(self.stages.windows.recall(portion))
+            if not is_resumed:
+                self._replay_recalled(portion)
 
     # -- series -----------------------------------------------------------------------------
 
-    def begin_epoch(self, row: int) -> None:
-        """Restrict an existing series to its latest epoch."""
+    def begin_epoch(self, row: int, time: float) -> None:
+        """Restrict an existing series to its latest epoch; one began at ``time``."""
         windows, replayer = self.stages.windows, self._stages.replayer
         start, former = self._start_of(row), windows.epoch(row)
         newest = np.nan_to_num(windows.newest(np.array([row]))[0], nan=-np.inf)
         windows.begin_epoch(row, start)
         ended = replayer.begin_epoch(row, start) if start > max(former, newest) else None
         if ended is None:
-            replayer.disturb(row, -np.inf)
+            replayer.disturb(row, time)
         else:
             self._transitions += ended
         self._mark_anew(row)
@@ -286,6 +293,13 @@ class Pipeline:
         """Replay disturbed evidence of ``rows``, which are then up to date."""
         self._transitions += self.stages.replayer.replay_disturbed(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
+
+    def _replay_recalled(self, pairs: Records) -> None:
+        """Make the evidence of series with epochs of all their pairs, which are at hand here."""
+        series, starts, _ = grouped(pairs)
+        parts = np.split(pairs, starts[1:])
+        histories = dict(zip(series.tolist(), parts, strict=True))
+        self._transitions += self._stages.replayer.replay_disturbed(series.tolist(), histories)
 
     def _start_of(self, row: int) -> float:
         return self._context.epochs.start_of(self._context.registry.keys[row])

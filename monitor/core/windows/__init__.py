@@ -1,12 +1,12 @@
 """Windows: the last pairs of every series, from which every statistic is computed anew.
 
 A window is the last N pairs of a series, or those of the last T, in the order (time, id), as far as
-they belong to the present epoch. It lies in a ring of fixed rows (``rings``), one array for all
-series, so that the windows of ten thousand series are gathered by index and summed in one call.
-Pairs newer than all others are appended. Where late, revised and removed ones touch what the ring
-holds, its end is taken off and written again with them, for all series at once (``changes``); a
-removal that uncovers an older pair reads it back from the journal. A few spare pairs beyond the
-window make that rare.
+they belong to the present epoch. It is the end of a ring of fixed rows (``series_rings``,
+``rings``), one array for all series, so that the windows of ten thousand series are gathered by
+index and summed in one call. Pairs newer than all others are appended. Where late, revised and
+removed ones touch what the ring holds, its end is taken off and written again with them, for all
+series at once (``changes``); a removal that uncovers an older pair reads it back from the journal.
+A few spare pairs beyond the window make that rare.
 
 Invariants:
 
@@ -15,7 +15,8 @@ Invariants:
   differs by order in the last bits; summing a thousand numbers takes a microsecond.
 * Rings read back exactly what ``as_kept`` says they store, and the detector uses those same bits,
   so evidence replayed from windows equals evidence made live.
-* An epoch (adjusted, moved, replaced) cuts the window; the pairs before it stay in the journal.
+* An epoch (adjusted, moved, replaced) cuts the window; pairs before it stay in the ring until newer
+  ones need their place, because evidence learns from them, and in the journal.
 
 Address space for all series is reserved at the start and filled page by page (``rings``):
 nothing is copied when series are added. Single precision halves the memory; it stores errors, not

@@ -1,0 +1,65 @@
+"""What the detector takes of pairs: z, or a code of each for sensors that state intervals only.
+
+Rules of this file: the first pair of a series chooses its bets, and with what is declared of
+systematic effects their share of its uncertainty, which stays. Both hang on that pair alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from monitor.core.columns import Columns
+from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
+from monitor.core.model import Float, Int, Records
+from monitor.core.pairing.series_rules import SeriesRules, explained
+
+
+class ChosenBets(NamedTuple):
+    """What each of some series is bet on, Z or COVERAGE, and its systematic share."""
+
+    path: npt.NDArray[Any]
+    systematic: Float
+
+
+class DetectorInputs:
+    """``complete(series, starts, rows)`` makes rows of windows columns, ``rules`` are by series."""
+
+    def __init__(
+        self, complete: Callable[[Int, Int, Records], Columns], rules: Sequence[SeriesRules]
+    ) -> None:
+        self._complete: Final = complete
+        self._rules: Final = rules
+
+    def chosen(self, series: Int, first: Records) -> ChosenBets:
+        """Return the bets on ``series`` by the first row of each, whose u may be NaN."""
+        path = np.where(np.isnan(first["u"]), COVERAGE, Z).astype(np.int8)
+        shares = [self.share(row, first[at : at + 1]) for at, row in enumerate(series.tolist())]
+        return ChosenBets(path, np.array(shares, dtype=np.float64))
+
+    def is_declared(self, row: int) -> bool:
+        """Return whether systematic effects are declared of a series."""
+        return any(self._rules[row].systematic)
+
+    def share(self, row: int, first: Records) -> float:
+        """Return the systematic share of a series' uncertainty by its first row, 0 without one."""
+        if not first.size or not self.is_declared(row):
+            return 0.0
+        one = self._complete(np.array([row]), np.zeros(1, np.int64), first)
+        return float(self._rules[row].systematic.share_of(one.u, one.u_ref)[0])
+
+    def of(self, series: Int, starts: Int, rows: Records, bets: ChosenBets) -> Float:
+        """Return z, or for interval-only sensors the code of where the reference fell."""
+        complete = self._complete(series, starts, rows)
+        covers = bets.path == COVERAGE
+        if not covers.any():
+            return complete.z
+        lower, upper = complete.widened
+        if bets.systematic.any():
+            most = complete.times(complete.u_eff, explained(bets.systematic))
+            lower, upper = lower - most, upper + most
+        codes = coverage_code(complete.reference, lower, upper, complete.alpha)
+        return np.where(np.repeat(covers, complete.counts), codes, complete.z)

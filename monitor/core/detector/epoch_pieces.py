@@ -1,0 +1,69 @@
+"""The pairs of many series cut into pieces that the detector takes at once, none across an epoch.
+
+Rules of this file: an epoch begins before the first pair that is not older than it; epochs without
+a pair between them are one. A piece has the next pairs of every series that has some left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int
+
+_NEVER: Final = np.iinfo(np.int64).max
+
+
+class SeriesCuts(NamedTuple):
+    """Before how many of a series' pairs each epoch begins, ascending, and its time, s."""
+
+    ranks: Int
+    times: Float
+
+    def before(self, pairs: int) -> SeriesCuts:
+        """Return those that are followed by one of so many pairs."""
+        is_before = self.ranks < pairs
+        return SeriesCuts(self.ranks[is_before], self.times[is_before])
+
+
+class EpochPiece(NamedTuple):
+    """First epochs begin of the series at ``begins``, at some times; then pairs come.
+
+    The series at ``some`` have had ``done`` pairs each and get the next ``size`` of theirs.
+    """
+
+    begins: Int
+    times: Float
+    some: Int
+    done: Int
+    size: Int
+
+
+def series_cuts(times: Float, epochs: Float) -> SeriesCuts:
+    """Return where epochs, in their order, cut pairs at ``times``."""
+    ranks, firsts = np.unique(np.searchsorted(times, epochs), return_index=True)
+    return SeriesCuts(ranks, epochs[firsts])
+
+
+def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator[EpochPiece]:
+    """Yield the pieces of series with so many pairs each, ``most`` pairs of each at a time."""
+    width = 1 + max((each.ranks.size for each in cuts), default=0)
+    ranks = np.full((counts.size, width), _NEVER)
+    times = np.full((counts.size, width), np.nan)
+    for at, each in enumerate(cuts):
+        ranks[at, : each.ranks.size], times[at, : each.ranks.size] = each
+    every, passed = np.arange(counts.size), np.zeros(counts.size, dtype=np.int64)
+    done = np.zeros(counts.size, dtype=np.int64)
+    while True:
+        begins = np.flatnonzero(ranks[every, passed] == done)
+        began = times[begins, passed[begins]]
+        passed[begins] += 1
+        some = np.flatnonzero(done < counts)
+        if not begins.size and not some.size:
+            return
+        until = np.minimum(counts[some], ranks[some, passed[some]])
+        size = np.minimum(until - done[some], most)
+        yield EpochPiece(begins, began, some, done[some], size)
+        done[some] += size
