@@ -209,7 +209,7 @@ class EvidenceBlock:
         columns, family = columns[family >= 0], family[family >= 0]
         self.family[columns] = family
         self.moments[:, columns] = self.calm[:, columns]
-        self.refining[columns] = lifecycle.REFINING
+        self.refining[columns] = lifecycle.REFINING[self.path[columns]]
         self.reverse[columns] = 0.0
         self.calm[:, columns] = 0.0
 
