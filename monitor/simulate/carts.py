@@ -155,7 +155,10 @@ CARTS: Final = (
 RACE: Final = (
     *(
         cart._replace(
-            sentence="reads 0.05 kg heavier with every animal", drift_kg=0.05, drift_max_kg=math.inf
+            sentence="reads 0.05 kg heavier with every animal",
+            spread_kg=3.0,
+            drift_kg=0.05,
+            drift_max_kg=math.inf,
         )
         if cart.kind == "drift"
         else cart._replace(is_apart=cart.kind in ("understated", "outliers", "light"))
