@@ -241,3 +241,20 @@ def test_a_drift_that_stops_is_an_offset_soon():
     assert "drift" in names[:25]
     assert names[-1] == "offset"
     assert names[45:].count("offset") >= 0.9 * len(names[45:])  # from 80 pairs after it stopped
+
+
+def test_a_gain_from_the_first_pair_on_is_one_wherever_it_is_noticed():
+    """Pairs before the alarm that show the gain themselves are not taken for healthy ones."""
+    found = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        reference = 500.0 + 60.0 * random.standard_normal(150)
+        value = 500.0 + 1.12 * (reference - 500.0) + 5.0 * random.standard_normal(150)
+        reference = reference + 0.6 * random.standard_normal(150)
+        p = Pairs(
+            START + HOUR * np.arange(150), value, np.full(150, 5.0), reference, np.full(150, 0.6)
+        )
+        up_to_alarm = judge(p.rows(slice(0, 50)), alarm=49)
+        found.append(judge(p, alarm=49, began=up_to_alarm.began, healthy=up_to_alarm.healthy).fault)
+
+    assert found.count("gain") >= 19, found

@@ -43,6 +43,7 @@ FEWEST: Final = 4  # pairs below which nothing is said
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
 _CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
+_LIVED_WITH: Final = 120  # pairs over which a gain that raised no alarm is not the fault
 _T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
 # Cost by which a newest piece of another sort that begins after the alarm must be cheaper to rename
@@ -199,14 +200,17 @@ def gathered_evidence(
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
-    """Return how the errors moved with the level before each fault: here, or as was ``known``."""
+    """Return how the errors moved with the level before each fault: here, or as was ``known``.
+
+    A few pairs that show a gain already were not healthy: the fault is older than it was noticed.
+    """
     found = [NO_SLOPES if each is None else each for each in known]
     some = [i for i, at in enumerate(since) if at >= HISTORY]
     if some:
         end = np.array([since[i] - min(_MARGIN, since[i] // 8) for i in some])
         for i, each in zip(some, slopes_of(p.some(some), np.zeros_like(end), end), strict=True):
             found[i] = each
-    return found
+    return [NO_SLOPES if each.show_gain and each.pairs < _LIVED_WITH else each for each in found]
 
 
 def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
