@@ -144,7 +144,12 @@ sources:
 def test_an_event_needs_a_native_source_for_it_and_is_told_which(tmp_path, capsys):
     settings = tmp_path / "settings.yaml"
     settings.write_text(
-        "mqtt: {port: 1}\nsources: [{topic: 's/{sensor}/{quantity}', kind: reading}]\n"
+        """
+mqtt: {port: 1}
+sources:
+  - {topic: "s/{sensor}/{quantity}", kind: reading}
+  - {topic: "r/{subject}/{quantity}", kind: reference}
+"""
     )
 
     assert main(["event", "--config", str(settings), "p03", "adjusted"]) == BAD_INPUT
