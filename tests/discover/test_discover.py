@@ -391,3 +391,35 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     assert "write HOST or HOST:PORT" in capsys.readouterr().err
     assert main(["discover", f"127.0.0.1:{free_port()}", "--seconds", "1"]) == 69
     assert "Connection refused" in capsys.readouterr().err
+
+
+# -- what it does not read ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (sent("senml/n1", [{"bn": "urn:1:", "n": "kg", "u": "kg", "v": 512}]), "local: [kg]"),
+        (sent("heads/c3", "512,LB,03/09/04"), 'columns: [value, "", ""]'),
+        (sent("heads/c4", "21,5;LB"), 'delimiter: ";", columns: [value, ""]'),
+        (sent("cmms/x/adjustment", {"at": at(NOW), "what": "adjusted"}), "{time: at, event: what}"),
+    ],
+)
+def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
+    found = propose(heard(message), NOW, BROKER)
+
+    (line,) = [each for each in found.missing if message.topic in each]
+    assert line.startswith(f"not read: {message.topic} ")
+    assert says in line
+    given = line.partition("Add a source: ")[2].partition(" (docs/")[0].partition(", each")[0]
+    topic = "a/{sensor}" if "quantity" in given or "event" in given else "a/{sensor}/{quantity}"
+    more = [
+        given.replace("...", f'"{topic}"'),
+        '{topic: "b/{sensor}/{quantity}", kind: reading}',
+        '{topic: "r/{subject}/{quantity}", kind: reference}',
+    ]
+    parse(f"sources: [{', '.join(more)}]".encode(), "proposed")
+
+
+def test_events_of_devices_that_are_no_words_are_left_alone():
+    assert not propose(heard(sent("a/b/event", {"temperature": 21.5})), NOW, BROKER).missing[1:]
