@@ -365,6 +365,21 @@ def test_an_alert_on_intervals_that_are_too_narrow_lasts_as_long_as_they_are(wid
     assert len(ends) == len(after)  # of 96 000 faulty pairs
 
 
+def test_who_is_patient_with_alarms_is_with_their_end():
+    """Calm stretches of a sensor with outliers end its alert now and then."""
+    random = np.random.default_rng(33)
+    z = random.standard_normal((40, 2500))
+    z[random.random(z.shape) < 1.0 / 12.0] = 12.0
+
+    early, late = (
+        len(resolved(made.advance(np.arange(40), 2500 * np.arange(40), z.ravel())))
+        for made in (detector(40, patience=1e3), detector(40, patience=1e5))
+    )
+
+    assert early >= 8
+    assert late <= early / 2
+
+
 def test_one_outlier_does_not_end_an_alert(shifted):
     made, _ = run(0.3 * shifted)
     assert made.states(ONE)[0] == detection.FIRING

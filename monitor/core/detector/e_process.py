@@ -91,6 +91,7 @@ class EvidenceBlock:
         self.z = z
         self.ranks, self.size = z.shape
         self.patience = patience
+        self.resolved_at = lifecycle.resolved_at(patience)
         self.path = path
         self.weights = e_values.weights_of(path)
         self.evidence = np.ascontiguousarray(records["evidence"].T)
@@ -196,7 +197,7 @@ class EvidenceBlock:
         refined = self.refining[columns] > 0
         self.moments[:, columns] += np.where(refined, added, 0.0)
         self.refining[columns] -= refined
-        over = np.flatnonzero(grown >= lifecycle.RESOLVED_AT)
+        over = np.flatnonzero(grown >= self.resolved_at[columns])
         if over.size:
             after = lifecycle.aftermath(
                 path[over], moments[:, over], calm[:, over], rho[over], systematic[over]
