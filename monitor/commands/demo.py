@@ -27,22 +27,29 @@ from monitor.daemon.runtime import configure
 from monitor.http.published import Page
 from monitor.http.service import Service, ServiceError
 from monitor.mqtt.source import MqttSource
-from monitor.simulate.carts import RACE, CartFault
+from monitor.simulate.carts import RACE, SCALE, CartFault
 from monitor.simulate.demo_broker import EmbeddedBroker
 
 INTERVAL_SECONDS = 0.2
 USUAL_PORT = 9108
 
-SETTINGS = """
-mqtt: {{host: {host}, port: {port}, protocol: "3.1.1", client_id: monitor-demo}}
+# Five animals a second cross each cart: an honest one is accused once in hours, not in minutes.
+PATIENCE = 100_000
+_CROSSED_BY_ALL = ", ".join(cart.sensor for cart in RACE if not cart.is_apart)
+
+SETTINGS = f"""
+mqtt: {{{{host: {{host}}, port: {{port}}, protocol: "3.1.1", client_id: monitor-demo}}}}
 sources:
-  - {{topic: "monitor/{{sensor}}/{{quantity}}/reading", kind: reading, unit: kg}}
-  - {{topic: "monitor/{{subject}}/{{quantity}}/reference", kind: reference, unit: kg}}
-pairing: {{mode: key, match_on: [key]}}
-series: {{stale_after_seconds: 10}}
-publish: {{interval_seconds: 1}}
-journal: {{path: "{state}/journal.sqlite"}}
-verdicts: {{prefix: monitor, home_assistant: {{}}}}
+  - {{{{topic: "monitor/{{{{sensor}}}}/{{{{quantity}}}}/reading", kind: reading, unit: kg}}}}
+  - {{{{topic: "monitor/{{{{subject}}}}/{{{{quantity}}}}/reference", kind: reference, unit: kg}}}}
+areas:
+  - {{{{subject: {SCALE}, sensors: [{_CROSSED_BY_ALL}]}}}}
+pairing: {{{{mode: key, match_on: [subject, key]}}}}
+alerts: {{{{patience: {PATIENCE}}}}}
+series: {{{{stale_after_seconds: 10}}}}
+publish: {{{{interval_seconds: 1}}}}
+journal: {{{{path: "{{state}}/journal.sqlite"}}}}
+verdicts: {{{{prefix: monitor, home_assistant: {{{{}}}}}}}}
 """
 
 

@@ -28,8 +28,16 @@ _PORT: Final = 1883
 _CONNECT_SECONDS: Final = 10.0
 _KEYS: Final = (
     *("host", "port", "protocol", "username", "username_env", "password_file", "password_env"),
-    "tls",
+    *("tls", "websocket_path"),
 )
+# What an address may begin with: whether it wants TLS and WebSocket, and its usual port.
+_SCHEMES: Final = {
+    "mqtt": (False, False, _PORT),
+    "mqtts": (True, False, 8883),
+    "ws": (False, True, 80),
+    "wss": (True, True, 443),
+}
+_PATH: Final = "/mqtt"
 _NEXT: Final = """\
 {out}: proposed settings; what was guessed stands in comments
 
@@ -52,7 +60,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "broker",
         nargs="?",
         metavar="BROKER",
-        help="HOST or HOST:PORT (default: 127.0.0.1:1883)",
+        help="HOST or HOST:PORT (default: 127.0.0.1:1883); mqtts://HOST:PORT with TLS, "
+        "ws://HOST:PORT/PATH and wss://HOST:PORT/PATH for WebSocket",
     )
     broker.add_argument(
         "-c", "--config", metavar="FILE", help="settings whose section mqtt says how to connect"
@@ -119,21 +128,37 @@ def _section(options: argparse.Namespace) -> dict[str, Any]:
     if options.config:
         given = load(options.config).mqtt.model_dump(mode="json", include=set(_KEYS))
         return {key: given[key] for key in _KEYS if given[key] is not None}
-    host, port = _address(options.broker or "127.0.0.1")
-    return {"host": host, "port": port}
+    return broker_keys(options.broker or "127.0.0.1")
 
 
-def _address(text: str) -> tuple[str, int]:
-    """Return host and port of ``HOST``, ``HOST:PORT`` or ``mqtt://HOST:PORT``."""
-    plain = text.removeprefix("mqtt://").rstrip("/")
-    host, colon, port = plain.rpartition(":")
+def broker_keys(text: str) -> dict[str, Any]:
+    """Return the keys of the section mqtt that an address stands for."""
+    scheme, separator, rest = text.rpartition("://")
+    wanted = _SCHEMES.get(scheme.lower() or "mqtt")
+    if wanted is None or (separator and not scheme):
+        raise DiscoverError(f"broker {text!r}: write one of {', '.join(_SCHEMES)} before ://")
+    is_encrypted, is_websocket, usual = wanted
+    place, _, path = rest.partition("/") if is_websocket else (rest.rstrip("/"), "", "")
+    host, port = _address(place, usual)
+    keys: dict[str, Any] = {"host": host, "port": port}
+    if is_encrypted:
+        keys["tls"] = {}
+    if is_websocket:
+        keys["websocket_path"] = f"/{path}" if path else _PATH
+    return keys
+
+
+def _address(text: str, usual: int) -> tuple[str, int]:
+    """Return host and port of ``HOST`` or ``HOST:PORT``."""
+    host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        host, port = plain, str(_PORT)
+        host, port = text, str(usual)
     host = host.strip("[]")
     if not host or "/" in host or "@" in host or not port.isdigit():
         raise DiscoverError(
-            f"broker {text!r}: write HOST or HOST:PORT; for a user name, a password or TLS write "
-            "them into the section mqtt of a settings file and give that with --config"
+            f"broker {text!r}: write HOST or HOST:PORT; for a user name, a password or a CA of "
+            "your own write them into the section mqtt of a settings file and give that with "
+            "--config"
         )
     return host, int(port)
 

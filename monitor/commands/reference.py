@@ -63,6 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time", metavar="TIME", help="when, ISO 8601 with a time zone (default: now)"
     )
+    parser.add_argument("--dry-run", action="store_true", help="print the messages instead")
     table = parser.add_argument_group("of a TABLE")
     table.add_argument(
         "--columns",
@@ -86,7 +87,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--records", default="", metavar="PATH", help="where in JSON the list is: data.values"
     )
-    table.add_argument("--dry-run", action="store_true", help="print the messages instead")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,7 +116,12 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
         )
     except Rejected as error:
         raise HandReferenceError(f"{REASONS[error.reason]} ({error.detail})") from error
-    ((_, topic, _),) = _publish(settings, options.config, [(reference, options.unit)])
+    ((_, topic, payload),) = _publish(
+        settings, options.config, [(reference, options.unit)], dry_run=options.dry_run
+    )
+    if options.dry_run:
+        print(topic, payload.decode())
+        return 0
     size = f"{reference.value:g} {options.unit}".strip()
     stated = (
         f" (u {reference.u:g})" if reference.u else ", taken as exact: --u states how sure it is"

@@ -15,6 +15,7 @@ from monitor.discover.families import TopicFamily, topic_families
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining
 from monitor.discover.linking import linked
+from monitor.discover.other_formats import hints, is_of_other_format
 from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, source_of
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
@@ -236,13 +237,19 @@ def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
     """Tell of topics with numbers that no source reads."""
     known = trial.read | {each.topic for each in trial.refused}
     senders = {each.split("/")[0] for each in known if each.endswith("/events/rpc")}
-    left = {
-        each.topic
+    unread = [
+        each
         for each in heard
         if each.topic not in known
         and each.topic.split("/")[0] not in senders
-        and not any(map(is_housekeeping, each.topic.split("/")))
         and not is_announcement(each.topic)
+    ]
+    yield from hints(unread)
+    left = {
+        each.topic
+        for each in unread
+        if not any(map(is_housekeeping, each.topic.split("/")))
+        and not is_of_other_format(each)
         and _has_measurement(each)
     }
     if left:

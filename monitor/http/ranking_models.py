@@ -27,7 +27,9 @@ class RankedSeries(TypedDict):
     quantity: str
     unit: str
     group: str
-    availability: Annotated[Number, about("Share of the events that it saw.")]
+    availability: Annotated[
+        Number, about("Share that it saw of the events that any of those compared saw.")
+    ]
     information: Annotated[Number, about("What its uncertainty tells apart, on the common events.")]
     scores: dict[str, RankedScore]
     zeta_zms: Annotated[Number, about("Where 1 lies in ZMS' interval, over its whole window.")]

@@ -22,7 +22,14 @@ from monitor.journal.failures import (
     JournalFormError,
     wal_of,
 )
-from monitor.journal.opening import link, move_aside, put_in_place, refuse_busy, sync_folder
+from monitor.journal.opening import (
+    link,
+    move_aside,
+    put_in_place,
+    refuse_busy,
+    refuse_foreign,
+    sync_folder,
+)
 from monitor.journal.schema import TABLES
 
 _TRIES: Final = 20
@@ -68,6 +75,7 @@ def backup(path: Path, target: Path) -> dict[str, int]:
 
 def restore(copy: Path, path: Path, stamp: str) -> tuple[dict[str, int], Path | None]:
     """Put a proven copy in place of a journal that no daemon has open; return where that went."""
+    refuse_foreign(path)
     refuse_busy(path)
     with _copy(copy, path.parent) as (proven, rows):
         there = path.exists() or wal_of(path).exists()

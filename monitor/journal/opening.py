@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from monitor.journal.failures import (
+    UNREADABLE,
     JournalBusyError,
     JournalDamagedError,
     JournalFormError,
@@ -33,6 +34,8 @@ from monitor.journal.schema import SCHEMA_VERSION, create_tables
 _log: Final = logging.getLogger("monitor")
 
 _WAL_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
+_OURS: Final = frozenset(("dead_letters", "observations", "seal"))  # in all forms there were
+_SHOWN: Final = 4
 _FOLDER_MODE: Final = 0o750  # others have no business with what messages say
 _FLOCK: Final = "hhqqi"  # Linux' struct flock: kind, from where, first byte, how many, whose
 _FIRST_LOCK: Final = 0x40000000  # the bytes that SQLite locks: sqlite.org/fileformat2.html, 1.3.1
@@ -63,6 +66,7 @@ def find_or_create(path: Path) -> None:
         create(path)
     elif path.is_file() and not path.stat().st_size:
         raise JournalDamagedError(path, "the file is empty (0 bytes), a journal never is")
+    refuse_foreign(path)
     if lost := lost_transactions(wal_of(path)):
         refuse_busy(path)
         raise JournalDamagedError(
@@ -106,6 +110,28 @@ def prepare(
     db.execute("commit")
     if version != SCHEMA_VERSION:
         _upgrade(db, path, version)
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raise JournalFormError for a database of another program, which is left as it is.
+
+    It has tables and none of ours. Its log and its locks are not touched; what SQLite cannot read
+    is no matter of this.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+            db.text_factory = bytes
+            found = db.execute("select name from sqlite_master where type = 'table'").fetchall()
+    except UNREADABLE:
+        return
+    names = [name.decode("utf-8", "replace") for (name,) in found]
+    if names and _OURS.isdisjoint(names):
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        raise JournalFormError(
+            path,
+            f"cannot be opened as a journal, it is the file of another program (its tables: "
+            f"{shown}) and is left as it is; use another path (journal.path)",
+        )
 
 
 # -- forms --------------------------------------------------------------------------------------

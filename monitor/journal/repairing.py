@@ -41,6 +41,7 @@ from monitor.journal.opening import (
     move_aside,
     put_in_place,
     refuse_busy,
+    refuse_foreign,
     write_through,
 )
 from monitor.journal.schema import (
@@ -92,10 +93,12 @@ class Repair(NamedTuple):
 def repair(path: Path, stamp: str) -> Repair:
     """Put a sound journal in place of a damaged one, which becomes ``*.corrupt.<stamp>``.
 
-    Raises JournalBusyError where a daemon has it open, JournalError, OSError.
+    Raises JournalBusyError where a daemon has it open, JournalFormError where it is none of ours,
+    JournalError, OSError.
     """
     if not path.exists() and not wal_of(path).exists():
         raise JournalError(f"{path}: there is no journal to repair")
+    refuse_foreign(path)
     refuse_busy(path)
     transactions = lost_transactions(wal_of(path))
     is_log_lost = path.exists() and misses_log(path)

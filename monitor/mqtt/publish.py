@@ -18,6 +18,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.errors import CONNECTION, UNAVAILABLE, MonitorError
+from monitor.mqtt.wire import NO_ANSWER, NO_TLS, speaks_no_tls
 
 Protocol = Literal["5", "3.1.1"]
 
@@ -83,6 +84,7 @@ class BrokerPublisher:
         client.max_queued_messages_set(window + 1)
         if username is not None:
             client.username_pw_set(username, password)
+        self._is_encrypted: Final = tls is not None
         if tls is not None:
             client.tls_set_context(tls)
         if will is not None:
@@ -117,6 +119,8 @@ class BrokerPublisher:
             self._client.connect(*self._address, keepalive=self._keepalive_seconds)
         except (OSError, mqtt.WebsocketConnectionError) as error:
             reason = getattr(error, "strerror", None) or error
+            if self._is_encrypted and speaks_no_tls(error):
+                raise PublishError(f"{self._where}: {NO_TLS}; see {CONNECTION}") from error
             raise PublishError(
                 f"{self._where}: {reason}; is the broker running, are address and port right? "
                 f"See {CONNECTION}"
@@ -187,6 +191,8 @@ class BrokerPublisher:
             raise self._lost(f"its answer is not MQTT: {type(error).__name__}") from error
         if self._refused:
             raise PublishError(f"{self._where} refuses: {self._refused}")
+        if code != mqtt.MQTT_ERR_SUCCESS and not self._connected:
+            raise PublishError(f"{self._where}: {NO_ANSWER}; see {CONNECTION}")
         if code != mqtt.MQTT_ERR_SUCCESS:
             raise self._lost(mqtt.error_string(code))
 

@@ -43,7 +43,7 @@ from monitor.mqtt.packets import (
 )
 from monitor.mqtt.primitives import MalformedError
 from monitor.mqtt.receiver import Receiver
-from monitor.mqtt.wire import EndedError, Wire, plain_reason
+from monitor.mqtt.wire import NO_ANSWER, EndedError, Wire, plain_reason
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
@@ -56,10 +56,6 @@ _BYTES_MAX: Final = 4_194_304  # of one turn of reading
 _NEVER: Final = float("inf")
 _PONG_SHARE: Final = 0.5  # of the keepalive, in which the answer to PINGREQ must come
 _SUBSCRIBE_ID, _UNSUBSCRIBE_ID = 1, 2
-_NO_ANSWER: Final = (
-    "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
-    "wants an encrypted connection, and a certificate of this client (cert_file)"
-)
 
 
 class Session:
@@ -183,7 +179,7 @@ class Session:
 
     def _lost(self, reason: str) -> None:
         """Plan the next connection, the broker or the network having ended this one."""
-        self._drop(reason if self._is_answered else _NO_ANSWER)
+        self._drop(reason if self._is_answered else NO_ANSWER)
 
     def _hang_up(self) -> None:
         if self._wire is not None:

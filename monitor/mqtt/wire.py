@@ -17,6 +17,15 @@ from monitor.mqtt.tls import Encryption
 from monitor.mqtt.websocket import RIGHT_PORT, WebSocket, WebSocketError
 
 READ_BYTES: Final = 262_144
+NO_TLS: Final = (
+    "TLS is not spoken there; check mqtt.port, which for TLS is mostly 8883, or leave mqtt.tls out"
+)
+_PLAIN_ANSWERS: Final = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+NO_ANSWER: Final = (
+    "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
+    "wants an encrypted connection, and a certificate of this client (cert_file); a port for "
+    "WebSocket wants mqtt.websocket_path"
+)
 
 
 class EndedError(Exception):
@@ -167,6 +176,10 @@ def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
             if not data:
                 raise ConnectionResetError("the peer hung up while TLS was agreed on")
             is_done = encryption.agrees(data)
+    except OSError as error:
+        if speaks_no_tls(error):
+            raise ConnectionResetError(NO_TLS) from error
+        raise
     finally:
         with suppress(OSError):
             connected.sendall(encryption.to_send())  # if this side refuses, the other is told why
@@ -194,6 +207,18 @@ def _upgraded(connected: socket.socket, encryption: Encryption | None, frames: W
         if encryption is not None:
             data = encryption.decrypt(data)
         is_done = bool(data) and frames.agrees(data)
+
+
+def speaks_no_tls(error: Exception) -> bool:
+    """Whether a peer took the beginning of TLS for something else: it hung up, or answered plainly.
+
+    A broker that speaks it and refuses says so in an alert.
+    """
+    if isinstance(error, ssl.SSLEOFError):
+        return True
+    if isinstance(error, ssl.SSLError):
+        return error.reason in _PLAIN_ANSWERS
+    return isinstance(error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError)
 
 
 def plain_reason(error: Exception) -> str:

@@ -152,14 +152,24 @@ CARTS: Final = (
         offset_kg=-50.0,
     ),
 )
+_RACING: Final[dict[str, Cart]] = {
+    "cart-07": Cart(
+        "cart-07",
+        "reads 0.05 kg heavier with every animal",
+        "drift",
+        "drift",
+        spread_kg=3.0,
+        drift_kg=0.05,
+        drift_max_kg=math.inf,
+    ),
+    "cart-08": Cart(
+        "cart-08", "is 60 kg off at one animal in five", "outliers", "outliers", outliers=1 / 5
+    ),
+}
 RACE: Final = (
     *(
-        cart._replace(
-            sentence="reads 0.05 kg heavier with every animal", drift_kg=0.05, drift_max_kg=math.inf
-        )
-        if cart.kind == "drift"
-        else cart._replace(is_apart=cart.kind in ("understated", "outliers", "light"))
-        for cart in CARTS
+        cart._replace(is_apart=cart.kind in ("understated", "outliers", "light"))
+        for cart in (_RACING.get(each.sensor, each) for each in CARTS)
     ),
     *(Cart(f"cart-{14 + at}", spread_kg=spread) for at, spread in enumerate(_MORE_SPREADS_KG)),
 )

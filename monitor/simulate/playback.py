@@ -58,15 +58,15 @@ def native_message(
     """
     match observation:
         case Reading():
-            topic = _topic(topics.reading, observation.sensor, observation.quantity)
+            topic = _topic("reading", topics, observation.sensor, observation.quantity)
             return topic, _payload(_reading(observation, unit))
         case Reference():
-            topic = _topic(topics.reference, observation.subject, observation.quantity)
+            topic = _topic("reference", topics, observation.subject, observation.quantity)
             return topic, _payload(_reference(observation, unit))
         case Event():
-            return _topic(topics.event, observation.sensor, ""), _payload(_event(observation))
+            return _topic("event", topics, observation.sensor), _payload(_event(observation))
         case Collocation():
-            topic = _topic(topics.collocation, observation.sensor, "")
+            topic = _topic("collocation", topics, observation.sensor)
             return topic, _payload(_collocation(observation))
 
 
@@ -187,12 +187,13 @@ def _is_stated(one: str | float) -> bool:
     return one != "" if isinstance(one, str) else not math.isnan(one)
 
 
-def _topic(template: str, name: str, quantity: str) -> str:
-    """Return the topic of a template whose sensor or subject is ``name``."""
+def _topic(kind: str, topics: KindTopics, name: str, quantity: str = "") -> str:
+    """Return the topic of a kind of messages whose sensor or subject is ``name``."""
+    template: str = getattr(topics, kind)
     if not template:
         raise ReplayError(
-            "the settings have no source of this kind with the decoder native to publish on; "
-            "add one, such as {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}; "
+            f"the settings have no source of kind {kind} with the decoder native to publish on; "
+            f"add {{topic: '{getattr(DEFAULT_TOPICS, kind)}', kind: {kind}}} to sources; "
             "see docs/settings.md#sources"
         )
     names = {"sensor": name, "subject": name, "quantity": quantity}

@@ -125,3 +125,13 @@ def test_a_large_fleet_with_gaps_is_searched_within_bounds_and_no_one_can_be_add
     assert got.kept.size >= 10
     assert len(common) == got.events >= got.required
     assert all(len(common & saw[row]) < got.required for row in got.left_out.tolist())
+
+
+def test_events_that_none_of_those_compared_could_see_count_against_nobody():
+    here, elsewhere = set(range(100)), set(range(100, 400))
+    c, event = fleet([here, set(range(10, 100)), elsewhere])
+
+    table = ranking(c, event, seed=1, replicates=200)
+
+    assert table.common.left_out.tolist() == [2]
+    assert table.availability.tolist() == [1.0, 0.9]

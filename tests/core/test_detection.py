@@ -349,6 +349,37 @@ def test_an_alert_lasts_as_long_as_its_fault_and_ends_soon_after_it(fault, pairs
     assert len(ends) - len(after) <= 9  # of 36 000 faulty pairs
 
 
+@pytest.mark.parametrize(("width", "pairs"), [(0.5, 60), (1 / 3, 40)])
+def test_an_alert_on_intervals_that_are_too_narrow_lasts_as_long_as_they_are(width, pairs):
+    honest = np.random.default_rng(32).standard_normal((40, 3000))
+    half = np.where(np.arange(3000) < 2500, width, 1.0) * np.ones((40, 1)) * 1.6448536
+    codes = e_values.coverage_code(-honest, -half, half, np.full_like(half, 0.1))
+    made = detector(40, coverage=np.ones(40, bool))
+
+    found = made.advance(np.arange(40), 3000 * np.arange(40), codes.ravel())
+
+    ends = [t.position % 3000 - 2499 for t in resolved(found)]
+    after = [end for end in ends if end > 0]
+    assert len(after) >= 39
+    assert np.median(after) <= pairs
+    assert len(ends) == len(after)  # of 96 000 faulty pairs
+
+
+def test_who_is_patient_with_alarms_is_with_their_end():
+    """Calm stretches of a sensor with outliers end its alert now and then."""
+    random = np.random.default_rng(33)
+    z = random.standard_normal((40, 2500))
+    z[random.random(z.shape) < 1.0 / 12.0] = 12.0
+
+    early, late = (
+        len(resolved(made.advance(np.arange(40), 2500 * np.arange(40), z.ravel())))
+        for made in (detector(40, patience=1e3), detector(40, patience=1e5))
+    )
+
+    assert early >= 8
+    assert late <= early / 2
+
+
 def test_one_outlier_does_not_end_an_alert(shifted):
     made, _ = run(0.3 * shifted)
     assert made.states(ONE)[0] == detection.FIRING

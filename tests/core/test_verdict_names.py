@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
-from core.verdict_sensors import sensor, since, widened
+from core.verdict_sensors import HOUR, START, sensor, since, widened
 
-from monitor.core.verdict import judge
+from monitor.core.verdict import Pairs, judge, judge_all
 
 ONSET, ALARM, N = 120, 140, 300
 SEEDS = range(10)
@@ -197,3 +198,77 @@ def test_error_codes_of_a_reference_are_not_a_lag_of_the_sensor(slow, times):
             reference[at : at + times] = -999.0
             found = judge(dataclasses.replace(pairs, reference=reference), alarm=at)
             assert found.fault != "lag", (seed, at, found.sentence)
+
+
+def looked_at_again_and_again(errors, alarm, *, window=512, first=200, step=8):
+    """Return what a sensor with these errors is called, look by look."""
+    random = np.random.default_rng(500)
+    reference = 500.0 + 60.0 * random.standard_normal(errors.size)
+    looks = range(max(first, alarm + 1), errors.size, step)
+    pairs = [
+        Pairs(
+            time=START + HOUR * np.arange(begin, end),
+            value=reference[begin:end] + errors[begin:end],
+            u=np.ones(end - begin),
+            reference=reference[begin:end],
+            u_ref=np.full(end - begin, 0.1),
+        )
+        for begin, end in ((max(0, end - window), end) for end in looks)
+    ]
+    raised = [max(alarm - max(0, end - window), 0) for end in looks]
+    return [each.fault for each in judge_all(pairs, alarm=raised) if each.state == "fault"]
+
+
+def renamed(names):
+    return sum(one != other for one, other in itertools.pairwise(names))
+
+
+def test_a_drift_that_goes_on_is_not_an_offset_now_and_then():
+    """Names of these six changed 41 times while each look was taken for itself."""
+    found = [
+        looked_at_again_and_again(
+            0.01 * np.arange(1200) + np.random.default_rng(seed).standard_normal(1200), 40
+        )
+        for seed in range(6)
+    ]
+
+    assert sum(map(renamed, found)) <= 9
+    assert all(each[-100:].count("drift") >= 92 for each in found)
+
+
+def test_an_offset_that_stays_is_not_a_drift_now_and_then():
+    found = [
+        looked_at_again_and_again(1.24 + np.random.default_rng(seed).standard_normal(1500), 12)
+        for seed in range(12)
+    ]
+
+    assert sum(map(renamed, found)) <= 3  # of 12, and 14 while each look was taken for itself
+    assert not any("drift" in each for each in found)
+
+
+def test_a_drift_that_stops_is_an_offset_soon():
+    random = np.random.default_rng(8)
+    errors = 0.02 * np.minimum(np.arange(600), 200) + random.standard_normal(600)
+
+    names = looked_at_again_and_again(errors, 40, first=100, step=4)
+
+    assert "drift" in names[:25]
+    assert names[-1] == "offset"
+    assert names[45:].count("offset") >= 0.9 * len(names[45:])  # from 80 pairs after it stopped
+
+
+def test_a_gain_from_the_first_pair_on_is_one_wherever_it_is_noticed():
+    """Pairs before the alarm that show the gain themselves are not taken for healthy ones."""
+    found = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        reference = 500.0 + 60.0 * random.standard_normal(150)
+        value = 500.0 + 1.12 * (reference - 500.0) + 5.0 * random.standard_normal(150)
+        reference = reference + 0.6 * random.standard_normal(150)
+        p = Pairs(
+            START + HOUR * np.arange(150), value, np.full(150, 5.0), reference, np.full(150, 0.6)
+        )
+        up_to_alarm = judge(p.rows(slice(0, 50)), alarm=49)
+        found.append(judge(p, alarm=49, began=up_to_alarm.began, healthy=up_to_alarm.healthy).fault)
+
+    assert found.count("gain") >= 19, found

@@ -10,12 +10,14 @@ import time
 import numpy as np
 import pytest
 from harness.broker import Mosquitto
+from harness.certificates import Authority
 from harness.device_messages import FAMILIES, Sent, at, references, sent
 from harness.programs import free_port
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.cli import main
+from monitor.commands.discover import broker_keys
 from monitor.config import load, parse
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
@@ -337,8 +339,87 @@ def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
     assert main(["discover", "--out", str(out)]) == 73
 
 
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["ws", "mqtts"])
+def test_the_command_listens_over_websocket_and_tls_and_proposes_the_same(
+    tmp_path, capsys, is_encrypted
+):
+    authority, port = Authority(tmp_path / "authority"), free_port()
+    certificate, key = authority.issue("broker", "127.0.0.1")
+    more = f"listener {port} 127.0.0.1\n"
+    more += f"certfile {certificate}\nkeyfile {key}\n" if is_encrypted else "protocol websockets\n"
+    (tmp_path / "broker").mkdir()
+    broker = Mosquitto(tmp_path / "broker", more)
+    out, given = tmp_path / "found.yaml", tmp_path / "given.yaml"
+    given.write_text(
+        f'mqtt: {{host: 127.0.0.1, port: {port}, tls: {{ca_file: "{authority.ca_file}"}}}}\n'
+    )
+    where = ["--config", str(given)] if is_encrypted else [f"ws://127.0.0.1:{port}/mqtt"]
+    try:
+        with BrokerPublisher("127.0.0.1", broker.port) as publisher:
+            for each in references(time.time()):
+                publisher.publish(each.topic, each.payload, retain=True)
+        main(["discover", *where, "--seconds", "2", "--out", str(out)])
+    finally:
+        broker.stop()
+
+    assert "lab/hygrometer" in out.read_text(encoding="utf-8"), capsys.readouterr().err
+    found = load(out).mqtt
+    assert found.port == port
+    assert (found.tls is not None, found.websocket_path) == (
+        (True, None) if is_encrypted else (False, "/mqtt")
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "keys"),
+    [
+        ("broker", {"host": "broker", "port": 1883}),
+        ("mqtt://broker:1884/", {"host": "broker", "port": 1884}),
+        ("mqtts://broker", {"host": "broker", "port": 8883, "tls": {}}),
+        ("ws://broker:9001", {"host": "broker", "port": 9001, "websocket_path": "/mqtt"}),
+        ("wss://[::1]/a/b", {"host": "::1", "port": 443, "tls": {}, "websocket_path": "/a/b"}),
+    ],
+)
+def test_an_address_says_how_to_connect(address, keys):
+    assert broker_keys(address) == keys
+
+
 def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
+    assert main(["discover", "http://host:1883"]) == 2
+    assert "write one of mqtt, mqtts, ws, wss before ://" in capsys.readouterr().err
     assert main(["discover", "mqtt://u:p@host:1883"]) == 2
     assert "write HOST or HOST:PORT" in capsys.readouterr().err
     assert main(["discover", f"127.0.0.1:{free_port()}", "--seconds", "1"]) == 69
     assert "Connection refused" in capsys.readouterr().err
+
+
+# -- what it does not read ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (sent("senml/n1", [{"bn": "urn:1:", "n": "kg", "u": "kg", "v": 512}]), "local: [kg]"),
+        (sent("heads/c3", "512,LB,03/09/04"), 'columns: [value, "", ""]'),
+        (sent("heads/c4", "21,5;LB"), 'delimiter: ";", columns: [value, ""]'),
+        (sent("cmms/x/adjustment", {"at": at(NOW), "what": "adjusted"}), "{time: at, event: what}"),
+    ],
+)
+def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
+    found = propose(heard(message), NOW, BROKER)
+
+    (line,) = [each for each in found.missing if message.topic in each]
+    assert line.startswith(f"not read: {message.topic} ")
+    assert says in line
+    given = line.partition("Add a source: ")[2].partition(" (docs/")[0].partition(", each")[0]
+    topic = "a/{sensor}" if "quantity" in given or "event" in given else "a/{sensor}/{quantity}"
+    more = [
+        given.replace("...", f'"{topic}"'),
+        '{topic: "b/{sensor}/{quantity}", kind: reading}',
+        '{topic: "r/{subject}/{quantity}", kind: reference}',
+    ]
+    parse(f"sources: [{', '.join(more)}]".encode(), "proposed")
+
+
+def test_events_of_devices_that_are_no_words_are_left_alone():
+    assert not propose(heard(sent("a/b/event", {"temperature": 21.5})), NOW, BROKER).missing[1:]

@@ -10,7 +10,7 @@ from harness.daemon import Daemon
 from harness.programs import until
 
 from monitor.cli import main
-from monitor.errors import USAGE
+from monitor.errors import BAD_INPUT, USAGE
 from monitor.mqtt.publish import BrokerPublisher
 
 PAIRS = 'monitor_window_pairs{sensor="cart",quantity="mass"}'
@@ -139,3 +139,21 @@ sources:
 
     assert main(["reference", "--config", str(settings), "cart", "mass", "5"]) == USAGE
     assert "has no native source of kind reference" in capsys.readouterr().err
+
+
+def test_an_event_needs_a_native_source_for_it_and_is_told_which(tmp_path, capsys):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(
+        """
+mqtt: {port: 1}
+sources:
+  - {topic: "s/{sensor}/{quantity}", kind: reading}
+  - {topic: "r/{subject}/{quantity}", kind: reference}
+"""
+    )
+
+    assert main(["event", "--config", str(settings), "p03", "adjusted"]) == BAD_INPUT
+
+    told = capsys.readouterr().err
+    assert "no source of kind event" in told
+    assert "{topic: 'monitor/{sensor}/event', kind: event}" in told

@@ -33,6 +33,8 @@ from hypothesis import strategies as st
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.journal import Journal, JournalBusyError, JournalError, JournalFullError
 from monitor.journal import writing as module
+from monitor.journal.copying import restore
+from monitor.journal.repairing import repair
 
 
 @pytest.fixture
@@ -257,6 +259,41 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(content, tmp_pat
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 99])
+@pytest.mark.parametrize(
+    "use",
+    [
+        Journal,
+        lambda path: repair(path, "now"),
+        lambda path: restore(sound(path.with_name("copy")), path, "now"),
+    ],
+    ids=["open", "repair", "restore"],
+)
+def test_the_database_of_another_program_is_refused_and_left_as_it_is(version, use, tmp_path):
+    path = tmp_path / "here" / "other.sqlite"
+    path.parent.mkdir()
+    db = sqlite3.connect(path)
+    db.execute("pragma journal_mode = wal")
+    db.execute("create table herd (name text)")
+    db.execute(f"pragma user_version = {version}")
+    db.commit()
+    db.close()
+    content = path.read_bytes()
+    why = r"the file of another program \(its tables: herd\).*use another path \(journal.path\)"
+    with pytest.raises(JournalError, match=why) as refused:
+        use(path)
+
+    assert str(path) in str(refused.value)
+    assert refused.value.exit_code == 65
+    assert path.read_bytes() == content
+    assert [each.name for each in path.parent.iterdir() if each.name[:4] != "copy"] == [path.name]
+
+
+def sound(path: Path) -> Path:
+    Journal(path).close()
+    return path
+
+
 @pytest.mark.parametrize(
     ("version", "why"),
     [
@@ -267,12 +304,10 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(content, tmp_pat
         (99, "written by a newer version of monitor .* install that version"),
     ],
 )
-def test_the_database_of_another_program_or_version_is_refused_and_left_as_it_is(
-    version, why, tmp_path
-):
+def test_a_journal_of_another_version_is_refused_and_left_as_it_is(version, why, tmp_path):
     path = tmp_path / "other.sqlite"
     db = sqlite3.connect(path)
-    db.execute("create table herd (name text)")
+    db.execute("create table seal (id integer)")
     db.execute(f"pragma user_version = {version}")
     db.commit()
     db.close()

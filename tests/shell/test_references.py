@@ -45,6 +45,18 @@ def test_a_plain_table_needs_no_option(told):
     ]
 
 
+def test_one_number_can_be_tried_without_publishing_it(tmp_path, capsys):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)  # nobody listens on port 1
+
+    words = ["cart-03", "mass", "503,5", "--u", "0.6", "--time", "2026-03-01T05:00Z", "--dry-run"]
+    assert main(["reference", "--config", str(settings), *words]) == 0
+
+    topic, payload = capsys.readouterr().out.split(" ", 1)
+    assert topic == "monitor/cart-03/mass/reference"
+    assert json.loads(payload) == {"time": "2026-03-01T05:00:00Z", "value": 503.5, "u": 0.6}
+
+
 LIMS = """\
 Probe;Parameter;Messwert;U (k=2);Einheit;Probenahme;Auftrag
 AX-1;pH;7,21;0,1;;28.02.2026 18:30;"A;17"

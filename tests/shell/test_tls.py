@@ -17,7 +17,7 @@ from harness.certificates import Authority
 from harness.daemon import Daemon
 from harness.programs import WAIT_SECONDS, need, until, written
 
-from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 HOST = "127.0.0.1"
 NOT_AFTER = datetime(2037, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -123,6 +123,33 @@ def assert_never_shown(daemon: Daemon, *secrets: str) -> None:
 
 
 # -- certificates -------------------------------------------------------------------------------
+
+
+# paho leaves the socket of a handshake that failed to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_tls_at_a_plain_port_is_told_with_what_to_change(authority, broker, daemon):
+    plain = broker("")
+    running = daemon(plain.port, trusting(authority), ready=False)
+
+    assert "mqtt.port" in not_ready(running, "TLS is not spoken there")
+    trust = ssl.create_default_context(cafile=str(authority.ca_file))
+    with (
+        pytest.raises(PublishError, match=r"TLS is not spoken there; check mqtt\.port"),
+        BrokerPublisher(HOST, plain.port, tls=trust),
+    ):
+        pass
+
+
+def test_a_plain_client_at_a_port_for_tls_is_told_with_what_to_change(authority, broker, daemon):
+    encrypted = broker(identity(authority, HOST))
+    running = daemon(encrypted.port, "", ready=False)
+
+    assert "mqtt.tls" in not_ready(running, "ends the connection before it answers")
+    with (
+        pytest.raises(PublishError, match=r"before it answers; check mqtt\.port, and mqtt\.tls"),
+        BrokerPublisher(HOST, encrypted.port),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])

@@ -75,9 +75,9 @@ class Ranking(NamedTuple):
 
     ``common`` says who is compared and who is left out.
     ``events`` is how many events all compared saw, ``seen`` how many each saw, ``availability``
-    that as a share of all events, ``information`` what each one's uncertainty tells apart
-    (comparable where raw curves are not, C-25). ``best_first`` are places in these arrays by rank
-    of the ``primary`` score. ``block``: events drawn together.
+    that as a share of all events that any of these saw, ``information`` what each one's uncertainty
+    tells apart (comparable where raw curves are not, C-25). ``best_first`` are places in these
+    arrays by rank of the ``primary`` score. ``block``: events drawn together.
     """
 
     common: CommonSet
@@ -147,7 +147,6 @@ def ranking(
     chosen = common_set(c, event)
     if chosen is None:
         return None
-    took_place = np.unique(event).size if offered is None else offered
     event = event[np.isin(c.series, chosen.kept)]
     c = c.take(chosen.kept)
     common = on_common_events(c, event)
@@ -165,7 +164,7 @@ def ranking(
         common=chosen,
         events=events.size,
         seen=events_seen(c, event),
-        availability=availability(c, event, took_place),
+        availability=availability(c, event, offered),
         primary=primary,
         scores=columns,
         information=auucc_partial_gain(pairs),

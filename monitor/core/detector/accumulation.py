@@ -87,10 +87,11 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
     share = lifecycle.worth(block.rho[rank + 1 :, 0])
     added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
     reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
+    resolved_at = float(block.resolved_at[0])
     steps = (share * relieved)[:-1].tolist()
     for step, more, following in zip(steps, added, mixed[1:], strict=True):
         after = reverse + step
-        if after >= lifecycle.RESOLVED_AT:
+        if after >= resolved_at:
             break
         reverse = max(0.0, after)
         calm = [c + m for c, m in zip(calm, more, strict=True)] if after > 0.0 else [0.0] * 3
@@ -102,7 +103,7 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
 
 def _needs_each_pair(block: EvidenceBlock) -> bool:
     """Return whether one firing series' fault still takes shape, or its end is being tested."""
-    return bool(block.refining[0] > 0 or block.reverse[0] >= lifecycle.RESOLVED_AT)
+    return bool(block.refining[0] > 0 or block.reverse[0] >= block.resolved_at[0])
 
 
 def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:

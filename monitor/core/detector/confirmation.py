@@ -119,6 +119,6 @@ def _fire(block: EvidenceBlock, rank: int, columns: Int, family: Int) -> None:
     block.family[columns] = family
     block.reverse[columns] = 0.0
     block.calm[:, columns] = 0.0
-    block.refining[columns] = lifecycle.REFINING
+    block.refining[columns] = lifecycle.REFINING[block.path[columns]]
     block.alarm[columns] = block.seen[columns] + rank + 1
     block.record(rank, columns, np.full(columns.size, FIRING), family)

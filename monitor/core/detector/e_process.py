@@ -89,6 +89,7 @@ class EvidenceBlock:
         self.z = z
         self.ranks, self.size = z.shape
         self.patience = patience
+        self.resolved_at = lifecycle.resolved_at(patience)
         self.path = path
         self.weights = e_values.weights_of(path)
         self.evidence = np.ascontiguousarray(records["evidence"].T)
@@ -194,7 +195,7 @@ class EvidenceBlock:
         refined = self.refining[columns] > 0
         self.moments[:, columns] += np.where(refined, added, 0.0)
         self.refining[columns] -= refined
-        over = np.flatnonzero(grown >= lifecycle.RESOLVED_AT)
+        over = np.flatnonzero(grown >= self.resolved_at[columns])
         if over.size:
             after = lifecycle.aftermath(
                 path[over], moments[:, over], calm[:, over], rho[over], systematic[over]
@@ -207,7 +208,7 @@ class EvidenceBlock:
         columns, family = columns[family >= 0], family[family >= 0]
         self.family[columns] = family
         self.moments[:, columns] = self.calm[:, columns]
-        self.refining[columns] = lifecycle.REFINING
+        self.refining[columns] = lifecycle.REFINING[self.path[columns]]
         self.reverse[columns] = 0.0
         self.calm[:, columns] = 0.0
 

@@ -29,13 +29,16 @@ FIRING: Final = 2
 STATES: Final = ("ok", "pending", "firing")
 
 PENDING_SHARE: Final = 0.1  # of the patience A
-REFINING: Final = 20  # pairs after the alarm that still sharpen the fault's mean and spread
-RESOLVED_AT: Final = math.log(1000.0)
+# Pairs after the alarm that still sharpen what is known of the fault, by path: whether an interval
+# missed tells less than an error does.
+REFINING: Final = np.array([20, 60])
+_RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
+_MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs tell to a sixth
 _OFFSET_FLOOR: Final = 0.25
 _SPREAD_FLOOR: Final = 0.05
 # One outlier of a heavy-tailed sensor must not end an alert: it takes three pairs at least.
-_RELIEF_MAX: Final = RESOLVED_AT / 3.0
+_RELIEF_MAX: Final = math.log(_RESOLVED_LEAST) / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
 _UNDERSTATED: Final = e_values.FAMILIES.index("understated")
@@ -82,6 +85,14 @@ def moments_of(path: Int, z: Float) -> Float:
     q = e_values.clipped(z, -e_values.CLIP, e_values.CLIP)
     covers = path == e_values.COVERAGE
     return np.array([np.ones_like(q), np.where(covers, high, q), np.where(covers, low, q * q)])
+
+
+def resolved_at(patience: Float) -> Float:
+    """Return the log odds at which a fault is gone: who is patient with alarms is with their end.
+
+    A fault that lasts is said to be over once in as many pairs, about; 1000 pairs are the least.
+    """
+    return np.log(np.maximum(patience, _RESOLVED_LEAST))
 
 
 def relief(path: Int, family: Int, moments: Float, z: Float, systematic: Float) -> Float:
@@ -144,8 +155,8 @@ def _relief_coverage(moments: Float, code: Float) -> Float:
     high, low, alpha = e_values.coverage_parts(code)
     n = np.maximum(moments[0], 1.0)
     side = np.maximum(0.5 * alpha, _SHARE_FLOOR)
-    above = np.maximum(side + _MILDER * (moments[1] / n - side), _SHARE_FLOOR)
-    below = np.maximum(side + _MILDER * (moments[2] / n - side), _SHARE_FLOOR)
+    above = np.maximum(side + _MILDER_COVERAGE * (moments[1] / n - side), _SHARE_FLOOR)
+    below = np.maximum(side + _MILDER_COVERAGE * (moments[2] / n - side), _SHARE_FLOOR)
     inside = np.maximum(1.0 - above - below, _SHARE_FLOOR)
     honest = np.where(high | low, side, 1.0 - 2.0 * side)
     faulty = np.where(high, above, np.where(low, below, inside))

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.model import NAN, Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.verdict.naming import Evidence, named_verdict, wants_model
 from monitor.core.verdict.pairs import (
     RHO_MAX,
@@ -43,8 +43,12 @@ FEWEST: Final = 4  # pairs below which nothing is said
 _MARGIN: Final = 12  # pairs to which it is known where a fault began
 _CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
+_LIVED_WITH: Final = 120  # pairs over which a gain that raised no alarm is not the fault
 _T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
+# Cost by which a newest piece of another sort that begins after the alarm must be cheaper to rename
+# an incident: there are as many as pairs since, and each pair puts the cheapest to the test anew.
+_CHANGED: Final = 10.0
 _DUE_MOST: Final = 1e10  # seconds
 _AT_ONCE: Final = 32  # series, whose numbers a processor keeps near
 
@@ -158,7 +162,8 @@ def gathered_evidence(
     kept = kept_of(p, cut)
     signs, lags = sign_of(p, cut, kept), lag_of(p, cut, kept)
     gains = _gains(p, gain_of(p, cut, kept, before), before)
-    level, slope = _now(cut, p)
+    after = (cut.bounds[:, None, :-1] > raised[:, None, None]) & (raised >= 0)[:, None, None]
+    level, slope = _now(cut, p, after)
     weight = cut.last.weight
     kind, place = np.divmod(weight.reshape(p.n.size, -1).argmax(axis=1), weight.shape[2])
     segment = cut.bounds[np.arange(p.n.size), place]
@@ -166,12 +171,17 @@ def gathered_evidence(
     spreads = _spreads(p, cut, kind, place, off, since, inflation_of_squares(rho))
     fars, stuck, parts = far_since(off, p.live, p.n), stuck_for(p), parts_of(p, segment)
     best = cut.last.cost.min(axis=2).tolist()
+    is_line = np.arange(cut.last.cost.shape[1])[:, None] % WIDE >= LINE
+    was_line = cut.kind[:, None, :-1] % WIDE >= LINE
+    changed = np.where(after & (is_line != was_line), _CHANGED, 0.0)
+    lasting = (cut.last.cost + changed).min(axis=2).tolist()
     rhos, segments = rho.tolist(), segment.tolist()
     has_clock = p.has_clock.tolist()
     return [
         Evidence(
             newest=cut.starts[i][-1],
             best=best[i],
+            lasting=lasting[i],
             rivals={"sign": signs[i], "lag": lags[i], "gain": gains[i][0]},
             gain=gains[i][1],
             level=level[i],
@@ -190,14 +200,17 @@ def gathered_evidence(
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
-    """Return how the errors moved with the level before each fault: here, or as was ``known``."""
+    """Return how the errors moved with the level before each fault: here, or as was ``known``.
+
+    A few pairs that show a gain already were not healthy: the fault is older than it was noticed.
+    """
     found = [NO_SLOPES if each is None else each for each in known]
     some = [i for i, at in enumerate(since) if at >= HISTORY]
     if some:
         end = np.array([since[i] - min(_MARGIN, since[i] // 8) for i in some])
         for i, each in zip(some, slopes_of(p.some(some), np.zeros_like(end), end), strict=True):
             found[i] = each
-    return found
+    return [NO_SLOPES if each.show_gain and each.pairs < _LIVED_WITH else each for each in found]
 
 
 def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
@@ -225,11 +238,17 @@ def _alike(starts: list[int], kinds: list[int], fit: Float, at: int) -> bool:
     return bool(earlier >= WIDE and later >= WIDE)
 
 
-def _now(cut: Cut, p: Side) -> tuple[list[Estimate], list[Estimate]]:
-    """Return level now and slope over the clock, given that there are any, over all rivals."""
+def _now(cut: Cut, p: Side, after: Bool) -> tuple[list[Estimate], list[Estimate]]:
+    """Return level now and slope over the clock, given that there are any, over all rivals.
+
+    Lines that begin ``after`` the alarm are dearer for the slope: a short one knows little of it.
+    """
     last = cut.last
     plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
-    weight = np.concatenate([np.where(plain >= kind, last.weight, 0.0) for kind in (LEVEL, LINE)])
+    lasting = np.where(after, np.exp(-0.5 * _CHANGED), 1.0) * last.weight
+    weight = np.concatenate(
+        [np.where(plain >= LEVEL, last.weight, 0.0), np.where(plain >= LINE, lasting, 0.0)]
+    )
     centre, se, df = (
         np.concatenate(each)
         for each in (

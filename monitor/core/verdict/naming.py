@@ -29,6 +29,7 @@ from monitor.core.verdict.verdict import (
 
 _HINGE: Final = 1.25  # cost by which a drift that begins where the sensor was may be dearer
 _LINE: Final = 2.0  # cost by which one that begins with a step must be cheaper
+_WHOLE: Final = 4.0  # and one that fills the window, which every pair puts to the test anew
 _OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u
 _SURPRISE: Final = 3.0  # log likelihood by which far errors must be more than usual
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than the outliers' doing
@@ -43,12 +44,15 @@ class Evidence(NamedTuple):
     """All that the pairs show, before anything of it is given a name.
 
     ``newest`` is where the last piece of the best cut begins, ``best`` the least cost of each kind
-    of newest piece, ``since`` where the incident began, ``segment`` where the likeliest newest
-    piece does, ``parts`` the typical u^2 and u_ref^2 from there on.
+    of newest piece, ``lasting`` the same where a line after a level, or a level after a line, that
+    begins after the alarm must be cheaper by a margin, ``since`` where the incident began,
+    ``segment`` where the likeliest newest piece does, ``parts`` the typical u^2 and u_ref^2 from
+    there on.
     """
 
     newest: int
     best: list[float]
+    lasting: list[float]
     rivals: dict[str, Rival]
     gain: Gain
     level: Estimate
@@ -167,11 +171,11 @@ def _is_drift(e: Evidence) -> bool:
     A slope that begins where the sensor was before is a drift as likely as a step is an offset; one
     that begins with a step must explain more. A window that drifts throughout shows no beginning.
     """
-    flat = min(e.best[kind] for kind in _FLAT)
-    hinge = min(e.best[HINGE], e.best[HINGE + WIDE]) - _HINGE
-    line = min(e.best[LINE], e.best[LINE + WIDE])
+    flat = min(e.lasting[kind] for kind in _FLAT)
+    hinge = min(e.lasting[HINGE], e.lasting[HINGE + WIDE]) - _HINGE
+    line = min(e.lasting[LINE], e.lasting[LINE + WIDE])
     is_steep = not e.slope_per_day.is_known or e.slope_per_day.excludes(0.0)
-    return is_steep and min(hinge, line + (_LINE if e.segment else 0.0)) < flat
+    return is_steep and min(hinge, line + (_LINE if e.segment else _WHOLE)) < flat
 
 
 def wants_model(found: Verdict) -> bool:

@@ -196,7 +196,8 @@ class Cut(NamedTuple):
 
     ``fit`` [series, pairs] is the level that they give each pair, ``kept`` are the pairs that are
     no outliers; ``before`` [series, places] is the least cost of all pairs before each of
-    ``bounds``, of which ``places`` are real; a parameter costs ``penalty``, evidence is divided by
+    ``bounds``, of which ``places`` are real, and ``kind`` that of the piece that ends there; a
+    parameter costs ``penalty``, evidence is divided by
     ``inflation`` (of each series).
     """
 
@@ -207,6 +208,7 @@ class Cut(NamedTuple):
     kept: Bool
     bounds: Int
     before: Float
+    kind: Int
     places: Int
     penalty: Float
     inflation: Float
@@ -231,7 +233,7 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     last = _weighed(whole.n, lines, left, before, places, penalty, inflation, p.most)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
-    return Cut(starts, kinds, fit, last, kept, bounds, before, places, penalty, inflation)
+    return Cut(starts, kinds, fit, last, kept, bounds, before, kind, places, penalty, inflation)
 
 
 def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:

@@ -191,6 +191,16 @@ class Slopes(NamedTuple):
             return PREDICTIVE
         return UNDECIDED
 
+    @property
+    def show_gain(self) -> bool:
+        """Whether these are no pairs of a right sensor: the errors of one hang on one of the two.
+
+        The other one's slope is then 0, that with the reference never above, with the value never
+        below it.
+        """
+        by_value, by_reference = self.on_value.t, self.on_reference.t
+        return by_reference > _T_MODEL or by_value < -_T_MODEL
+
 
 NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 

@@ -272,6 +272,7 @@ def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
         live,
         bounds,
         np.zeros((1, 2)),
+        np.zeros((1, 2), dtype=np.int64),
         np.array([1]),
         penalty,
         inflated,

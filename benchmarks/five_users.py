@@ -1,0 +1,387 @@
+"""Five new users, from a fresh clone in a fresh virtual environment to what the pages promise.
+
+    python benchmarks/five_users.py [--users weighing,air,process,home,data] [--keep]
+
+Rules of this file: the commands are those of README.md and of the pages of docs/, read from them,
+so that the pages are what is tried; the programs (mosquitto, prometheus) are the real ones. What a
+user must see stands here beside where the page promises it. The clone is of the last commit; pip
+installs it with its dependencies once, as README.md says, and each user has a folder and a
+broker of their own. Ends with 1 at the first promise that is not kept, and names it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from harness.broker import Mosquitto
+from harness.device_messages import references, zigbee2mqtt
+from harness.pages import PROJECT, Block, blocks
+from harness.programs import free_port, need
+from harness.prometheus import Prometheus
+
+PATIENCE_SECONDS = 600.0
+
+
+class NotSeenError(Exception):
+    """A page promises what was not seen."""
+
+
+class User:
+    """Somebody with a folder, a broker and the commands of the pages."""
+
+    def __init__(self, name: str, clone: Path, programs: Path, stack: ExitStack) -> None:
+        self.name, self.clone = name, clone
+        self.folder = clone.parent / name
+        (self.folder / "broker").mkdir(parents=True)
+        self.broker = Mosquitto(self.folder / "broker")
+        self.stack = stack
+        self.page = free_port()
+        self._environment = {
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+        }
+        stack.callback(self.broker.stop)
+
+    # -- what a user does ---------------------------------------------------------------------
+
+    def follow(self, page: str, *, until: str = "", languages: tuple[str, ...] = ("sh",)) -> str:
+        """Do what a page of the clone says, up to a block that has ``until``; return what it says.
+
+        Blocks that say of themselves that they are not run are left to the caller.
+        """
+        print(f"\n{self.name}: {page}")
+        said = []
+        for block in blocks(self.clone / page):
+            if until and until in block.text:
+                break
+            if block.file:
+                (self.folder / block.file).write_text(self.here(block.text), encoding="utf-8")
+            elif block.language in languages and not block.how.startswith("not run, "):
+                said.append(self._block(block))
+        return "\n".join(said)
+
+    def run(self, command: str, *, wanted: int = 0, patient: bool = False) -> str:
+        """Run a command until it ends as ``wanted``; return what it says, on both streams."""
+        began = time.monotonic()
+        while True:
+            done = subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", self.here(command)],
+                cwd=self.folder,
+                env=self._environment,
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+            )
+            passed = time.monotonic() - began
+            if done.returncode == wanted or not patient or passed > PATIENCE_SECONDS:
+                break
+            time.sleep(0.5)
+        self._shown(command, passed)
+        said = done.stdout + done.stderr
+        if done.returncode != wanted:
+            raise NotSeenError(f"`{command}` ended with {done.returncode}:\n{said}")
+        for strange in ("Traceback", "Warning"):
+            if strange in said:
+                raise NotSeenError(f"`{command}` says {strange}:\n{said}")
+        return said
+
+    def begin(self, command: str) -> None:
+        """Start a daemon, and wait until its page is ready."""
+        for file in self.folder.glob("*.yaml"):
+            file.write_text(self.here(file.read_text(encoding="utf-8")), encoding="utf-8")
+        began, log = time.monotonic(), self.folder / "log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {self.here(command)}"],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=out,
+                stderr=out,
+            )
+        self.stack.callback(process.wait, PATIENCE_SECONDS)
+        self.stack.callback(process.terminate)
+        self.wait("the page is ready", lambda: self.get("/readyz") is not None or None)
+        self._shown(f"{command} &", time.monotonic() - began)
+
+    def here(self, text: str) -> str:
+        """Return ``text`` with the addresses of this machine."""
+        text = text.replace("broker.example", "127.0.0.1")
+        text = re.sub(r"\b1883\b", str(self.broker.port), text)
+        return re.sub(r"\b9108\b", str(self.page), text)
+
+    def get(self, path: str) -> str | None:
+        """Return what the daemon answers, None while it does not."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.page}{path}", timeout=60) as told:
+                return str(told.read().decode())
+        except (urllib.error.URLError, OSError):
+            return None
+
+    # -- what a user sees ---------------------------------------------------------------------
+
+    def sees(self, what: str, pattern: str, text: str) -> None:
+        """Print what a page promised and is there; raises NotSeenError."""
+        found = re.search(pattern, text)
+        if found is None:
+            raise NotSeenError(f"{what}: no /{pattern}/ in\n{text[-3000:]}")
+        print(f"    seen: {what}: {' '.join(found[0].split())}", flush=True)
+
+    def sees_soon(self, what: str, pattern: str, source: Callable[[], str | None]) -> None:
+        """Wait for what a page promises."""
+        began, told = time.monotonic(), ""
+        while time.monotonic() - began < PATIENCE_SECONDS:
+            told = source() or ""
+            if re.search(pattern, told):
+                break
+            time.sleep(0.2)
+        self.sees(f"{what}, after {time.monotonic() - began:.1f} s", pattern, told)
+
+    def wait(self, what: str, source: Callable[[], object]) -> None:
+        """Wait until ``source`` gives anything but None."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while source() is None:
+            if time.monotonic() > deadline:
+                log = (self.folder / "log").read_text(encoding="utf-8")
+                raise NotSeenError(f"in vain: {what}\n{log}")
+            time.sleep(0.1)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> str:
+        if block.language == "python":
+            (self.folder / "page.py").write_text(block.text, encoding="utf-8")
+            return self.run("python page.py")
+        if block.how == "background":
+            self.begin(block.text.strip())
+            return ""
+        wanted = int(found[1]) if (found := re.fullmatch(r"ends with (\d+)", block.how)) else 0
+        patient = block.how.startswith("repeated")
+        lines = _commands(block.text)
+        return "".join(self.run(each, wanted=wanted, patient=patient) for each in lines)
+
+    def _shown(self, command: str, seconds: float) -> None:
+        shortened = " ".join(command.split())
+        print(f"  {seconds:6.1f} s  {shortened[:110]}", flush=True)
+
+
+def _commands(script: str) -> list[str]:
+    """Return the commands of a script; a line that ends with a backslash goes on."""
+    whole = re.sub(r"\\\n\s*", " ", script)
+    return [line for line in whole.splitlines() if line.strip()]
+
+
+# -- the five -------------------------------------------------------------------------------------
+
+
+def weighing(user: User) -> None:
+    """A contractor who weighs cattle: quickstart-weighing.md."""
+    said = user.follow("docs/quickstart-weighing.md")
+    user.sees("a pair would be made", r"error \+8\.5", said)
+    user.sees("a reference by hand", r"crush weight 512\.5.*published on \S+", said)
+    user.sees("a re-zero", r"a new epoch begins", said)
+    page = user.get("/series/otago.north.p03.vendor/weight") or ""
+    user.sees("the page of a platform", r"<title>[^<]*</title>", page)
+    user.sees("its sentence until the re-zero", r"reads \d+ kg heavy", user.get("/alerts") or "")
+
+
+def air(user: User) -> None:
+    """An air network with Prometheus: quickstart-air.md, deploy/prometheus."""
+    said = user.follow("docs/quickstart-air.md")
+    user.sees("one message gives two readings (page)", r"2 readings", said)
+    user.sees("the sentence of the page", r"reads \d[\d.]* ug/m3 low", user.get("/") or "")
+    text = (user.clone / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8")
+    text = text.replace("monitor:9108", f"127.0.0.1:{user.page}").replace("15s", "1s")
+    text = text.replace("scrape_timeout: 10s", "scrape_timeout: 1s").replace(
+        "alertmanager:", "127.0.0.1:"
+    )
+    rules = user.clone / "deploy/prometheus/alerts.yml"
+    text = text.replace("- alerts.yml", f"- {rules}")
+    began = time.monotonic()
+    prometheus = Prometheus(user.folder, "", text)
+    user.stack.callback(prometheus.stop)
+    print(f"  {time.monotonic() - began:6.1f} s  prometheus --config.file=prometheus.yml &")
+    active = 'monitor_alert_active{sensor="n0403"} == 1'
+    user.sees_soon("a metric line", r"'alert': 'offset'", lambda: str(prometheus.query(active)))
+    user.sees_soon(
+        "an alert of the shipped rules",
+        r"'alertname': 'SensorOffset'[^}]*'n0403'",
+        lambda: str(prometheus.query('ALERTS{alertname="SensorOffset"}')),
+    )
+
+
+def process(user: User) -> None:
+    """A chemical plant with Sparkplug, and SenML: quickstart-process.md, formats.md."""
+    said = user.follow("docs/quickstart-process.md")
+    user.sees("g/cm3 has become kg/m3 (page)", r"841\.2 kg/m3", said)
+    analyser = "/api/v1/series/AT-4012/density"
+    user.sees("AT-4012 keeps its claim (page)", r"as right as it says", user.get(analyser) or "")
+    section = (user.clone / "docs/formats.md").read_text(encoding="utf-8").split("\n## senml\n")[1]
+    settings, script = re.findall(r"(?ms)^```(?:yaml|sh)\n(.*?)^```$", section)[:2]
+    (user.folder / "senml.yaml").write_text(settings, encoding="utf-8")
+    user.run("monitor check-config senml.yaml")
+    said = "".join(user.run(each) for each in _commands(script))
+    user.sees("SenML in pounds has become kg", r"512\.\d+ kg", said)
+    user.sees("SenML is used", r"would be used: 1 reading", said)
+
+
+def home(user: User) -> None:
+    """A tinkerer with Home Assistant: discover.md, mqtt.md."""
+    page = (user.clone / "docs/discover.md").read_text(encoding="utf-8")
+    script = re.findall(r"(?ms)^```sh\n(.*?)^```$", page)[0]
+    find, check, start = _commands(script)
+    print(f"\n{user.name}: docs/discover.md")
+    with _Devices(user.broker.port):
+        said = user.run(user.here(f"{find} --seconds 8").replace("127.0.0.1 ", _address(user)))
+        user.sees("what was found (page)", r"temperature: \d+ of \d+ sensors? paired", said)
+        user.run(check)
+        user.begin(start)
+        user.sees_soon(
+            "a sensor with a space and an umlaut", r"Küche Süd", lambda: user.get("/api/v1/series")
+        )
+        user.sees_soon(
+            "its pairs",
+            r'"pairs":[1-9]',
+            lambda: (user.get("/api/v1/series") or "").replace(" ", ""),
+        )
+    second = User("home-mqtt", user.clone, _programs(user), user.stack)
+    second.follow("docs/mqtt.md")
+    port = second.broker.port
+    said = second.run(f"mosquitto_sub -h 127.0.0.1 -p {port} -t monitor/status -C 1")
+    second.sees("the daemon's status", "online", said)
+    said = second.run(f"mosquitto_sub -h 127.0.0.1 -p {port} -t monitor/verdict/cart-03/mass -C 1")
+    second.sees("a verdict", r'"sentence": ?"[^"]*"', said)
+    said = second.run(
+        f"mosquitto_sub -h 127.0.0.1 -p {port} -t 'homeassistant/device/+/config' -C 1"
+    )
+    second.sees("a device of Home Assistant", r'"unique_id": ?"[^"]*"', said)
+
+
+def data(user: User) -> None:
+    """A data scientist: python.md, recorded.md."""
+    user.run("pip install --quiet pandas")
+    print(f"\n{user.name}: docs/python.md")
+    script = "".join(
+        block.text for block in blocks(user.clone / "docs/python.md") if block.language == "python"
+    )
+    (user.folder / "page.py").write_text(script, encoding="utf-8")
+    said = user.run("python page.py")
+    user.sees("the verdict on a frame", r"cart-2\s.*reads \d[\d.]* kg (heavy|high)", said)
+    said = user.follow("docs/recorded.md")
+    user.sees("a row without a number is counted", r"1 of 3 rows lack a number", said)
+    user.sees("the report", r"<title>[^<]*", (user.folder / "report.html").read_text("utf-8"))
+
+
+USERS: dict[str, Callable[[User], None]] = {
+    each.__name__: each for each in (weighing, air, process, home, data)
+}
+
+
+def _address(user: User) -> str:
+    return f"127.0.0.1:{user.broker.port} "
+
+
+def _programs(user: User) -> Path:
+    return user.clone.parent / "monitor" / "bin"
+
+
+class _Devices:
+    """Publishes what a house of Zigbee2MQTT sends, twice a second, with two references."""
+
+    def __init__(self, port: int) -> None:
+        self._port, self._ended = port, threading.Event()
+        self._thread = threading.Thread(target=self._publish, daemon=True)
+
+    def _publish(self) -> None:
+        while not self._ended.wait(0.5):
+            for each in (*zigbee2mqtt(time.time()), *references(time.time())):
+                subprocess.run(
+                    ["mosquitto_pub", "-p", str(self._port), "-t", each.topic]
+                    + ["-r"] * each.retain
+                    + ["-s"],
+                    input=each.payload,
+                    check=False,
+                )
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+
+# -- a fresh machine ------------------------------------------------------------------------------
+
+
+def installed(folder: Path) -> Path:
+    """Clone the last commit and install it as README.md says; return the clone."""
+    clone = folder / "clone"
+    began = time.monotonic()
+    subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(clone)], check=True)
+    print(f"  {time.monotonic() - began:6.1f} s  git clone")
+    command = next(
+        block.text.strip() for block in blocks(clone / "README.md") if "pip install ." in block.text
+    )
+    began = time.monotonic()
+    environment = {**os.environ, "HOME": str(folder)}
+    environment.pop("VIRTUAL_ENV", None)
+    done = subprocess.run(
+        ["bash", "-ec", f"{command} && monitor --version"],
+        cwd=clone,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    print(f"  {time.monotonic() - began:6.1f} s  {command}")
+    if done.returncode:
+        raise NotSeenError(done.stdout + done.stderr)
+    print(f"    seen: {done.stdout.strip().splitlines()[-1]}")
+    return clone
+
+
+def main() -> int:
+    """Play the users and print what each saw."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--users", default=",".join(USERS))
+    parser.add_argument("--keep", action="store_true", help="leave the folder there")
+    options = parser.parse_args()
+    for program in ("mosquitto", "mosquitto_pub", "prometheus", "curl"):
+        need(program)
+    folder = Path(tempfile.mkdtemp(prefix="five-users-"))
+    try:
+        clone = installed(folder)
+        for name in options.users.split(","):
+            began = time.monotonic()
+            with ExitStack() as stack:
+                USERS[name](User(name, clone, folder / "monitor" / "bin", stack))
+            print(f"{name}: everything seen within {time.monotonic() - began:.0f} s", flush=True)
+    except NotSeenError as error:
+        print(f"NOT SEEN: {error}")
+        return 1
+    finally:
+        if options.keep:
+            print(folder)
+        else:
+            subprocess.run(["rm", "-rf", str(folder)], check=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

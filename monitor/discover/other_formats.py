@@ -1,0 +1,125 @@
+"""Messages that the proposal does not read, and what to write for them: SenML, CSV, events.
+
+Rules of this file: pure functions of what was heard; each sentence names the topics, what they
+carry and the lines that read it, to be completed by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import orjson
+
+from monitor.discover.heard import Heard
+
+_LISTED: Final = 4
+# The labels of RFC 8428, section 4.
+_SENML: Final = frozenset(
+    ("bn", "bt", "bu", "bv", "bs", "bver", "n", "u", "v", "vs", "vb", "vd", "s", "t", "ut")
+)
+_SEPARATORS: Final = ";\t,"  # a comma last: it may be a decimal one
+_NUMBER: Final = re.compile(r"\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*")
+_EVENT_LEVELS: Final = frozenset(
+    ("event", "adjustment", "adjusted", "calibration", "service", "maintenance")
+)
+_EVENT_FIELDS: Final = ("event", "what", "action", "type")
+_TIMES: Final = ("time", "at", "ts", "timestamp", "t")
+
+
+class Carried(NamedTuple):
+    """What a topic carries: a format's words, and the lines of a source that reads it."""
+
+    what: str
+    lines: str
+
+
+def hints(heard: Sequence[Heard]) -> Iterator[str]:
+    """Yield what to write for topics that nothing reads, one sentence for each way."""
+    topics: dict[Carried, set[str]] = {}
+    for each in heard:
+        for found in (_event(each), *(of(each.payload) for of in _FORMATS)):
+            if found is not None:
+                topics.setdefault(found, set()).add(each.topic)
+                break
+    for carried, named in topics.items():
+        listed = ", ".join(sorted(named)[:_LISTED]) + ", ..." * (len(named) > _LISTED)
+        yield f"not read: {listed} {carried.what}. Add a source: {carried.lines}"
+
+
+def is_of_other_format(heard: Heard) -> bool:
+    """Return whether :func:`hints` has anything to say of a message."""
+    return _event(heard) is not None or any(of(heard.payload) is not None for of in _FORMATS)
+
+
+def _event(heard: Heard) -> Carried | None:
+    """Recognise what happened to a sensor: by the topic's last level, and a word in the payload."""
+    if heard.topic.rpartition("/")[2].lower() not in _EVENT_LEVELS:
+        return None
+    found = _json(heard.payload)
+    if not isinstance(found, dict):
+        return None
+    field = next((name for name in _EVENT_FIELDS if isinstance(found.get(name), str)), None)
+    time = next((name for name in _TIMES if name in found), None)
+    if field is None or time is None:
+        return None
+    if (field, time) == ("event", "time"):
+        lines = "{topic: ..., kind: event}, {sensor} for the level that names it"
+    else:
+        lines = f"{{topic: ..., kind: event, decoder: json, map: {{time: {time}, event: {field}}}}}"
+    return Carried("looks like events, such as an adjustment", lines)
+
+
+def _senml(payload: bytes) -> Carried | None:
+    found = _json(payload)
+    if not isinstance(found, list) or not found:
+        return None
+    records = [each for each in found if isinstance(each, dict) and each.keys() <= _SENML]
+    if len(records) < len(found) or not any(each.keys() & {"n", "bn"} for each in records):
+        return None
+    names = sorted({_local(each) for each in records if "v" in each} - {""})
+    if not names:
+        return None
+    lines = (
+        f"{{topic: ..., kind: reading, decoder: senml, map: {{select: {{local: [{names[0]}]}}, "
+        f"series: [{{quantity: {names[0]}, value: value, unit_path: unit}}]}}}} "
+        "(docs/formats.md#senml)"
+    )
+    return Carried(f"carries SenML with {', '.join(names[:_LISTED])}", lines)
+
+
+def _local(record: dict[str, object]) -> str:
+    """Return the last part of a record's name, what it measures."""
+    return re.split(r"[:/.]", str(record.get("n", "")))[-1]
+
+
+def _csv(payload: bytes) -> Carried | None:
+    try:
+        line = payload.decode("utf-8").strip().splitlines()[0]
+    except (UnicodeDecodeError, IndexError):
+        return None
+    if line[:1] in "{[<\"'":
+        return None
+    separator = next((each for each in _SEPARATORS if each in line), ",")
+    cells = line.split(separator)
+    numbers = [place for place, cell in enumerate(cells) if _NUMBER.fullmatch(cell)]
+    if len(cells) < 2 or not numbers:
+        return None
+    columns = ", ".join("value" if place == numbers[-1] else '""' for place in range(len(cells)))
+    delimiter = {",": "", ";": 'delimiter: ";", ', "\t": 'delimiter: "\\t", '}[separator]
+    lines = (
+        f"{{topic: ..., kind: reading, decoder: csv, map: {{{delimiter}columns: [{columns}], "
+        "series: [{value: value}]}}, each column named in its place (docs/formats.md#csv)"
+    )
+    return Carried(f"carries CSV, lines of {len(cells)} cells", lines)
+
+
+def _json(payload: bytes) -> object:
+    try:
+        return orjson.loads(payload)
+    except ValueError:
+        return None
+
+
+_FORMATS: Final[Sequence[Callable[[bytes], Carried | None]]] = (_senml, _csv)
