@@ -44,9 +44,11 @@ class Limit(NamedTuple):
     system_calls: int  # a batch
 
 
-LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(18.0, 2700.0, 260)}
-# The journal's writes, one fdatasync, a look at where the file is; memory that comes and goes.
+LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(18.0, 2700.0, 290)}
+# The journal's writes, one fdatasync, a look at where the file is and how far its log has come;
+# memory that comes and goes.
 SYSTEM_CALLS = {
+    "pread64",
     "pwrite64",
     "fdatasync",
     "newfstatat",
@@ -166,10 +168,10 @@ def test_the_first_readings_of_many_series_are_let_in_once_a_series(parts):
 
     assert len(admitted) == SENSORS
     assert parts.network.pairing.readings == MESSAGES
-    assert python / SENSORS < 95
+    assert python / SENSORS < 100
 
 
-@pytest.mark.parametrize(("before", "python_most", "c_most"), [(0, 135, 240), (2, 14, 31)])
+@pytest.mark.parametrize(("before", "python_most", "c_most"), [(0, 145, 240), (2, 14, 31)])
 def test_a_message_of_a_hundred_readings_costs_a_few_calls(tmp_path, before, python_most, c_most):
     mapping = {"each": "$", "time": "time", "series": [{"value": "value", "u": "u"}]}
     kinds = {kind: f"monitor/{{sensor}}/{{quantity}}/{kind}" for kind in ("reading", "reference")}
@@ -276,7 +278,7 @@ def test_a_read_of_few_messages_costs_a_bounded_number_of_calls(warm):
 
     parts.network.evaluate(NOW)
     assert taken == [6]
-    assert python < 530
+    assert python < 550
     assert c < 660
 
 
