@@ -479,16 +479,16 @@ def test_bare_intervals_are_judged_by_their_coverage(fault, family):
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["t4", "AR(0.5)"])
 def test_honest_bare_intervals_rarely_fire(shape):
-    """An ARL of 1000, the least that is promised, would fire on 76 of 80."""
-    z = honest(shape, 80, 3000)
+    """An ARL of 1000, the least that is promised, would fire on 152 of 160."""
+    z = honest(shape, 160, 3000)
     half = np.quantile(np.abs(z), 0.9)
     codes = e_values.coverage_code(
         -z, np.full_like(z, -half), np.full_like(z, half), np.full_like(z, 0.1)
     )
 
-    first = alarms(codes, coverage=np.ones(80, bool))
+    first = alarms(codes, coverage=np.ones(160, bool))
 
-    assert (first < 3000).sum() <= 72
+    assert (first < 3000).sum() <= 144
 
 
 def bare_intervals(u_ref, offset=0.0, p=0.9, streams=60, length=1000):
