@@ -53,6 +53,28 @@ def test_many_honest_pairs_are_right():
     assert verdict.fault == ""
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"scale": 1.1}, r"understates its uncertainty 1\.[01]\d? times \(.*\)"),
+        ({"scale": 0.93}, r"overstates its uncertainty 1\.[01]\d? times \(.*\)"),
+        ({"fault": since(0, lambda value, _: value + 0.22)}, r"reads 0\.\d+ high \(.*\)"),
+    ],
+)
+def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
+    verdict = judge_file(sensor(3, 4000, **changes))
+
+    assert verdict.state == "right"
+    assert re.fullmatch(f"nearly as right as it says: {told}, too little to mend", verdict.sentence)
+
+
+@pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
+def test_honest_files_are_not_told_to_be_nearly_right(shape):
+    found = [judge_file(sensor(seed, 2000, shape=shape)).sentence for seed in range(40)]
+
+    assert sum(each.startswith("nearly") for each in found) <= 1, found
+
+
 FAULTS = {
     "offset": {"fault": since(0, lambda value, _: value + 2.0)},
     "drift": {"fault": since(0, lambda value, late: value + 0.004 * late)},

@@ -25,6 +25,9 @@ from monitor.core.verdict.verdict import (
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
+# Half-widths of a 95 % interval beyond which a sensor that raises no alarm is told not to be quite
+# right: under errors with heavy tails these intervals are too narrow.
+_CLEARLY: Final = 1.75
 _RESOLVED: Final = 0.02  # of the CRPS that advice promises
 _A_DAY: Final = 86_400.0
 
@@ -48,7 +51,7 @@ def with_words(
 def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs."""
     if found.state == IS_RIGHT:
-        return f"as right as it says{_within(found, unit)}"
+        return _nearly(found, unit) or f"as right as it says{_within(found, unit)}"
     if found.state == FAULT:
         return _full(found, unit)
     if not fired:
@@ -80,6 +83,16 @@ def _within(found: Verdict, unit: str) -> str:
         return ""
     error = words.mean_error(found, unit)
     return f": {error} lies within {words.declared(found, unit)}"
+
+
+def _nearly(found: Verdict, unit: str) -> str:
+    """Return what is wrong with a sensor that is right, if it is clear but not worth a remedy."""
+    told, scale = [], found.scale.widened(_CLEARLY)
+    if scale.excludes(1.0):
+        told.append((words.understated if scale.lower > 1.0 else words.overstated)(found, unit))
+    if found.level.widened(_CLEARLY).is_beyond(found.explained):
+        told.append(words.offset(found, unit))
+    return f"nearly as right as it says: {' and '.join(told)}, too little to mend" if told else ""
 
 
 def _open(n: int) -> str:

@@ -30,6 +30,11 @@ class Estimate(NamedTuple):
         ends = sorted((self.lower * factor, self.upper * factor))
         return Estimate(self.value * factor, *ends)
 
+    def widened(self, times: float) -> Estimate:
+        """Return it with ends that are ``times`` as far from the value."""
+        ends = (self.value + (end - self.value) * times for end in (self.lower, self.upper))
+        return Estimate(self.value, *ends)
+
     @property
     def is_known(self) -> bool:
         """Whether it has an interval."""
