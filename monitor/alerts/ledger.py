@@ -26,7 +26,7 @@ from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, estimate_unit
+from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, estimate_unit, noun_of
 
 UNCLEAR: Final = "unclear"
 LOOKS: Final = 10  # with new pairs, at which a fault has another name before the alert takes it
@@ -292,7 +292,7 @@ class _Comparison:
         if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
             return ""
         why = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]
-        return f"has an {of.alert} that its reference explains: {why[0]}" if why else ""
+        return f"has no {noun_of(of.alert)} of its own: {why[0]}" if why else ""
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
@@ -322,14 +322,15 @@ class _Comparison:
 
 def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     """Return the sentence for the end of an alert."""
+    noun = noun_of(of.alert)
     if corrected:
-        return f"had no {of.alert} after all: a late or revised reference changed the past"
+        return f"had no {noun} after all: a late or revised reference changed the past"
     if state == EVICTED:
-        return f"was silent for so long that it was evicted, with its {of.alert}"
+        return f"was silent for so long that it was evicted, with its {noun}"
     if after == "unknown":
-        return f"starts afresh after the {of.alert}: too few pairs to judge"
+        return f"starts afresh after its {noun}: too few pairs to judge"
     if state == FIRING:
-        return f"has a fault other than the {of.alert}"
+        return f"has a fault other than its {noun}"
     if of.after == PENDING:
         return "is as right as it says after all"
-    return f"is as right as it says again, the {of.alert} is over"
+    return f"is as right as it says again: no more {noun}"

@@ -188,7 +188,7 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
     over, begun = told(ledger, view(blamed))
 
     assert steps([over]) == [("0", "offset", "firing", "resolved")]
-    assert over.sentence == f"has an offset that its reference explains: {suspect.sentence}"
+    assert over.sentence == f"has no offset of its own: {suspect.sentence}"
     assert (begun.sensor, begun.after) == ("S3", "firing")
 
 

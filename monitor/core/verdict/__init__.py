@@ -36,6 +36,7 @@ from monitor.core.verdict.faults import (
     Fault,
     alert_meanings,
     estimate_unit,
+    noun_of,
     shows,
 )
 from monitor.core.verdict.judge import judge, judge_all
@@ -74,5 +75,6 @@ __all__ = [
     "judge",
     "judge_all",
     "judge_file",
+    "noun_of",
     "shows",
 ]

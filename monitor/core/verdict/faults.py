@@ -28,17 +28,19 @@ _LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
 class Fault:
     """A fault; the labels of ``FAULTS`` are the names of the alerts.
 
-    ``means`` follows the sensor's "it" in tables. ``words`` follow the sensor's name, in a tense.
-    ``shows`` says whether the intervals of a verdict exclude that there is no such fault; ``look``
-    is what to do where no adjustment has proved itself. A fault that ``mirrors`` a reference's is
-    held against the reference where several sensors agree on it. ``has_error_now``: its error is
-    about the same from pair to pair, and not whatever the measurand makes of it.
+    ``noun`` is its name in a sentence; ``means`` follows the sensor's "it" in tables. ``words``
+    follow the sensor's name, in a tense. ``shows`` says whether the intervals of a verdict exclude
+    that there is no such fault; ``look`` is what to do where no adjustment has proved itself. A
+    fault that ``mirrors`` a reference's is held against the reference where several sensors agree
+    on it. ``has_error_now``: its error is about the same from pair to pair, and not whatever the
+    measurand makes of it.
 
     ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
     follows the sensor's name and quantity there, ``description`` is a text in which
     ``{calibration_bias:%+.3g}`` stands for a metric's value and ``{unit}`` for the series' unit.
     """
 
+    noun: str
     means: str
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
@@ -74,6 +76,7 @@ def _is_factor(found: Verdict) -> bool:
 
 FAULTS: Final[dict[str, Fault]] = {
     "offset": Fault(
+        noun="offset",
         means="it reads too high or too low on average",
         words=words.offset,
         shows=_is_level,
@@ -85,6 +88,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "and what would mend it.",
     ),
     "understated": Fault(
+        noun="understated uncertainty",
         means="its errors are larger than its uncertainty says",
         words=words.understated,
         shows=_is_factor,
@@ -94,6 +98,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "larger than the uncertainty it states.",
     ),
     "overstated": Fault(
+        noun="overstated uncertainty",
         means="its errors are smaller than its uncertainty says",
         words=words.overstated,
         shows=_is_factor,
@@ -103,6 +108,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "smaller than the uncertainty it states.",
     ),
     "outliers": Fault(
+        noun="outliers",
         means="a few errors are far larger than all others",
         words=words.outliers,
         shows=lambda found: found.size.lower > _LEAST_FAR,
@@ -113,6 +119,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "be.",
     ),
     "drift": Fault(
+        noun="drift",
         means="its error moves on and on, one way",
         words=words.drift,
         shows=_is_drift,
@@ -126,6 +133,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "its tolerance.",
     ),
     "stuck": Fault(
+        noun="stuck value",
         means="it repeats a value while the measurand moves",
         words=words.stuck,
         has_error_now=False,
@@ -136,6 +144,7 @@ FAULTS: Final[dict[str, Fault]] = {
         description="The measurand moves, the reading does not.",
     ),
     "gain": Fault(
+        noun="gain error",
         means="its error grows with the measured value",
         words=words.gain,
         shows=_is_factor,
@@ -145,6 +154,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "matter of gain.",
     ),
     "lag": Fault(
+        noun="lag",
         means="it shows late what it measures",
         words=words.lag,
         has_error_now=False,
@@ -155,6 +165,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "its clock is off.",
     ),
     "sign": Fault(
+        noun="wrong sign",
         means="its value falls when what it measures rises",
         words=words.sign,
         has_error_now=False,
@@ -179,6 +190,11 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
 def shows(found: Verdict) -> bool:
     """Return whether there is a fault, and the intervals say what its name says."""
     return bool(found.fault) and FAULTS[found.fault].shows(found)
+
+
+def noun_of(alert: str) -> str:
+    """Return what a sentence calls an alert."""
+    return FAULTS[alert].noun if alert in FAULTS else alert.replace("_", " ")
 
 
 def alert_meanings() -> dict[str, str]:
