@@ -15,13 +15,14 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.progress import step
-from monitor.report.recorded import Recorded, blocks, read
+from monitor.report.recorded import Recorded, bins_of, blocks, read
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
 
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
     "information",
 )
+BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
 
 
 class ScoreError(MonitorError):
@@ -46,6 +47,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--blocks", type=int, metavar="N", default=0, help="also statistics of N consecutive parts"
     )
+    parser.add_argument(
+        "--bins-by",
+        metavar="COLUMN",
+        default="",
+        help="also ZMS in bins along a column of numbers, such as a humidity",
+    )
     parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
 
 
@@ -56,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     if options.blocks < 0:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
-    recorded = read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns))
+    columns, by = parse_columns(options.columns), options.bins_by.strip()
+    recorded = read(Path(options.file), SeriesRules(level=level), columns, by)
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:
@@ -75,12 +83,49 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
         blocks(found.windows.take(np.array([row])), options.blocks, options.density)
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
+    binned = _bins(found)
     if not options.json:
-        return "\n".join([*found.lines(options.density), *_block_lines(recorded, in_time)])
+        lines = [*found.lines(options.density), *_block_lines(recorded, in_time)]
+        return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
     document = found.document()
     for series, parts in zip(document["series"], in_time, strict=False):
         series["blocks"] = parts
+    for series, each in zip(document["series"], binned, strict=False):
+        series["bins_by"] = {"column": options.bins_by, **each}
     return json.dumps(document, allow_nan=False)
+
+
+def _bins(found: Scored) -> list[dict[str, Any]]:
+    covariate, windows = found.recorded.covariate, found.windows
+    if covariate is None:
+        return []
+    ends = windows.starts + windows.counts
+    return [
+        bins_of(windows.take(np.array([row])), covariate[first:end])
+        for row, (first, end) in enumerate(zip(windows.starts, ends, strict=True))
+    ]
+
+
+def _bin_lines(recorded: Recorded, binned: list[dict[str, Any]], column: str) -> list[str]:
+    """Return a sentence and a table a series, a line a bin."""
+    lines = []
+    for name, each in zip(recorded.names, binned, strict=False):
+        left = f"; {each['without']} pairs have none" if each["without"] else ""
+        lines += ["", f"{name.sensor} {name.quantity}, ZMS by {column}: {each['sentence']}{left}"]
+        rows = [
+            (
+                *(_number(bin_["from"]), _number(bin_["to"]), str(bin_["n"]), _number(bin_["zms"])),
+                f"[{_number(bin_['zms_lower'])}, {_number(bin_['zms_upper'])}]",
+                bin_["verdict"],
+            )
+            for bin_ in each["bins"]
+        ]
+        lines += aligned([BIN_HEADS, *rows]) if rows else []
+    return lines
+
+
+def _number(number: float | None) -> str:
+    return figure(math.nan if number is None else number)
 
 
 def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> list[str]:
@@ -90,10 +135,7 @@ def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> lis
         rows = [
             (
                 *(part["since"], part["until"], str(part["n"])),
-                *(
-                    figure(math.nan if each is None else each)
-                    for each in part["statistics"].values()
-                ),
+                *map(_number, part["statistics"].values()),
             )
             for part in parts
         ]

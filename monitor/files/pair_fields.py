@@ -65,14 +65,20 @@ def fields_of(
         if name in names and name not in lower.values()
     }
     for field, name in lower.items():
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f" (is it {near[0]}?)" if near else ""
-            raise FileError(
-                f"{path}:1:{name}: there is no such column{hint}; there are {listing(names)}"
-            )
-        chosen[field] = name
+        chosen[field] = known_column(path, names, name)
     return chosen
+
+
+def known_column(path: Path, names: Sequence[str], name: str) -> str:
+    """Return the name of a column that a table has, in lower case; raises FileError."""
+    name = name.lower()
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f" (is it {near[0]}?)" if near else ""
+        raise FileError(
+            f"{path}:1:{name}: there is no such column{hint}; there are {listing(names)}"
+        )
+    return name
 
 
 def check_fields(

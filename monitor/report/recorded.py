@@ -13,12 +13,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.analysis.remarks import outside, zms_in_bins
 from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.formatting import finite, instant
 from monitor.core.model import (
     PAIR,
     Event,
+    Float,
     Int,
     Observation,
     Records,
@@ -33,7 +35,7 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.files import PairTable, Watch, detect, read_pairs, read_stream
+from monitor.files import FileError, PairTable, Watch, detect, read_pairs, read_stream
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
 from monitor.report.progress import rows_read, step
@@ -53,7 +55,7 @@ class Recorded(NamedTuple):
     """The standing pairs of a file, in the order (series, time, id), and what alerts did.
 
     Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
-    series.
+    series, ``covariate`` a number of each pair, if one was asked for.
     """
 
     names: tuple[SeriesName, ...]
@@ -62,6 +64,7 @@ class Recorded(NamedTuple):
     notes: tuple[str, ...]
     rules: tuple[SeriesRules, ...]
     timed: bool = True
+    covariate: Float | None = None
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -73,17 +76,27 @@ class Recorded(NamedTuple):
         return columns(starts, level=level, **parts)
 
 
-def read(path: Path, rules: SeriesRules, columns: Mapping[str, str] = _NO_COLUMNS) -> Recorded:
+def read(
+    path: Path,
+    rules: SeriesRules,
+    columns: Mapping[str, str] = _NO_COLUMNS,
+    covariate: str = "",
+) -> Recorded:
     """Return what is in a file of pairs or of a stream; raises FileError.
 
-    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`).
+    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`), and
+    ``covariate`` one of numbers that is kept beside them.
     """
     with rows_read() as watch:
         if detect(path, columns) != "pairs":
+            if covariate:
+                raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
             return _of_stream(path, rules, watch)
-        table = read_pairs(path, columns, watch)
+        table = read_pairs(path, columns, watch, covariate)
     with step(f"looking for incidents in {table.time.size} pairs"):
-        return of_pairs(table, rules)
+        found = of_pairs(table, rules)
+    kept = table.covariate
+    return found if kept is None else found._replace(covariate=kept[found.pairs["id"]])
 
 
 def replayed(
@@ -225,3 +238,32 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
         }
         for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
     ]
+
+
+def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
+    """Return ZMS of the only series of ``one`` in bins of nearly equal count along a covariate.
+
+    Pairs whose covariate is NaN are in none (B-21, B-22).
+    """
+    known = np.flatnonzero(~np.isnan(covariate))
+    if not known.size:
+        return {"sentence": "no pair has the covariate", "without": covariate.size, "bins": []}
+    part = one.select(known, np.zeros(1, dtype=np.int64))
+    found = zms_in_bins(part, covariate[known])
+    ends = (found.low, found.high, found.zms, found.lower, found.upper)
+    bins = [
+        {"from": low, "to": high, "n": int(n), "zms": zms, "zms_lower": lower, "zms_upper": upper}
+        | {"verdict": _told(zms, verdict)}
+        for n, verdict, low, high, zms, lower, upper in zip(
+            found.pairs, found.verdicts, *(map(finite, each) for each in ends), strict=True
+        )
+    ]
+    told = outside(found) if len(bins) > 1 else "too few pairs for more than one bin"
+    return {"sentence": told, "without": int(covariate.size - known.size), "bins": bins}
+
+
+def _told(zms: float | None, verdict: str) -> str:
+    if zms is None or verdict not in ("valid", "invalid"):
+        return "undecided"
+    wrong = "understated" if zms > 1.0 else "overstated"
+    return "right" if verdict == "valid" else wrong

@@ -170,3 +170,68 @@ def test_scores_block_by_block_hold_every_pair_once(fleet, capsys):
     assert min(bias[4:]) > 7.0
     assert main(["score", str(fleet), "--blocks", "6"]) == 0
     assert "late mass, block by block" in capsys.readouterr().out
+
+
+@pytest.fixture
+def humid(tmp_path: Path) -> Path:
+    """Return pairs in any order whose errors are twice as large above 80 % of humidity."""
+    chance = np.random.default_rng(5)
+    rh, reference = chance.uniform(20.0, 100.0, 1500), chance.normal(20.0, 3.0, 1500)
+    value = reference + 0.5 * np.where(rh > 80.0, 2.0, 1.0) * chance.normal(size=1500)
+    rows = [
+        f"2026-03-{1 + at // 1440:02}T{at // 60 % 24:02}:{at % 60:02}:00Z,"
+        f"{value[at]:.4f},0.5,{reference[at]:.4f},{rh[at]:.3f}"
+        if at % 100
+        else f"2026-03-{1 + at // 1440:02}T{at // 60 % 24:02}:{at % 60:02}:00Z,20,0.5,20,"
+        for at in chance.permutation(1500)
+    ]
+    path = tmp_path / "humid.csv"
+    path.write_text("time,value,u,reference,RH\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_zms_in_bins_of_a_column_shows_where_a_sensor_is_wrong(humid, capsys):
+    cells = [line.split(",") for line in humid.read_text().splitlines()[1:]]
+    known = np.array([[float(each) for each in row[1:]] for row in cells if row[4]])
+    z, rh = (known[:, 0] - known[:, 2]) / known[:, 1], known[:, 3]
+
+    assert main(["score", str(humid), "--json", "--bins-by", "rh"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+
+    found = series["bins_by"]
+    assert (found["column"], found["without"]) == ("rh", 15)
+    assert sum(each["n"] for each in found["bins"]) == known.shape[0]
+    for each in found["bins"]:
+        within = (rh >= each["from"]) & (rh <= each["to"])
+        assert each["n"] == within.sum()
+        assert each["zms"] == pytest.approx(np.mean(z[within] ** 2), rel=1e-9)
+        assert (each["verdict"] == "understated") == (each["to"] > 82.0)
+    assert found["sentence"].startswith("3 are off 1 beyond chance")
+
+
+def test_bins_along_a_column_are_printed_with_what_they_say(humid, capsys):
+    assert main(["score", str(humid), "--bins-by", "RH"]) == 0
+
+    printed = capsys.readouterr().out
+    assert "humid value, ZMS by RH: 3 are off 1 beyond chance" in printed
+    assert "15 pairs have none" in printed
+    assert printed.count("understated") == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "told"), [("hum", "there is no such column"), ("sensor", "'a' is not a number")]
+)
+def test_a_column_that_cannot_be_binned_is_refused_with_the_reason(tmp_path, capsys, column, told):
+    path = tmp_path / "pairs.csv"
+    path.write_text("sensor,value,u,reference\na,1.0,0.5,1.2\n")
+
+    assert main(["score", str(path), "--bins-by", column]) == 65
+    assert told in capsys.readouterr().err
+
+
+def test_a_stream_has_no_column_to_bin_by(tmp_path, capsys):
+    path = tmp_path / "stream.csv"
+    assert main(["simulate", "--seconds", "20", "--out", str(path)]) == 0
+
+    assert main(["score", str(path), "--bins-by", "value"]) == 65
+    assert "only a file of pairs has a covariate" in capsys.readouterr().err

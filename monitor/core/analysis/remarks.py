@@ -16,6 +16,7 @@ from monitor.core.analysis.conditional import BinnedZms, ence_null, zms_by
 from monitor.core.analysis.ranking import worst_score
 from monitor.core.analysis.sensitivity import confidence_curve, decimate
 from monitor.core.columns import Columns
+from monitor.core.model import Float
 from monitor.core.scores.calibration import beta_gm, n_effective
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, UNDECIDED
 
@@ -57,16 +58,21 @@ def _bins(c: Columns, error_model: str) -> Iterator[str]:
     Those of a classical sensor do not go with the reference, those of a predictive one not with
     its value; where the data tells neither, bins of either might accuse an honest sensor.
     """
-    stretch = math.sqrt(c.value.size / float(n_effective(c)[0]))
     levels = {CLASSICAL: ("reference", c.reference), PREDICTIVE: ("value", c.value)}
     level = [levels[error_model]] if error_model in levels else []
     for what, covariate in (("u", c.u), *level):
-        found = zms_by(c, covariate, stretch=stretch)
+        found = zms_in_bins(c, covariate)
         if len(found.verdicts) > 1:
-            yield f"ZMS in {len(found.verdicts)} bins of {what}: {_outside(found)}."
+            yield f"ZMS in {len(found.verdicts)} bins of {what}: {outside(found)}."
 
 
-def _outside(found: BinnedZms) -> str:
+def zms_in_bins(c: Columns, covariate: Float) -> BinnedZms:
+    """Return :func:`zms_by` of one series, wider by what autocorrelation takes from its pairs."""
+    return zms_by(c, covariate, stretch=math.sqrt(c.value.size / float(n_effective(c)[0])))
+
+
+def outside(found: BinnedZms) -> str:
+    """Return in words which bins are off 1 beyond chance."""
     wrong = found.verdicts.count("invalid")
     if not wrong:
         return "none is off 1 beyond chance (Holm's correction)"
