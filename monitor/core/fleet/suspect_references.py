@@ -251,22 +251,25 @@ def suspicion(
 ) -> Suspicion | None:
     """Return what is wrong with a reference, None if nothing is or fewer than five met it.
 
-    It is off (:func:`suspect`), or its errors vary more than it and its sensors state.
+    It is off, or its errors vary more than it and its sensors state. The u of a sensor is what it
+    states, or what it shows among the others if that is more; ``systematic`` is what the reference
+    may be off for life.
     """
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
-    meetings = pairs.meetings()
-    found = suspect(pairs, patience, systematic)
+    stated = pairs.u
+    pairs = pairs._replace(u=as_shown(pairs.meetings()))
+    rounds = rounds_of(pairs.meetings())
+    found = _off(pairs, patience, systematic)
     if found is not None:
-        u = as_shown(meetings)
-        rounds = rounds_of(meetings._replace(u=u))
-        since, cleared = found[1], among_peers(meetings, rounds, u).cleared
-        return Suspicion(*found, nature(rounds, since), cleared)
-    _, share = _shares(pairs._replace(u=as_shown(meetings)), systematic)
-    varies = erratic(meetings, lambda z: _fired(z, patience, share) in _VARIES)
+        cleared = among_peers(pairs.meetings(), rounds, stated).cleared
+        return Suspicion(*found, nature(rounds, found[1]), cleared)
+    _, share = _shares(pairs, systematic)
+    varies = erratic(
+        pairs.meetings(), rounds, stated, lambda z: _fired(z, patience, share) in _VARIES
+    )
     if varies is None:
         return None
-    rounds, peers = varies
     z = rounds.z
     since = float(rounds.time[change_point(z, _rho(z) if z.size > LONG else 0.0)])
     error = rounds.error[rounds.time >= since]
@@ -275,20 +278,17 @@ def suspicion(
     middle = float(error.mean())
     estimate = Estimate(middle, middle - half, middle + half)
     kind = nature(rounds, since)
-    return Suspicion(estimate, since, peers.names.size, peers.cleared.size, kind, peers.cleared)
+    return Suspicion(estimate, since, varies.names.size, varies.cleared.size, kind, varies.cleared)
 
 
-def suspect(
-    pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED
+def _off(
+    pairs: Met, patience: float, systematic: Systematic
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
-    Fewer than five sensors accuse nobody; ``systematic`` is what the reference may be off for life.
-    The u of a sensor is what it states, or what it shows among the others if that is more.
+    The u of a pair is what its sensor shows; ``systematic`` is what the reference may be off for
+    life.
     """
-    if np.unique(pairs.series).size < SENSORS_MIN:
-        return None
-    pairs = pairs._replace(u=as_shown(pairs.meetings()))
     if not accuses(pairs, patience, systematic):
         return None
     z = innovations(pairs)
