@@ -54,7 +54,8 @@ class Suspect(NamedTuple):
 
     Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
     ``rows`` are all series that it is a reference of. ``nature`` says whether it is off, noisy,
-    stands still or has a gain; ``cleared`` are the rows that are right among the others.
+    stands still or has a gain; ``cleared`` are the rows that are right among the others. One that
+    looked wrong ``until`` a time (s UTC) no longer does.
     """
 
     reference: str
@@ -67,32 +68,37 @@ class Suspect(NamedTuple):
     rows: tuple[int, ...]
     nature: Nature = Nature("offset")
     cleared: tuple[int, ...] = ()
+    until: float = np.inf
 
     @property
     def sentence(self) -> str:
         """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        is_over = np.isfinite(self.until)
+        looks, when = ("looked", "from") if is_over else ("looks", "since")
+        when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
+        when += f" to {date_time(self.until, TO_THE_MINUTE)}" if is_over else ""
         if self.nature.kind != "offset":
-            told = _ERRATIC[self.nature.kind](self.nature, self.unit)
-            since = date_time(self.since, TO_THE_MINUTE)
-            those = f"{self.agree} of {self.sensors} sensors that met it agree with each other"
-            return f"reference {self.reference} {told}, since {since}: {those}"
+            told = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
+            verb = "agreed" if is_over else "agree"
+            those = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
+            return f"reference {self.reference} {told}, {when}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
         amount, between = estimated(size)
         way = direction(value, self.unit)
-        told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
-        those = f"{self.agree} of {self.sensors} sensors that met it"
-        since = date_time(self.since, TO_THE_MINUTE)
-        return f"{told}, since {since}: {those} disagree in the same direction"
+        told = f"{looks} {f'{amount} {self.unit}'.strip()} {way}{between}, {when}"
+        verb = "disagreed" if is_over else "disagree"
+        those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
+        return f"reference {self.reference} {told}: {those}"
 
 
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
     "noise": lambda of, unit: (
-        f"looks uncertain by {with_unit(three_digits(of.size), unit)}, not "
+        f"uncertain by {with_unit(three_digits(of.size), unit)}, not "
         f"{with_unit(three_digits(of.stated), unit)} as it states"
     ),
-    "stuck": lambda of, unit: f"looks stuck at {with_unit(three_digits(of.size), unit)}",
-    "gain": lambda of, _: f"looks to have a gain of {three_digits(of.size)}",
+    "stuck": lambda of, unit: f"stuck at {with_unit(three_digits(of.size), unit)}",
+    "gain": lambda of, _: f"to have a gain of {three_digits(of.size)}",
 }
 
 
@@ -137,7 +143,7 @@ class Met(NamedTuple):
         )
 
 
-def met(pairs: Records, rounds: Int) -> Met:
+def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
     """Return the last pairs (``MEETING``) of one reference; ``rounds`` names what each is of."""
     series, time = pairs["series"], pairs["time"]
     kept = np.argsort(time, kind="stable")
@@ -147,7 +153,7 @@ def met(pairs: Records, rounds: Int) -> Met:
     begun, shared = np.full(names.size, np.inf), np.full(names.size, np.inf)
     np.minimum.at(begun, number, time[kept])
     np.minimum.at(shared, number, pairs["u_ref"][kept])
-    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-PAIRS:]
+    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-most:]
     kept, number = kept[order], number[order]
     own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
     error, value = pairs["error"][kept], pairs["reference"][kept]
@@ -235,7 +241,7 @@ class Suspicion(NamedTuple):
     """What the pairs of one reference say of it: ``estimate`` is the sensors' common error.
 
     Since when (s UTC), of how many sensors, how many agree, what is wrong with it, and the series
-    that are right among the others.
+    that are right among the others; until when (s UTC) if it no longer is.
     """
 
     estimate: Estimate
@@ -244,6 +250,7 @@ class Suspicion(NamedTuple):
     agree: int
     nature: Nature
     cleared: Int
+    until: float = np.inf
 
 
 def suspicion(
