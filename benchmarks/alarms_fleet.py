@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -68,8 +69,8 @@ def meetings(kind: str, seed: int, wrong_for: int = AFTER, repaired_for: int = 0
     return Met(rng, value, reference)
 
 
-def fed(of: Met, looks: Callable[[int], bool]) -> Iterator[tuple[int, Snapshot]]:
-    """Feed rounds to a network and yield those that are looked at, with what is seen."""
+def fed(of: Met) -> Iterator[tuple[int, Callable[[], Snapshot]]]:
+    """Feed rounds to a network and yield each with what takes a look at it."""
     rules = SeriesRules(pairing=Rules("nearest", 30.0), window_pairs=100)
     plan = CoreSettings(
         lambda *_: rules,
@@ -86,8 +87,7 @@ def fed(of: Met, looks: Callable[[int], bool]) -> Iterator[tuple[int, Snapshot]]
             Reading(f"s{i}", "q", time + 0.1 * n, value[i], u=1.0) for n, i in enumerate(order)
         ]
         network.apply(network.observe(seen, time + 10.0).pairs)
-        if looks(at):
-            yield at, network.evaluate(time + 10.0)
+        yield at, partial(network.evaluate, time + 10.0)
 
 
 def met(kind: str, seed: int) -> tuple[float, bool, int]:
@@ -100,7 +100,10 @@ def met(kind: str, seed: int) -> tuple[float, bool, int]:
         of.value[BEFORE:, 0] += 2.0
     found, is_suspect, most = np.inf, False, 0
     last = BEFORE + AFTER - 1
-    for at, now in fed(of, lambda at: at >= BEFORE and (np.isinf(found) or (last - at) % 5 == 0)):
+    for at, look in fed(of):
+        if at < BEFORE or (np.isfinite(found) and (last - at) % 5):
+            continue
+        now = look()
         is_suspect, most = bool(now.suspects), max(most, blamed(now))
         if is_suspect and np.isinf(found):
             found = at - BEFORE + 1.0
@@ -116,7 +119,10 @@ def repaired(kind: str, seed: int) -> tuple[int, int, float]:
     of = meetings(kind, seed, WRONG, REPAIRED)
     of.value[BEFORE + WRONG :, 0] += 2.0
     most, left, own = 0, 0, np.inf
-    for at, now in fed(of, lambda at: at >= BEFORE + WRONG and at % 2 == 1):
+    for at, look in fed(of):
+        if at < BEFORE + WRONG or at % 2 == 0:
+            continue
+        now = look()
         row = [each.sensor for each in now.names].index("s0")
         is_own = any(bool(now.alerts[fault][row]) for fault in FAULTS)
         left = blamed(now) - is_own

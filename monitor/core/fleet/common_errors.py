@@ -26,7 +26,7 @@ _FAR: Final = 3.0  # standard errors beyond which a sensor has a fault of its ow
 _SQUARES: Final = 1.4  # standard deviation of a squared z that is cut off at 3
 _CUT: Final = 9.0
 _STILL: Final = 4  # rounds with one value that are a standstill
-_FEW: Final = 6  # rounds that tell of noise or a gain
+FEW: Final = 6  # rounds that tell of noise or a gain
 _STEEP: Final = 6.0  # standard errors of a slope that is a gain
 _GOES_ALONG: Final = 0.6  # share of the common errors' variance that goes with the level
 _MOVES: Final = 10.0  # variance of the level over that of the common errors, at least
@@ -194,7 +194,7 @@ def nature(rounds: Rounds, since: float) -> Nature:
     stated = float(np.median(rounds.u_shared[late])) if late.any() else np.nan
     if _stands_still(value, error, rounds.variance[late]):
         return Nature("stuck", float(value[-1]), stated)
-    if error.size < _FEW:
+    if error.size < FEW:
         return Nature("offset", stated=stated)
     level = value + error  # what the sensors say
     x, y = level - level.mean(), error - error.mean()

@@ -20,6 +20,7 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.fleet.common_errors import (
+    FEW,
     Kind,
     Meetings,
     Nature,
@@ -42,6 +43,7 @@ SHORTEST: Final = 3  # rounds that a departure must last to be one
 PAIRS: Final = 1024  # the last pairs of a reference that are looked at
 LEFT_OUT: Final = 0.1  # of the sensors, and one more
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
+_SURE: Final = 0.995  # of the interval of the sensors' median that must be off
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
@@ -285,6 +287,9 @@ def suspicion(
     middle = float(error.mean())
     estimate = Estimate(middle, middle - half, middle + half)
     kind = nature(rounds, since)
+    is_told = kind.kind != "offset" or error.size < FEW
+    if not (is_told or _middle(_mean_errors(pairs, since), _SURE).excludes(0.0)):
+        return None  # each sensor is off by its own, which do not cancel
     return Suspicion(estimate, since, varies.names.size, varies.cleared.size, kind, varies.cleared)
 
 
@@ -310,8 +315,8 @@ def _off(
     few = 1 + int(np.ceil(LEFT_OUT * names.size))
     out = names[np.argsort(-way * leaning, kind="stable")[:few]]
     means = np.bincount(number, late.error) / counts
-    middle = _middle(means)
-    most = middle.lower > 0.0 if way > 0.0 else middle.upper < 0.0
+    middle, sure = _middle(means, LEVEL), _middle(means, _SURE)
+    most = sure.lower > 0.0 if way > 0.0 else sure.upper < 0.0
     others = pairs.where(np.flatnonzero(~np.isin(pairs.series, out)))
     if not most or not accuses(others, patience, systematic):
         return None
@@ -319,11 +324,18 @@ def _off(
     return middle, float(since), int(names.size), agree
 
 
-def _middle(means: Float) -> Estimate:
+def _mean_errors(pairs: Met, since: float) -> Float:
+    """Return the mean error of each sensor from a time on."""
+    late = pairs.time >= since
+    _, number, counts = np.unique(pairs.series[late], return_inverse=True, return_counts=True)
+    return np.asarray(np.bincount(number, pairs.error[late]) / counts)
+
+
+def _middle(means: Float, level: float) -> Estimate:
     """Return the median of the sensors' mean errors; the interval is by their median deviation."""
     centre = float(np.median(means))
     spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
-    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
+    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * level)) * _MEDIAN * spread
     half /= float(np.sqrt(means.size))
     return Estimate(centre, centre - half, centre + half)
 
