@@ -52,6 +52,42 @@ def former_suspicion(pairs: Met, patience: float, systematic: Systematic) -> Sus
     return found._replace(cleared=cleared, until=float(rounds.time[end]))
 
 
+def suspicions_over(pairs: Met, patience: float, systematic: Systematic) -> list[Suspicion]:
+    """Return each time at which a reference was wrong over the pairs of a whole file, in order.
+
+    ``until`` is inf where it is wrong to the end.
+    """
+    shown = pairs._replace(u=as_shown(pairs.meetings()))
+    rounds = rounds_of(shown.meetings())
+    found = []
+    for begin, end in _stretches(rounds.z):
+        last = int(np.flatnonzero(rounds.of_pair == end)[-1])
+        one = suspicion(pairs.where(np.arange(last + 1)[-PAIRS:]), patience, systematic)
+        if one is not None:
+            until = float(rounds.time[end]) if end < rounds.time.size - 1 else np.inf
+            found.append(one._replace(since=float(rounds.time[begin]), until=until))
+    return found
+
+
+def _stretches(z: Float) -> list[tuple[int, int]]:
+    """Return first and last round of the stretches whose squares are beyond the usual ones.
+
+    One is over where the rounds after it show so, not where the last of all is as usual.
+    """
+    found, begin, end, total, most = [], 0, 0, 0.0, 0.0
+    for at, beyond in enumerate((np.minimum(z * z, _MOST) - _USUAL).tolist()):
+        if total <= 0.0:
+            begin, total, most = at, 0.0, 0.0
+        total += beyond
+        if total > most:
+            end, most = at, total
+        if most > _CLEAR and (total < most - _CLEAR or at == z.size - 1):
+            is_over = total < most - _CLEAR
+            found.append((begin, end if is_over else at))
+            total = 0.0
+    return found
+
+
 def _most_wrong(z: Float) -> int | None:
     """Return the last round of the stretch whose squares are most beyond the usual ones."""
     if not z.size:

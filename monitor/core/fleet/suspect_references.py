@@ -55,9 +55,9 @@ class Suspect(NamedTuple):
     """A reference that looks wrong; ``estimate`` is by how much it reads high, in ``unit``.
 
     Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
-    ``rows`` are all series that it is a reference of. ``nature`` says whether it is off, noisy,
-    stands still or has a gain; ``cleared`` are the rows that are right among the others. One that
-    looked wrong ``until`` a time (s UTC) no longer does.
+    ``rows`` are all series that it is a reference of; "" is the name of one that has none.
+    ``nature`` says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows
+    that are right among the others. One that looked wrong ``until`` a time (s UTC) no longer does.
     """
 
     reference: str
@@ -75,6 +75,7 @@ class Suspect(NamedTuple):
     @property
     def sentence(self) -> str:
         """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        who = f"reference {self.reference}" if self.reference else "its reference"
         is_over = np.isfinite(self.until)
         looks, when = ("looked", "from") if is_over else ("looks", "since")
         when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
@@ -83,7 +84,7 @@ class Suspect(NamedTuple):
             told = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
             verb = "agreed" if is_over else "agree"
             those = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
-            return f"reference {self.reference} {told}, {when}: {those}"
+            return f"{who} {told}, {when}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
         amount, between = estimated(size)
@@ -91,7 +92,7 @@ class Suspect(NamedTuple):
         told = f"{looks} {f'{amount} {self.unit}'.strip()} {way}{between}, {when}"
         verb = "disagreed" if is_over else "disagree"
         those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
-        return f"reference {self.reference} {told}: {those}"
+        return f"{who} {told}: {those}"
 
 
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
