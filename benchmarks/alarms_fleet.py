@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from alarms_ours import BEGAN, STEP, records
@@ -26,6 +28,7 @@ from monitor.http.selection import SeriesQuery, select
 SENSORS = 50
 U_REF = 0.2
 BEFORE, AFTER = 30, 40  # rounds
+WRONG, REPAIRED = 20, 60
 Wrong = Callable[[Float, Float], Float]  # (truth, its own error) from the onset on -> its values
 
 REFERENCES: dict[str, Wrong | None] = {
@@ -44,21 +47,30 @@ def blamed(now: Snapshot) -> int:
     return int(np.logical_or.reduce([now.alerts[fault] for fault in FAULTS]).sum())
 
 
-def met(kind: str, seed: int) -> tuple[float, bool, int]:
-    """Return (rounds until suspected, whether in the end, most sensors blamed at any look since).
+class Met(NamedTuple):
+    """Sensors of one reference: [rounds, sensors], and the reference's own."""
 
-    Before it is suspected every round is looked at, later every fifth.
-    """
+    rng: np.random.Generator
+    value: Float
+    reference: Float
+
+
+def meetings(kind: str, seed: int, wrong_for: int = AFTER, repaired_for: int = 0) -> Met:
+    """Return sensors whose reference is wrong for some rounds after 30, and right again later."""
     rng = np.random.default_rng([20261210, seed])
-    rounds = BEFORE + AFTER
+    until = BEFORE + wrong_for
+    rounds = until + repaired_for
     truth = PIVOT + 3.0 * rng.standard_normal(rounds)
     error = U_REF * rng.standard_normal(rounds)
     reference, wrong = truth + error, REFERENCES[kind]
     if wrong:
-        reference[BEFORE:] = wrong(truth[BEFORE:], error[BEFORE:])
+        reference[BEFORE:until] = wrong(truth[BEFORE:until], error[BEFORE:until])
     value = truth[:, None] + rng.standard_normal((rounds, SENSORS))
-    if kind.startswith("one sensor"):
-        value[BEFORE:, 0] += 2.0
+    return Met(rng, value, reference)
+
+
+def fed(of: Met) -> Iterator[tuple[int, Callable[[], Snapshot]]]:
+    """Feed rounds to a network and yield each with what takes a look at it."""
     rules = SeriesRules(pairing=Rules("nearest", 30.0), window_pairs=100)
     plan = CoreSettings(
         lambda *_: rules,
@@ -67,21 +79,57 @@ def met(kind: str, seed: int) -> tuple[float, bool, int]:
         window_pairs_max=100,
     )
     network = Network(plan, NO_HISTORY)
-    found, is_suspect, most = np.inf, False, 0
-    for at in range(rounds):
+    for at, (value, reference) in enumerate(zip(of.value, of.reference, strict=True)):
         time = BEGAN + STEP * at
-        seen: list[Reading | Reference] = [Reference("bench", "q", time, reference[at], u=U_REF)]
-        order = rng.permutation(SENSORS).tolist()
+        seen: list[Reading | Reference] = [Reference("bench", "q", time, reference, u=U_REF)]
+        order = of.rng.permutation(SENSORS).tolist()
         seen += [
-            Reading(f"s{i}", "q", time + 0.1 * n, value[at, i], u=1.0) for n, i in enumerate(order)
+            Reading(f"s{i}", "q", time + 0.1 * n, value[i], u=1.0) for n, i in enumerate(order)
         ]
         network.apply(network.observe(seen, time + 10.0).pairs)
-        if at >= BEFORE and (np.isinf(found) or (rounds - 1 - at) % 5 == 0):
-            now = network.evaluate(time + 10.0)
-            is_suspect, most = bool(now.suspects), max(most, blamed(now))
-            if is_suspect and np.isinf(found):
-                found = at - BEFORE + 1.0
+        yield at, partial(network.evaluate, time + 10.0)
+
+
+def met(kind: str, seed: int) -> tuple[float, bool, int]:
+    """Return (rounds until suspected, whether in the end, most sensors blamed at any look since).
+
+    Before it is suspected every round is looked at, later every fifth.
+    """
+    of = meetings(kind, seed)
+    if kind.startswith("one sensor"):
+        of.value[BEFORE:, 0] += 2.0
+    found, is_suspect, most = np.inf, False, 0
+    last = BEFORE + AFTER - 1
+    for at, look in fed(of):
+        if at < BEFORE or (np.isfinite(found) and (last - at) % 5):
+            continue
+        now = look()
+        is_suspect, most = bool(now.suspects), max(most, blamed(now))
+        if is_suspect and np.isinf(found):
+            found = at - BEFORE + 1.0
     return float(found), is_suspect, most
+
+
+def repaired(kind: str, seed: int) -> tuple[int, int, float]:
+    """Return what is said once a reference is right again after 20 rounds.
+
+    Most honest sensors blamed, how many of them still 60 rounds later, and the rounds until one is
+    that is off by 2 u from the repair on.
+    """
+    of = meetings(kind, seed, WRONG, REPAIRED)
+    of.value[BEFORE + WRONG :, 0] += 2.0
+    most, left, own = 0, 0, np.inf
+    for at, look in fed(of):
+        if at < BEFORE + WRONG or at % 2 == 0:
+            continue
+        now = look()
+        row = [each.sensor for each in now.names].index("s0")
+        is_own = any(bool(now.alerts[fault][row]) for fault in FAULTS)
+        left = blamed(now) - is_own
+        most = max(most, left)
+        if is_own and np.isinf(own):
+            own = at - BEFORE - WRONG + 1.0
+    return most, left, float(own)
 
 
 def references(share: float, pool: ProcessPoolExecutor) -> str:
@@ -103,6 +151,22 @@ def references(share: float, pool: ProcessPoolExecutor) -> str:
         )
     head = [f"{SENSORS} sensors, one reference", "suspected", "median rounds until then", "goal"]
     more = [f"still after {AFTER} rounds", "most sensors blamed, mean", "worst", "goal"]
+    return table([*head, *more], rows) + "\n\n" + of_repairs(runs, pool)
+
+
+def of_repairs(runs: int, pool: ProcessPoolExecutor) -> str:
+    kinds = [kind for kind, wrong in REFERENCES.items() if wrong]
+    found = list(
+        pool.map(repaired, *zip(*((k, s) for k in kinds for s in range(runs)), strict=True))
+    )
+    rows = []
+    for at, kind in enumerate(kinds):
+        own = np.array(found[at * runs : (at + 1) * runs])
+        most = float(own[:, 0].max())
+        figures = f"{own[:, 0].mean():.1f}", f"{most:.0f}", judged(most, atmost=2)
+        rows.append([kind, *figures, f"{own[:, 1].mean():.1f}", f"{np.median(own[:, 2]):.0f}"])
+    head = [f"right again after {WRONG} rounds", "most honest sensors blamed since, mean", "worst"]
+    more = ["goal", f"after {REPAIRED} rounds", "rounds until one is that is off by 2 u since then"]
     return table([*head, *more], rows)
 
 

@@ -73,7 +73,7 @@ def recorded(share: float, _: ProcessPoolExecutor) -> str:
     names = {(each.sensor, each.quantity): row for row, each in enumerate(found.names)}
     last: dict[int, float] = {}
     rows = []
-    for each in incidents_of(found, windows):
+    for each in incidents_of(found, windows, {}):
         row = names[each["sensor"], each["quantity"]]
         words = sentence(windows.take(np.array([row])), each, last.get(row, -np.inf))
         if each["until"]:

@@ -10,7 +10,7 @@ from monitor.core.fleet.suspect_references import (
     PAIRS,
     Met,
     accuses,
-    suspect,
+    suspicion,
 )
 
 Float = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ def some_bad(sensors: int, bad: int, size: float, runs: int) -> tuple[float, flo
         error[onset:, :bad] += size
         pairs = as_met(error, order, error.shape[0])
         alone += accuses(pairs, PATIENCE)
-        rule += suspect(pairs, PATIENCE) is not None
+        rule += suspicion(pairs, PATIENCE) is not None
     return alone / runs, rule / runs
 
 
@@ -83,7 +83,7 @@ def delay(sensors: int, size: float, runs: int) -> str:
         onset = error.shape[0] // 4
         error[onset:] += size
         rounds = range(onset + 1, error.shape[0] + 1)
-        first = next((at for at in rounds if suspect(as_met(error, order, at), PATIENCE)), None)
+        first = next((at for at in rounds if suspicion(as_met(error, order, at), PATIENCE)), None)
         found.append(np.inf if first is None else first - onset)
     middle = float(np.median(found))
     return f"{middle:.0f}" if np.isfinite(middle) else f"> {error.shape[0] - onset}"

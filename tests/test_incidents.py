@@ -34,7 +34,7 @@ def told(tmp_path, error, seed=0, u=1.0):
             time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
             rows.writerow([time, "s1", "mass", "kg", float(one), u, float(other)])
     recorded = read(path, SeriesRules(level=0.9))
-    return recorded, incidents_of(recorded, recorded.columns(0.9))
+    return recorded, incidents_of(recorded, recorded.columns(0.9), {})
 
 
 def steps(*pieces):

@@ -291,7 +291,9 @@ class _Comparison:
         judged = self._view.fault_report_of(row)
         if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
             return ""
-        why = [each.sentence for each in self._view.snapshot.suspects if row in each.rows]
+        snapshot = self._view.snapshot
+        why = [each.sentence for each in snapshot.suspects if row in each.rows]
+        why += [each.sentence for each in snapshot.former_suspects if row in each.cleared]
         return f"has no {noun_of(of.alert)} of its own: {why[0]}" if why else ""
 
     def _write(

@@ -7,6 +7,7 @@ a start what was found before reports until all blocks that it was found from ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +32,7 @@ Name = tuple[str, str]  # sensor, quantity
 
 
 class Found(msgspec.Struct, array_like=True):
-    """A reference that looks wrong, as :class:`.suspect_references.Suspect` says it.
+    """A reference that looks wrong, or did: :class:`.suspect_references.Suspect` says it so.
 
     ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those of them that are right
     among the others.
@@ -47,6 +48,7 @@ class Found(msgspec.Struct, array_like=True):
     blocks: list[int]
     nature: Nature = Nature("offset")
     cleared: list[Name] = []
+    until: float = math.inf
 
 
 class _Held(NamedTuple):
@@ -109,12 +111,19 @@ class References:
 
     def suspects(self) -> list[Found]:
         """Return the references that look wrong, in order of quantity and name."""
-        found = {**self._found, **self._before}
-        return [found[key] for key in sorted(found)]
+        return [each for each in self._known() if math.isinf(each.until)]
+
+    def former(self) -> list[Found]:
+        """Return those that looked wrong, of which some sensors' alerts may still be."""
+        return [each for each in self._known() if math.isfinite(each.until)]
 
     def note(self) -> bytes:
         """Return what a driver that starts anew wants to know."""
-        return _encode(self.suspects())
+        return _encode(self._known())
+
+    def _known(self) -> list[Found]:
+        found = {**self._found, **self._before}
+        return [found[key] for key in sorted(found)]
 
 
 def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
@@ -132,12 +141,13 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = np.concatenate(joined)
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
-    found = examined_reference(pairs, first, by_id=key[2])
+    found = examined_reference(pairs, first, len(series), by_id=key[2])
     if found is None:
         return None
     series.sort()
     cleared = [series[place] for place in found.cleared.tolist()]
-    return Found(key, first.unit, *found[:4], series, blocks, found.nature, cleared)
+    about = found.nature, cleared, found.until
+    return Found(key, first.unit, *found[:4], series, blocks, *about)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -157,6 +167,7 @@ def snapshot_of(
     verdicts: Sequence[SeriesVerdict],
     alerts: Sequence[str],
     suspects: Sequence[Found],
+    former: Sequence[Found],
     lasting: Sequence[float],
 ) -> Snapshot:
     """Return the snapshot of some series, with the names of all ``alerts``."""
@@ -181,6 +192,7 @@ def snapshot_of(
         withdrawn=np.array([line.withdrawn for line in lines], dtype=np.bool_),
         paged=np.array([each.page for each in verdicts], dtype=np.bool_),
         suspects=tuple(suspect_of(each, rows) for each in suspects),
+        former_suspects=tuple(suspect_of(each, rows) for each in former),
         lasting=np.array(lasting, dtype=np.float64),
     )
 
@@ -224,4 +236,5 @@ def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
         tuple(rows[name] for name in found.series if name in rows),
         found.nature,
         tuple(sorted(rows[name] for name in found.cleared if name in rows)),
+        found.until,
     )

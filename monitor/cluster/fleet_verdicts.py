@@ -108,6 +108,7 @@ class Fleet:
         self._stirred: list[int] = []
         self._verdicts: list[SeriesVerdict] = []
         self._suspects: list[Found] = []
+        self._former: list[Found] = []
         self._beyond: dict[str, Bool] = {}
 
     def update(self, said: Sequence[tuple[int, BlockReport]]) -> View:
@@ -120,6 +121,7 @@ class Fleet:
             self._stirred += [self._note(report) for report in each.series]
         self.references.judge(changed)
         self._suspects = self.references.suspects()
+        self._former = self.references.former()
         self._beyond = self._thresholds.judge(self._judged())
         snapshot = self._judge()
         return View(
@@ -162,6 +164,7 @@ class Fleet:
             own = Counter(alert for each in self._verdicts for alert in each.alerts)
             found.update({alert: own[alert] - found[alert] for alert in (*FAULTS, *self._beyond)})
             users = {name for each in self._suspects for name in each.series}
+            users |= self._left_over().keys()
             known = sum(1 for name in users if self._is_faulty(name))
             found[REFERENCE_SUSPECT] = len(users) - known
         return found
@@ -224,8 +227,8 @@ class Fleet:
 
     def _judge(self) -> Snapshot:
         """Judge every reported series with all that is known now."""
-        suspicion = suspicions(self._suspects)
-        explained = self._explained()
+        suspicion, explained = suspicions(self._suspects), self._explained()
+        suspicion = self._left_over() | suspicion
         beyond: dict[int, list[str]] = {}
         for name, crossed in self._beyond.items():
             for row in np.flatnonzero(crossed).tolist():
@@ -271,8 +274,8 @@ class Fleet:
         )
 
     def _explained(self) -> set[int]:
-        """Return which firing series a suspect reference explains."""
-        found = set()
+        """Return which firing series a reference explains that is suspect, or was."""
+        found = {self._rows[name] for name in self._left_over()}
         for each in self._suspects:
             cleared = set(each.cleared)
             for name in each.series:
@@ -290,6 +293,15 @@ class Fleet:
                 if name in cleared or (same and explains(each.estimate, own.estimate)):
                     found.add(row)
         return found
+
+    def _left_over(self) -> dict[Name, str]:
+        """Return for each firing series what is said of its reference, which was suspect."""
+        return {
+            name: suspect_of(each, {}).sentence
+            for each in self._former
+            for name in each.cleared
+            if name in self._rows and self._reports[self._rows[name]].firing
+        }
 
     def _listed(self) -> Bool:
         """Return whom to call a person for."""
@@ -320,4 +332,5 @@ class Fleet:
     ) -> Snapshot:
         time = max((summary.time for summary in self._blocks.values()), default=0.0)
         alerts = (*alert_meanings(), *self._limits)
-        return snapshot_of(time, lines, verdicts, alerts, self._suspects, lasting)
+        suspects = self._suspects, self._former
+        return snapshot_of(time, lines, verdicts, alerts, *suspects, lasting)

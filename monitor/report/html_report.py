@@ -52,6 +52,7 @@ from monitor.http.figures import (
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, events_of
+from monitor.report.wrong_references import wrong_references
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
@@ -108,7 +109,9 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         "ZMS": zms_interval(windows),
         "RCE": abc_rce(windows),
     }
-    raised, judged = incidents_of(recorded, windows), judgements(recorded, windows)
+    wrong = wrong_references(recorded, windows)
+    raised = incidents_of(recorded, windows, wrong)
+    judged = judgements(recorded, windows, wrong)
     table = _ranked(recorded, windows, source)
     chapters = [
         _chapter(recorded, windows, row, statistics, intervals, (judged[row], raised), source)
@@ -205,7 +208,8 @@ def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of a
 
 def _said(alert: Mapping[str, Any]) -> str:
     until = "it still lasts" if alert["until"] is None else f"until {alert['until']}"
-    return f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until})"
+    told = f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until})"
+    return f"{told}; not its own: {alert['explained']}" if alert["explained"] else told
 
 
 def _interval(interval: Interval, row: int) -> str:

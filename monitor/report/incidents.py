@@ -11,10 +11,13 @@ from monitor.core.columns import Columns
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
 from monitor.core.diagnosis.onsets import at_alarms
+from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite, instant
 from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
 from monitor.core.verdict.sentences import past_sentence
+from monitor.core.verdict.words import counted
 from monitor.report.recorded import Recorded
+from monitor.report.wrong_references import WrongReferences, explaining
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
 
@@ -27,11 +30,14 @@ class _Span(NamedTuple):
     before: float
 
 
-def incidents_of(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
+def incidents_of(
+    recorded: Recorded, windows: Columns, wrong: WrongReferences
+) -> list[dict[str, Any]]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
     None for a file without times. One that lasts is told as it is now, one that is over in the
-    past.
+    past; ``explained`` is what is said of its reference where that was ``wrong`` and the sensor was
+    not.
     """
     if not recorded.timed:
         return []
@@ -47,7 +53,15 @@ def incidents_of(recorded: Recorded, windows: Columns) -> list[dict[str, Any]]:
             firing[row] = change
     found += [_Span(began, None, ends.get(row, -inf)) for row, began in firing.items()]
     found.sort(key=lambda each: each.began.time)
-    return [_incident(recorded, windows, each) for each in found]
+    return [
+        _incident(recorded, windows, each)
+        | _explained(explaining(wrong.get(each.began.series, []), each.began.time))
+        for each in found
+    ]
+
+
+def _explained(reference: Suspect | None) -> dict[str, str | None]:
+    return {"explained": None if reference is None else reference.sentence}
 
 
 def _incident(recorded: Recorded, windows: Columns, of: _Span) -> dict[str, Any]:
@@ -119,16 +133,33 @@ def _moments(alarm: int, end: int) -> list[int]:
     return [*(alarm + step for step in steps if alarm + step < end), end]
 
 
-def judgements(recorded: Recorded, windows: Columns) -> list[Verdict]:
-    """Return what all pairs of each series say, one verdict a series."""
-    last = {each.series: each.after for each in sorted(recorded.changes, key=lambda one: one.time)}
+def judgements(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Verdict]:
+    """Return what all pairs of each series say, one verdict a series.
+
+    Pairs with a reference that was ``wrong`` are left out where the sensor was right.
+    """
+    last = {each.series: each for each in sorted(recorded.changes, key=lambda one: one.time)}
     return [
-        judge_file(
-            Pairs.of(
-                windows.take(np.array([row])), timed=recorded.timed, systematic=rules.systematic
-            ),
-            unit=name.unit,
-            fires=recorded.timed and last.get(row) == "firing",
-        )
-        for row, (name, rules) in enumerate(zip(recorded.names, recorded.rules, strict=True))
+        _judgement(recorded, windows.take(np.array([row])), row, last.get(row), wrong.get(row, []))
+        for row in range(len(recorded.names))
     ]
+
+
+def _judgement(
+    recorded: Recorded, one: Columns, row: int, last: AlertChange | None, wrong: list[Suspect]
+) -> Verdict:
+    """Return the verdict on a series, without the pairs of whose reference was ``wrong``."""
+    name, rules = recorded.names[row], recorded.rules[row]
+    pairs = Pairs.of(one, timed=recorded.timed, systematic=rules.systematic)
+    fires = last is not None and last.after == "firing"
+    left_out = np.zeros(pairs.n, np.bool_)
+    for each in wrong:
+        left_out |= (pairs.time >= each.since) & (pairs.time <= each.until)
+        fires &= last is None or explaining(wrong, last.time) is None
+    if left_out.any():
+        pairs = pairs.rows(np.flatnonzero(~left_out))
+    found = judge_file(pairs, unit=name.unit, fires=recorded.timed and fires)
+    if not left_out.any():
+        return found
+    without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
+    return found._replace(sentence=f"{found.sentence}; {without}")

@@ -18,9 +18,11 @@ from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded
+from monitor.report.wrong_references import WrongReferences, wrong_references
 
 VERSION: Final = 2
 SEED: Final = 20_240_210
+_NAMED: Final = 5
 REPLICATES: Final = 10_000
 _HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
@@ -51,12 +53,17 @@ class Scored:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """What all pairs of each series say."""
-        return judgements(self.recorded, self.windows)
+        return judgements(self.recorded, self.windows, self.wrong)
 
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:
         """What the daemon would have raised over the pairs, in the order of their beginning."""
-        return incidents_of(self.recorded, self.windows)
+        return incidents_of(self.recorded, self.windows, self.wrong)
+
+    @cached_property
+    def wrong(self) -> WrongReferences:
+        """When references that sensors share were wrong, by the series that were right then."""
+        return wrong_references(self.recorded, self.windows)
 
     @property
     def series(self) -> list[dict[str, Any]]:
@@ -115,10 +122,24 @@ class Scored:
         return lines
 
     def _incidents(self) -> list[str]:
-        lines = ["", "incidents the daemon would have raised"] if self.incidents else []
-        for each in self.incidents:
+        own = [each for each in self.incidents if not each["explained"]]
+        lines = ["", "incidents the daemon would have raised"] if own else []
+        for each in own:
             until = "it still lasts" if each["until"] is None else f"until {each['until']}"
             lines.append(f"{each['since']}, {until}: {each['sentence']} ({each['quantity']})")
+        return [*lines, *self._explained()]
+
+    def _explained(self) -> list[str]:
+        """Return a line for each wrong reference that explains alerts of some sensors."""
+        found: dict[str, dict[str, None]] = {}
+        for each in self.incidents:
+            if each["explained"]:
+                found.setdefault(each["explained"], {})[each["sensor"]] = None
+        lines = [""] if found else []
+        for why, sensors in found.items():
+            named = ", ".join([*sensors][:_NAMED])
+            more = f" and {len(sensors) - _NAMED} others" if len(sensors) > _NAMED else ""
+            lines.append(f"no fault of {named}{more}, whose alerts would be explained: {why}")
         return lines
 
 

@@ -138,6 +138,18 @@ def test_sensors_that_understate_do_not_accuse_an_honest_reference(sensors, thos
     assert accused == 0
 
 
+@pytest.mark.parametrize("sensors", [5, 10, 20, 50])
+def test_sensors_that_are_each_off_by_their_own_accuse_no_reference(sensors):
+    """Biases of 1 u that nobody declared do not cancel in a round; they accused it in 2 of 10."""
+    accused = 0
+    for seed in range(30):
+        value, reference = world(sensors, min(60, 1024 // sensors), seed)
+        value += np.random.default_rng([seed, sensors]).standard_normal(sensors)
+        accused += suspicion(as_met(value, reference), 1000.0) is not None
+
+    assert accused <= 3
+
+
 @pytest.mark.parametrize("sensors", [10, 50])
 def test_a_reference_that_is_off_is_found_by_sensors_that_understate(sensors):
     rounds, found = min(60, 1024 // sensors), 0

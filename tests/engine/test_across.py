@@ -40,12 +40,15 @@ thresholds:
 """
 
 
-def met_by_many(rounds: int, seed: int = 3) -> list[LogMessage]:
-    """Return readings of one station by twelve sensors: it is off from a third on, one more so."""
+def met_by_many(rounds: int, seed: int = 3, until: int = 1000) -> list[LogMessage]:
+    """Return readings of one station by twelve sensors: it is off from a third on, one more so.
+
+    The station is right again from round ``until`` on.
+    """
     chance, made = random.Random(seed), []
     for at in range(rounds):
         truth = chance.uniform(400.0, 600.0)
-        off = 2.5 if at > rounds // 3 else 0.0
+        off = 2.5 if rounds // 3 < at < until else 0.0
         came = START + at * 30 + 2
         for sensor in SENSORS:
             own = 9.0 if sensor == "near-7" and at > rounds // 2 else 0.0
@@ -164,8 +167,14 @@ def story(told) -> set:
     }
 
 
-@pytest.mark.parametrize("messages", [met_by_many(160), told_of_many(160)], ids=["area", "name"])
-def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(messages, tmp_path):
+@pytest.mark.parametrize(
+    ("messages", "is_repaired"),
+    [(met_by_many(160), False), (told_of_many(160), False), (met_by_many(200, until=130), True)],
+    ids=["area", "name", "repaired"],
+)
+def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(
+    messages, is_repaired, tmp_path
+):
     assert len({block_of(each, BLOCKS) for each in SENSORS}) >= 4
     text = (
         TEXT
@@ -173,18 +182,22 @@ def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(messages
         else TEXT.replace("subject: station", "subject: other")
     )
     one, cluster = One(text, tmp_path), Cluster(text, tmp_path)
-    seen = set()
+    seen, was_repaired = set(), False
     for at in range(0, len(messages), 260):
         some = messages[at : at + 260]
         snapshot = one.apply(some)
+        was_repaired |= bool(snapshot.former_suspects)
         rows = cluster.apply(some, twice=True)
         assert rows == rows_of(snapshot)
         found = cluster.sink.fleet.suspects()
         assert [each.reference for each in found] == [each.reference for each in snapshot.suspects]
-        for mine, theirs in zip(found, snapshot.suspects, strict=True):
+        found += cluster.sink.fleet.references.former()
+        both = (*snapshot.suspects, *snapshot.former_suspects)
+        for mine, theirs in zip(found, both, strict=True):
             assert mine.estimate == pytest.approx(theirs.estimate, rel=1e-12)
-            assert (mine.since, mine.sensors, mine.agree) == (
+            assert (mine.since, mine.until, mine.sensors, mine.agree) == (
                 theirs.since,
+                theirs.until,
                 theirs.sensors,
                 theirs.agree,
             )
@@ -195,6 +208,7 @@ def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(messages
     cluster.stop()
 
     assert seen >= {"reference_suspect", "offset", "odd", "page"}
+    assert was_repaired is is_repaired
     assert story(cluster.heard) == story(one.stop())
     assert len(cluster.heard) == len(story(cluster.heard))
 

@@ -71,7 +71,7 @@ def test_a_score_of_the_file_is_that_of_the_journal(recorded, tmp_path, capsys, 
         for name, value in each["statistics"].items():
             want = float(statistics[name][row])
             assert value == (want if np.isfinite(want) else None), name
-    assert document["alerts"] == incidents_of(found, found.columns(0.9))
+    assert document["alerts"] == incidents_of(found, found.columns(0.9), {})
 
 
 def test_a_file_says_of_each_pair_whose_reference_it_has(recorded, tmp_path):

@@ -192,6 +192,27 @@ def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
     assert (begun.sensor, begun.after) == ("S3", "firing")
 
 
+def test_what_a_reference_left_that_is_right_again_ends_with_that_reason():
+    former = Suspect(
+        *("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 0.0, 9, 8, (0, 1, 2)),
+        cleared=(0,),
+        until=3600.0,
+    )
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"] * 3, {"offset": [0, 1]})))
+    left = seen(
+        ["firing"] * 3, {"reference_suspect": [0], "offset": [1]}, former_suspects=(former,)
+    )
+    (over,) = told(ledger, view(left))
+
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
+    assert over.sentence == f"has no offset of its own: {former.sentence}"
+    assert former.sentence == (
+        "reference S3 looked 1.4 ug/m3 high (1.0 to 1.8), from 1970-01-01 00:00 to "
+        "1970-01-01 01:00: 8 of 9 sensors that met it disagreed in the same direction"
+    )
+
+
 def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
     store = InMemoryStore()

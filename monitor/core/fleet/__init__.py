@@ -14,7 +14,8 @@ error subtracted within a round, and the same detector reads it. Few sensors can
 reference: at least five must meet it, the tenth that leans most is left out, and the rest must
 still reach the verdict. What a round's sensors have in common (``common_errors``) tells of a
 reference that is noisy, stands still or has a gain, and clears the sensors that are right among
-each other.
+each other. An alert outlives its cause by some pairs: what a reference that is right again has left
+to its sensors is still its own (``former_suspicions``).
 
 ``presence`` keeps the books: when each series was heard, which silent series leave memory, and the
 share of a sensor's messages that were refused.

@@ -26,7 +26,7 @@ _FAR: Final = 3.0  # standard errors beyond which a sensor has a fault of its ow
 _SQUARES: Final = 1.4  # standard deviation of a squared z that is cut off at 3
 _CUT: Final = 9.0
 _STILL: Final = 4  # rounds with one value that are a standstill
-_FEW: Final = 6  # rounds that tell of noise or a gain
+FEW: Final = 6  # rounds that tell of noise or a gain
 _STEEP: Final = 6.0  # standard errors of a slope that is a gain
 _GOES_ALONG: Final = 0.6  # share of the common errors' variance that goes with the level
 _MOVES: Final = 10.0  # variance of the level over that of the common errors, at least
@@ -141,17 +141,17 @@ class Peers(NamedTuple):
     cleared: Int
 
 
-def among_peers(pairs: Meetings, rounds: Rounds, shown: Float) -> Peers:
-    """Return which series are right once the common errors are taken out.
+def among_peers(pairs: Meetings, rounds: Rounds, stated: Float) -> Peers:
+    """Return which series are right, by the u they have ``stated``, without the common errors.
 
-    The common errors were weighted by the u that the sensors have ``shown`` (:func:`as_shown`).
+    The common errors were weighted by the u of ``pairs``, which sensors show (:func:`as_shown`).
     A sensor's own part of the common error is allowed for. Errors that go on (autocorrelation,
     taken over all sensors) count for less.
     """
     told = np.flatnonzero(rounds.of_pair >= 0)
-    at, u, series = rounds.of_pair[told], pairs.u[told], pairs.series[told]
+    at, u, series = rounds.of_pair[told], stated[told], pairs.series[told]
     mean_variance = rounds.variance[at] / _LOSS
-    share = mean_variance * (u / np.maximum(shown[told], 1e-300)) ** 2
+    share = mean_variance * (u / np.maximum(pairs.u[told], 1e-300)) ** 2
     left = u * u - 2.0 * share + rounds.variance[at]
     z = (pairs.error[told] - rounds.error[at]) / np.sqrt(np.maximum(left, 1e-6 * u * u + 1e-300))
     order = np.lexsort((at, series))
@@ -194,7 +194,7 @@ def nature(rounds: Rounds, since: float) -> Nature:
     stated = float(np.median(rounds.u_shared[late])) if late.any() else np.nan
     if _stands_still(value, error, rounds.variance[late]):
         return Nature("stuck", float(value[-1]), stated)
-    if error.size < _FEW:
+    if error.size < FEW:
         return Nature("offset", stated=stated)
     level = value + error  # what the sensors say
     x, y = level - level.mean(), error - error.mean()
@@ -230,23 +230,22 @@ def _stands_still(value: Float, error: Float, variance: Float) -> bool:
     return bool(spread > _MOVES * still.size)
 
 
-def erratic(pairs: Meetings, fires: Callable[[Float], bool]) -> tuple[Rounds, Peers] | None:
-    """Return rounds and peers where the sensors accuse their reference, else None.
+def erratic(
+    pairs: Meetings, rounds: Rounds, stated: Float, fires: Callable[[Float], bool]
+) -> Peers | None:
+    """Return how sensors stand among each other where they accuse their reference, else None.
 
-    ``fires`` says whether the detector fires at the last of some z. The tenth of the sensors that
-    agrees least with the others, and one more, are left out, and the rest must accuse it alone;
-    most sensors must be right among each other.
+    ``pairs`` have the u that their sensors show, ``stated`` is what they state; ``fires`` says
+    whether the detector fires at the last of some z. The tenth of the sensors that agrees least
+    with the others, and one more, are left out, and the rest must accuse the reference alone; most
+    sensors must be right among each other.
     """
-    u = as_shown(pairs)
-    shown = pairs._replace(u=u)
-    rounds = rounds_of(shown)
     if rounds.time.size < _SEEN or not fires(rounds.z):
         return None
-    peers = among_peers(pairs, rounds, u)
+    peers = among_peers(pairs, rounds, stated)
     if 2 * peers.cleared.size < peers.names.size:
         return None
     few = 1 + int(np.ceil(0.1 * peers.names.size))
     out = peers.names[np.argsort(-peers.far, kind="stable")[:few]]
-    kept = np.flatnonzero(~np.isin(pairs.series, out))
-    others = rounds_of(shown.where(kept))
-    return (rounds, peers) if others.time.size and fires(others.z) else None
+    others = rounds_of(pairs.where(np.flatnonzero(~np.isin(pairs.series, out))))
+    return peers if others.time.size and fires(others.z) else None

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
+from monitor.core.fleet.former_suspicions import former_suspicion
 from monitor.core.fleet.suspect_references import (
     MEETING,
     PAIRS,
@@ -33,6 +34,9 @@ from monitor.core.verdict import Estimate
 
 _BUFFERS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
+# The last pairs of each series that tell whether a reference was wrong, at most, and of all.
+_FORMER: Final = 96
+_FORMER_PAIRS: Final = 16_384
 
 ReferenceBuffers = Mapping[tuple[str, str, str], ReferenceBuffer]
 # (series, last pairs of each) -> (those that have any, starts, rows)
@@ -178,14 +182,18 @@ def _stations(
 
 
 class ReferenceStations:
-    """State: the references that look wrong now."""
+    """State: the references that look wrong, or did a short while ago."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Suspect] = {}
 
     def suspects(self) -> tuple[Suspect, ...]:
         """Return the references that look wrong."""
-        return tuple(self._found.values())
+        return tuple(each for each in self._found.values() if np.isinf(each.until))
+
+    def former(self) -> tuple[Suspect, ...]:
+        """Return those that looked wrong, of which some sensors' alerts may still be."""
+        return tuple(each for each in self._found.values() if np.isfinite(each.until))
 
     def steps(
         self,
@@ -213,6 +221,11 @@ class ReferenceStations:
 
 def tail(series: int) -> int:
     """Return how many last pairs each of so many series contributes."""
+    return max(_newest(series), min(_FORMER, _FORMER_PAIRS // series))
+
+
+def _newest(series: int) -> int:
+    """Return how many of these a reference is suspected by."""
     return max(_TAIL_MIN, 2 * PAIRS // series)
 
 
@@ -241,17 +254,24 @@ def gathered(
     return MeetingPairs(pairs, min(map(facts_of, present.tolist())))
 
 
-def examined_reference(pairs: Records, first: SeriesFacts, *, by_id: bool) -> Suspicion | None:
+def examined_reference(
+    pairs: Records, first: SeriesFacts, series: int, *, by_id: bool
+) -> Suspicion | None:
     """Return what is wrong with a reference, with by how much it reads high, None if it is right.
 
-    ``first`` is the first of its series by name, whose patience and declarations hold for it.
+    Or what was, if that has an ``until``. ``series`` is how many have it. ``first`` is the first
+    of them by name, whose patience and declarations hold for it.
     ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
     comes at one instant is read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
-    meetings = met(pairs, _rounds(pairs) if by_id else pairs["measured"])
+    newest = pairs[pairs["back"] < _newest(series)]
+    meetings = met(newest, _rounds(newest) if by_id else newest["measured"])
     found = suspicion(meetings, first.patience, first.systematic)
+    if found is None:
+        meetings = met(pairs, _rounds(pairs) if by_id else pairs["measured"], _FORMER_PAIRS)
+        found = former_suspicion(meetings, first.patience, first.systematic)
     if found is None:
         return None
     value, lower, upper = found.estimate
@@ -273,7 +293,7 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined_reference(pairs, known.first, by_id=station.by_id)
+    found = examined_reference(pairs, known.first, station.rows.size, by_id=station.by_id)
     if found is None:
         return None
     rows = tuple(station.rows.tolist())
@@ -286,6 +306,7 @@ def _examine(
         rows,
         found.nature,
         cleared,
+        found.until,
     )
 
 

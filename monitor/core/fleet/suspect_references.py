@@ -20,6 +20,7 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.fleet.common_errors import (
+    FEW,
     Kind,
     Meetings,
     Nature,
@@ -42,6 +43,7 @@ SHORTEST: Final = 3  # rounds that a departure must last to be one
 PAIRS: Final = 1024  # the last pairs of a reference that are looked at
 LEFT_OUT: Final = 0.1  # of the sensors, and one more
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
+_SURE: Final = 0.995  # of the interval of the sensors' median that must be off
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
@@ -53,8 +55,9 @@ class Suspect(NamedTuple):
     """A reference that looks wrong; ``estimate`` is by how much it reads high, in ``unit``.
 
     Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
-    ``rows`` are all series that it is a reference of. ``nature`` says whether it is off, noisy,
-    stands still or has a gain; ``cleared`` are the rows that are right among the others.
+    ``rows`` are all series that it is a reference of; "" is the name of one that has none.
+    ``nature`` says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows
+    that are right among the others. One that looked wrong ``until`` a time (s UTC) no longer does.
     """
 
     reference: str
@@ -67,32 +70,38 @@ class Suspect(NamedTuple):
     rows: tuple[int, ...]
     nature: Nature = Nature("offset")
     cleared: tuple[int, ...] = ()
+    until: float = np.inf
 
     @property
     def sentence(self) -> str:
         """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        who = f"reference {self.reference}" if self.reference else "its reference"
+        is_over = np.isfinite(self.until)
+        looks, when = ("looked", "from") if is_over else ("looks", "since")
+        when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
+        when += f" to {date_time(self.until, TO_THE_MINUTE)}" if is_over else ""
         if self.nature.kind != "offset":
-            told = _ERRATIC[self.nature.kind](self.nature, self.unit)
-            since = date_time(self.since, TO_THE_MINUTE)
-            those = f"{self.agree} of {self.sensors} sensors that met it agree with each other"
-            return f"reference {self.reference} {told}, since {since}: {those}"
+            told = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
+            verb = "agreed" if is_over else "agree"
+            those = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
+            return f"{who} {told}, {when}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
         amount, between = estimated(size)
         way = direction(value, self.unit)
-        told = f"reference {self.reference} looks {f'{amount} {self.unit}'.strip()} {way}{between}"
-        those = f"{self.agree} of {self.sensors} sensors that met it"
-        since = date_time(self.since, TO_THE_MINUTE)
-        return f"{told}, since {since}: {those} disagree in the same direction"
+        told = f"{looks} {f'{amount} {self.unit}'.strip()} {way}{between}, {when}"
+        verb = "disagreed" if is_over else "disagree"
+        those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
+        return f"{who} {told}: {those}"
 
 
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
     "noise": lambda of, unit: (
-        f"looks uncertain by {with_unit(three_digits(of.size), unit)}, not "
+        f"uncertain by {with_unit(three_digits(of.size), unit)}, not "
         f"{with_unit(three_digits(of.stated), unit)} as it states"
     ),
-    "stuck": lambda of, unit: f"looks stuck at {with_unit(three_digits(of.size), unit)}",
-    "gain": lambda of, _: f"looks to have a gain of {three_digits(of.size)}",
+    "stuck": lambda of, unit: f"stuck at {with_unit(three_digits(of.size), unit)}",
+    "gain": lambda of, _: f"to have a gain of {three_digits(of.size)}",
 }
 
 
@@ -137,7 +146,7 @@ class Met(NamedTuple):
         )
 
 
-def met(pairs: Records, rounds: Int) -> Met:
+def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
     """Return the last pairs (``MEETING``) of one reference; ``rounds`` names what each is of."""
     series, time = pairs["series"], pairs["time"]
     kept = np.argsort(time, kind="stable")
@@ -147,7 +156,7 @@ def met(pairs: Records, rounds: Int) -> Met:
     begun, shared = np.full(names.size, np.inf), np.full(names.size, np.inf)
     np.minimum.at(begun, number, time[kept])
     np.minimum.at(shared, number, pairs["u_ref"][kept])
-    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-PAIRS:]
+    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-most:]
     kept, number = kept[order], number[order]
     own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
     error, value = pairs["error"][kept], pairs["reference"][kept]
@@ -235,7 +244,7 @@ class Suspicion(NamedTuple):
     """What the pairs of one reference say of it: ``estimate`` is the sensors' common error.
 
     Since when (s UTC), of how many sensors, how many agree, what is wrong with it, and the series
-    that are right among the others.
+    that are right among the others; until when (s UTC) if it no longer is.
     """
 
     estimate: Estimate
@@ -244,6 +253,7 @@ class Suspicion(NamedTuple):
     agree: int
     nature: Nature
     cleared: Int
+    until: float = np.inf
 
 
 def suspicion(
@@ -251,22 +261,25 @@ def suspicion(
 ) -> Suspicion | None:
     """Return what is wrong with a reference, None if nothing is or fewer than five met it.
 
-    It is off (:func:`suspect`), or its errors vary more than it and its sensors state.
+    It is off, or its errors vary more than it and its sensors state. The u of a sensor is what it
+    states, or what it shows among the others if that is more; ``systematic`` is what the reference
+    may be off for life.
     """
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
-    meetings = pairs.meetings()
-    found = suspect(pairs, patience, systematic)
+    stated = pairs.u
+    pairs = pairs._replace(u=as_shown(pairs.meetings()))
+    rounds = rounds_of(pairs.meetings())
+    found = _off(pairs, patience, systematic)
     if found is not None:
-        u = as_shown(meetings)
-        rounds = rounds_of(meetings._replace(u=u))
-        since, cleared = found[1], among_peers(meetings, rounds, u).cleared
-        return Suspicion(*found, nature(rounds, since), cleared)
-    _, share = _shares(pairs._replace(u=as_shown(meetings)), systematic)
-    varies = erratic(meetings, lambda z: _fired(z, patience, share) in _VARIES)
+        cleared = among_peers(pairs.meetings(), rounds, stated).cleared
+        return Suspicion(*found, nature(rounds, found[1]), cleared)
+    _, share = _shares(pairs, systematic)
+    varies = erratic(
+        pairs.meetings(), rounds, stated, lambda z: _fired(z, patience, share) in _VARIES
+    )
     if varies is None:
         return None
-    rounds, peers = varies
     z = rounds.z
     since = float(rounds.time[change_point(z, _rho(z) if z.size > LONG else 0.0)])
     error = rounds.error[rounds.time >= since]
@@ -275,20 +288,20 @@ def suspicion(
     middle = float(error.mean())
     estimate = Estimate(middle, middle - half, middle + half)
     kind = nature(rounds, since)
-    return Suspicion(estimate, since, peers.names.size, peers.cleared.size, kind, peers.cleared)
+    is_told = kind.kind != "offset" or error.size < FEW
+    if not (is_told or _middle(_mean_errors(pairs, since), _SURE).excludes(0.0)):
+        return None  # each sensor is off by its own, which do not cancel
+    return Suspicion(estimate, since, varies.names.size, varies.cleared.size, kind, varies.cleared)
 
 
-def suspect(
-    pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED
+def _off(
+    pairs: Met, patience: float, systematic: Systematic
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
-    Fewer than five sensors accuse nobody; ``systematic`` is what the reference may be off for life.
-    The u of a sensor is what it states, or what it shows among the others if that is more.
+    The u of a pair is what its sensor shows; ``systematic`` is what the reference may be off for
+    life.
     """
-    if np.unique(pairs.series).size < SENSORS_MIN:
-        return None
-    pairs = pairs._replace(u=as_shown(pairs.meetings()))
     if not accuses(pairs, patience, systematic):
         return None
     z = innovations(pairs)
@@ -303,8 +316,8 @@ def suspect(
     few = 1 + int(np.ceil(LEFT_OUT * names.size))
     out = names[np.argsort(-way * leaning, kind="stable")[:few]]
     means = np.bincount(number, late.error) / counts
-    middle = _middle(means)
-    most = middle.lower > 0.0 if way > 0.0 else middle.upper < 0.0
+    middle, sure = _middle(means, LEVEL), _middle(means, _SURE)
+    most = sure.lower > 0.0 if way > 0.0 else sure.upper < 0.0
     others = pairs.where(np.flatnonzero(~np.isin(pairs.series, out)))
     if not most or not accuses(others, patience, systematic):
         return None
@@ -312,11 +325,18 @@ def suspect(
     return middle, float(since), int(names.size), agree
 
 
-def _middle(means: Float) -> Estimate:
+def _mean_errors(pairs: Met, since: float) -> Float:
+    """Return the mean error of each sensor from a time on."""
+    late = pairs.time >= since
+    _, number, counts = np.unique(pairs.series[late], return_inverse=True, return_counts=True)
+    return np.asarray(np.bincount(number, pairs.error[late]) / counts)
+
+
+def _middle(means: Float, level: float) -> Estimate:
     """Return the median of the sensors' mean errors; the interval is by their median deviation."""
     centre = float(np.median(means))
     spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
-    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * LEVEL)) * _MEDIAN * spread
+    half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * level)) * _MEDIAN * spread
     half /= float(np.sqrt(means.size))
     return Estimate(centre, centre - half, centre + half)
 

@@ -156,9 +156,11 @@ class SnapshotBuilder:
             self._told,
         )
         shown = yield from stats.shown(len(names))
-        suspects, reports = self._stations.suspects(), self.reports.known()
+        suspects, former = self._stations.suspects(), self._stations.former()
+        reports = self.reports.known()
         known = StatesInput(
-            now, names, sources.rules, shown, reports, rejected, suspects, self._baseline
+            *(now, names, sources.rules, shown, reports, rejected, suspects, former),
+            self._baseline,
         )
         return (yield from self._states.steps(known, np.union1d(changed, judged)))
 

@@ -28,12 +28,13 @@ class Snapshot:
     undefined. ``sentences`` say what is, ``advice`` what would mend it. ``alerts`` maps an alert's
     name to whether it is active, ``paged`` marks series of which a fleet's list says that somebody
     should be called; ``suspects`` are references that look wrong, and the offsets they explain are
-    no alerts. ``withdrawn`` marks series that stopped: their state stays, their numbers are no
-    longer shown. ``reports`` are those on series that are not calm. ``recent_z`` (series x a few)
-    are the last z of each in event order, NaN where there are fewer; ``intervals_only`` marks
-    series that state no u; ``profiles`` say what counts, balanced where there are none; ``gone``
-    are the rows of series that memory let go of, of which nothing is shown. ``lasting`` is the
-    discounted evidence: it goes on while an alert fires, and falls again after a false alarm.
+    no alerts, nor is what is left of them once these are ``former_suspects``. ``withdrawn`` marks
+    series that stopped: their state stays, their numbers are no longer shown. ``reports`` are those
+    on series that are not calm. ``recent_z`` (series x a few) are the last z of each in event
+    order, NaN where there are fewer; ``intervals_only`` marks series that state no u; ``profiles``
+    say what counts, balanced where there are none; ``gone`` are the rows of series that memory let
+    go of, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
+    alert fires, and falls again after a false alarm.
     """
 
     time: float
@@ -54,6 +55,7 @@ class Snapshot:
     intervals_only: Bool | None = None
     paged: Bool | None = None
     suspects: tuple[Suspect, ...] = ()
+    former_suspects: tuple[Suspect, ...] = ()
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None

@@ -70,6 +70,7 @@ class StatesInput(NamedTuple):
     reports: Mapping[int, FaultReport]  # on series that are not calm
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
+    former: tuple[Suspect, ...]
     # (row, statistic, how many of its first pairs) -> (its value, when the last of them was)
     baseline: Callable[[int, str, int], tuple[float, float]]
 
@@ -152,6 +153,7 @@ class SeriesStates:
                 shown.discounted, faulty, ~silent & (shown.pairs > 0), self._rules
             ),
             suspects=now.suspects,
+            former_suspects=now.former,
             profiles=self._profiles,
             lasting=shown.discounted,
         )
@@ -199,7 +201,8 @@ class SeriesStates:
 
     def _alerts(self, now: StatesInput, age: Int) -> dict[str, Bool]:
         """Return for each alert but the thresholds which series it is active for."""
-        explained, users = _explained(now), np.zeros(age.size, np.bool_)
+        explained = _explained(now)
+        users = explained.copy()
         for each in now.suspects:
             users[list(each.rows)] = True
         of_faults = active(now.shown.states, self._faults)
@@ -263,6 +266,9 @@ def _circumstances(
     now: StatesInput, uncompared: Bool, rejected: Bool, beyond: Mapping[str, Bool]
 ) -> CircumstanceColumns:
     suspicion: dict[int, str] = {}
+    for each in now.former:
+        left = [row for row in each.cleared if now.shown.states[row] == FIRING]
+        suspicion |= dict.fromkeys(left, each.sentence)
     for each in now.suspects:
         suspicion |= dict.fromkeys(each.rows, each.sentence)
     return CircumstanceColumns(
@@ -274,11 +280,13 @@ def _circumstances(
 
 
 def _explained(now: StatesInput) -> Bool:
-    """Return which firing series a suspect reference explains.
+    """Return which firing series a reference explains that is suspect, or was.
 
     They are right among the other sensors, or have its offset, seen the other way.
     """
     explained = np.zeros(now.shown.states.size, np.bool_)
+    for each in now.former:
+        explained[list(each.cleared)] = True
     for each in now.suspects:
         explained[list(each.cleared)] = True
         for row in each.rows:

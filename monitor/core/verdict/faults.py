@@ -21,7 +21,7 @@ from monitor.core.verdict import words
 from monitor.core.verdict.verdict import Verdict
 from monitor.core.verdict.words import Verbs
 
-_LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
+LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ FAULTS: Final[dict[str, Fault]] = {
         noun="outliers",
         means="a few errors are far larger than all others",
         words=words.outliers,
-        shows=lambda found: found.size.lower > _LEAST_FAR,
+        shows=lambda found: found.size.lower > LEAST_FAR,
         look="look at the readings that are far off, which may be misread, mismatched or disturbed",
         rule="SensorOutliers",
         summary="is far off now and then",

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float, Int
+from monitor.core.verdict.error_codes import among_others, coded_pairs, with_code
 from monitor.core.verdict.naming import Evidence, named_verdict, wants_model
 from monitor.core.verdict.pairs import (
     RHO_MAX,
@@ -101,22 +102,25 @@ def judge_all(
         with_words(_too_few(p, since), p, "", fired=at is not None)
         for p, since, at in zip(pairs, began, alarm, strict=True)
     ]
-    order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: pairs[i].n)
+    coded = [coded_pairs(p) for p in pairs]
+    others = [p if of is None else p.rows(of.others) for p, of in zip(pairs, coded, strict=True)]
+    order = sorted((i for i, p in enumerate(others) if p.n >= FEWEST), key=lambda i: others[i].n)
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
-        side = Side([pairs[i] for i in some])
-        alarms = [alarm[i] for i in some]
+        side = Side([others[i] for i in some])
+        alarms = [among_others(alarm[i], coded[i]) for i in some]
         shown = gathered_evidence(side, alarms, [healthy[i] for i in some])
         named_so, held = judged(side, alarms, *shown)
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
-        for i, verdict, remedy, usual in zip(some, named_so, remedies, typical, strict=True):
-            p = pairs[i]
-            whole = verdict._replace(
-                began=_began(verdict, p, began[i]),
-                due=_due(verdict, p, _allowed(tolerance[i], usual)),
-                tolerance=_allowed(tolerance[i], usual),
-                remedy=remedy,
+        rows = zip(some, named_so, shown[0], remedies, typical, strict=True)
+        for i, verdict, evidence, remedy, usual in rows:
+            p, of, most = pairs[i], coded[i], _allowed(tolerance[i], usual)
+            whole = verdict._replace(remedy=remedy)
+            if of is not None:
+                whole = with_code(whole, evidence, p, of, alarm[i])
+            whole = whole._replace(
+                began=_began(whole, p, began[i]), due=_due(whole, p, most), tolerance=most
             )
             found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
     return found

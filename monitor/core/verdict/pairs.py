@@ -81,7 +81,7 @@ class Pairs:
         """Days that the clock's 0 to 1 is."""
         return float(self.time[-1] - self.time[0]) / 86_400.0
 
-    def rows(self, part: slice) -> Pairs:
+    def rows(self, part: slice | Int) -> Pairs:
         """Return some of the pairs."""
         return Pairs(
             time=self.time[part],

@@ -242,7 +242,7 @@ def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[
     return np.where(moves, weight, 0.0) * (slope - honest) ** 2, slope - honest
 
 
-_FEWEST_HELD: Final = 4
+FEWEST_HELD: Final = 4
 _MOVES: Final = 3  # changes of the reference below which it may be as steady as the value
 _MOVED: Final = 4.0  # uncertainties of the reference's way that no honest value stands still for
 _OFTEN: Final = 0.5
@@ -255,7 +255,7 @@ def stuck_for(p: Side) -> list[int]:
     changed = (p.value[:, 1:] != p.value[:, :-1]) & p.live[:, 1:]
     newest = np.where(changed, p.columns[1:], 0).max(axis=1)
     found = [0] * p.n.size
-    for i in np.flatnonzero(p.n - newest >= _FEWEST_HELD).tolist():
+    for i in np.flatnonzero(p.n - newest >= FEWEST_HELD).tolist():
         found[i] = _stuck_for(p.pairs[i], p.s[i, : p.n[i]])
     return found
 

@@ -105,7 +105,10 @@ def _full(found: Verdict, unit: str) -> str:
     told = f"{told}, since {when}" if when else told
     # A drift of hours is due at a time, one of days on a day.
     on = due if found.span < _A_DAY else due[:10]
-    return f"{told}; leaves its tolerance on {on}" if due else told
+    told = f"{told}; leaves its tolerance on {on}" if due else told
+    if found.code is None or found.fault == "outliers":
+        return told
+    return f"{told}; {words.coded(found.code)} now and then"
 
 
 def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
@@ -144,6 +147,8 @@ def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
         return "nothing yet: the alert ends by itself once it is clear that the fault is over"
     if found.state != FAULT or remedy is None:
         return ""
+    if found.code is not None and found.fault == "outliers":
+        return words.no_more_codes(found.code)
     if remedy.kind == "none":
         return FAULTS[found.fault].look
     saved = (

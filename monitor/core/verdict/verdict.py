@@ -238,6 +238,13 @@ class Remedy(NamedTuple):
 NO_REMEDY: Final = Remedy("none")
 
 
+class ErrorCode(NamedTuple):
+    """A number that stands for no value, such as -999, sent by the sensor or by its reference."""
+
+    number: float
+    of_reference: bool
+
+
 class Verdict(NamedTuple):
     """What is wrong with a series, how large, since when, and what would mend it.
 
@@ -253,6 +260,8 @@ class Verdict(NamedTuple):
     unit, 0 for none.
     ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one that
     was set, else the usual standard uncertainty.
+    ``code`` is what is sent now and then instead of a value, None where nothing is; such pairs tell
+    nothing else.
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs of
     ``segment`` take and ``last`` the time of the last one, s UTC; NaN where there are none.
     """
@@ -279,6 +288,7 @@ class Verdict(NamedTuple):
     typical: float = NAN
     span: float = NAN
     last: float = NAN
+    code: ErrorCode | None = None
     sentence: str = ""
     advice: str = ""
 

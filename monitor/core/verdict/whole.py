@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
+from monitor.core.verdict.error_codes import code_verdict, coded_pairs
+from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import gathered_evidence, judged
 from monitor.core.verdict.naming import is_over
 from monitor.core.verdict.pairs import (
@@ -81,6 +83,13 @@ def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
+    coded = coded_pairs(p)
+    if coded is not None:
+        found = judge_file(p.rows(coded.others), unit=unit)
+        size = share(coded.at.size, float(p.n))
+        if found.state == FAULT or not size.lower > LEAST_FAR:
+            return found
+        return with_words(code_verdict(found, p, coded, size), p, unit, found.typical)
     side = Side([p])
     found, held = _judged(side), 0
     if fires or found.state == FAULT:

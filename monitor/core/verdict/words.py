@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.numerals import at_least, estimated, three_digits
-from monitor.core.verdict.verdict import Estimate, Verdict
+from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
 
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
 _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))
@@ -34,15 +34,18 @@ class Verbs(NamedTuple):
     falls: str
     rises: str
     now: str
+    sends: str
+    meets: str
 
 
 NOW: Final = Verbs(
     *("reads", "drifts", "crosses", "has", "grows", "understates", "overstates", "is", "follows"),
-    *("shows", "was", "measures", "falls", "rises", "now"),
+    *("shows", "was", "measures", "falls", "rises", "now", "sends", "meets"),
 )
 PAST: Final = Verbs(
     *("read", "drifted", "crossed", "had", "grew", "understated", "overstated", "was", "followed"),
     *("showed", "had been", "measured", "fell", "rose", "when last clear"),
+    *("sent", "met"),
 )
 
 
@@ -138,9 +141,26 @@ def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
 
 
 def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "is more than 4 u off in 5 % of its readings (2 to 10)"."""
+    """Return "is more than 4 u off in 5 % of its readings (2 to 10)", or "sends -999" in them."""
     size, between = estimated(found.size.times(100.0), 0.0)
+    if found.code is not None:
+        of = "pairs" if found.code.of_reference else "readings"
+        return f"{coded(found.code, verbs)} in {size} % of its {of}{between}"
     return f"{verbs.is_} more than 4 u off in {size} % of its readings{between}"
+
+
+def coded(code: ErrorCode, verbs: Verbs = NOW) -> str:
+    """Return "sends -999", or "meets a reference of -999"."""
+    number = f"{code.number:.15g}"
+    return (
+        f"{verbs.meets} a reference of {number}" if code.of_reference else f"{verbs.sends} {number}"
+    )
+
+
+def no_more_codes(code: ErrorCode) -> str:
+    """Return "send null instead of -999, which looks like an error code"."""
+    who = "let the reference send" if code.of_reference else "send"
+    return f"{who} null instead of {code.number:.15g}, which looks like an error code"
 
 
 def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:

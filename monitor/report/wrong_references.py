@@ -1,0 +1,83 @@
+"""When the references that sensors of a recorded file share were wrong, and for whom.
+
+Rules of this file: sensors that meet the same measurements share a reference; the daemon's own
+functions judge it, over all pairs. What it explains is no fault of the sensors that are right among
+the others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from monitor.core.columns import Columns
+from monitor.core.fleet.former_suspicions import suspicions_over
+from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect, Suspicion, met
+from monitor.core.model import Int
+from monitor.core.verdict import Estimate
+from monitor.report.recorded import Recorded, events_of
+
+WrongReferences = dict[int, list[Suspect]]  # by the series that they explain the faults of
+
+_NAMELESS: Final = ""
+
+
+def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
+    """Return by series when its reference was wrong while it was right among the others."""
+    found: WrongReferences = {}
+    if not recorded.timed or len(recorded.names) < SENSORS_MIN:
+        return found
+    series, rounds = recorded.pairs["series"].astype(np.int64), events_of(recorded)
+    of = _shared_by(series, rounds, len(recorded.names))
+    for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
+        rows = np.flatnonzero(of == group)
+        quantity, unit = recorded.names[rows[0]].quantity, recorded.names[rows[0]].unit
+        for each in _suspicions(recorded, windows, rows, np.flatnonzero(of[series] == group)):
+            value, lower, upper = each.estimate
+            high = Estimate(-value, -upper, -lower)
+            suspect = Suspect(
+                *(_NAMELESS, quantity, unit, high, each.since, each.sensors, each.agree),
+                tuple(rows.tolist()),
+                each.nature,
+                tuple(each.cleared.tolist()),
+                each.until,
+            )
+            for row in suspect.cleared:
+                found.setdefault(row, []).append(suspect)
+    return found
+
+
+def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
+    """Return which of them was wrong at a time (s UTC)."""
+    return next((each for each in suspects if each.since <= time <= each.until), None)
+
+
+def _suspicions(recorded: Recorded, windows: Columns, rows: Int, kept: Int) -> list[Suspicion]:
+    pairs = np.zeros(kept.size, MEETING)
+    pairs["series"] = recorded.pairs["series"][kept]
+    for name in ("time", "reference", "error", "u_eff", "u_ref"):
+        pairs[name] = getattr(windows, name)[kept]
+    first = min(rows.tolist(), key=lambda row: _name(recorded, row))
+    rules = recorded.rules[first]
+    meetings = met(pairs, events_of(recorded)[kept], kept.size)
+    return suspicions_over(meetings, rules.patience, rules.systematic)
+
+
+def _name(recorded: Recorded, row: int) -> tuple[str, str]:
+    name = recorded.names[row]
+    return name.sensor, name.quantity
+
+
+def _shared_by(series: Int, rounds: Int, count: int) -> Int:
+    """Return for each series the first that it shares measurements with, at any remove."""
+    _, rounds = np.unique(rounds, return_inverse=True)
+    label = np.arange(count)
+    while True:
+        least = np.full(int(rounds.max()) + 1, count)
+        np.minimum.at(least, rounds, label[series])
+        now = label.copy()
+        np.minimum.at(now, series, least[rounds])
+        if (now == label).all():
+            return label
+        label = now
