@@ -113,7 +113,7 @@ def test_fewer_than_five_sensors_accuse_no_former_one():
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_repaired_reference_leaves_no_sensor_blamed_and_hides_no_fault(kind):
-    """Without looking back some 16 to 49 of the 50 are blamed some 20 rounds after the repair."""
+    """Without looking back up to 49 of the 50 are blamed some 15 rounds after the repair."""
     value, reference = world(kind, 3)
     value[REPAIR:, 7] += 2.0
     of, most, told, found = network(), 0, "", None
