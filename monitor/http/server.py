@@ -21,6 +21,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, MutableMapping
@@ -79,9 +80,12 @@ class QuietServer(uvicorn.Server):
             await self._ended.wait()
 
 
+_log: Final = logging.getLogger("monitor")
+
 # -- limits ---------------------------------------------------------------------------------------
 
 ANSWER_SECONDS = 30.0
+_HELLO: Final = b"\x16\x03"  # the first bytes of a client that speaks TLS
 
 
 class LimitedProtocol(H11Protocol):
@@ -90,6 +94,7 @@ class LimitedProtocol(H11Protocol):
     connections_max = 64
     head_seconds = 5.0
     refused = 0
+    told_of_tls = False
     speechless: dict[LimitedProtocol, None]
     """Those whose request's head is not complete, oldest first."""
 
@@ -117,6 +122,9 @@ class LimitedProtocol(H11Protocol):
         """Take bytes; once the head is complete the answer's limit holds."""
         if self._over_the_cap:
             return
+        if data.startswith(_HELLO) and self.scheme == "http" and self in self.speechless:
+            self._refuse_tls()
+            return
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
@@ -127,6 +135,18 @@ class LimitedProtocol(H11Protocol):
         """Wait for the next request's head."""
         super().on_response_complete()
         self._await_head()
+
+    def _refuse_tls(self) -> None:
+        """Close a connection that speaks TLS where none is spoken; the log says so once."""
+        if not type(self).told_of_tls:
+            type(self).told_of_tls = True
+            peer = "a client" if self.client is None else self.client[0]
+            _log.warning(
+                "http: %s speaks TLS, and the page is served without: use http://, or configure "
+                "TLS in http.web_config (see docs/security.md)",
+                peer,
+            )
+        self.transport.abort()
 
     def _await_head(self) -> None:
         self.speechless[self] = None
@@ -171,7 +191,8 @@ def loop_of(handshake_seconds: float) -> Callable[[], asyncio.AbstractEventLoop]
 def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
     """Return a protocol class with these limits."""
     limits = {"connections_max": connections_max, "head_seconds": head_seconds, "refused": 0}
-    return type("Limited", (LimitedProtocol,), {**limits, "speechless": {}})
+    own = {"speechless": {}, "told_of_tls": False}
+    return type("Limited", (LimitedProtocol,), {**limits, **own})
 
 
 # -- passwords ------------------------------------------------------------------------------------

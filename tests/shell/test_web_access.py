@@ -347,6 +347,19 @@ def test_pages_come_encrypted_to_whoever_trusts_the_certificate(encrypted, autho
         ask(encrypted, "/healthz", ssl.create_default_context())
 
 
+def test_who_speaks_tls_to_a_plain_port_is_told_of_in_the_log_once(caplog):
+    for service in served(OPEN):
+        for _ in range(3):
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                ask(service, "/healthz", ssl.create_default_context())
+        assert ask(service, "/healthz").status == 200
+
+    told = [record.getMessage() for record in caplog.records if "TLS" in record.getMessage()]
+    (said,) = told
+    assert said.startswith("http: 127.0.0.1 speaks TLS, and the page is served without: use http")
+    assert "http.web_config (see docs/security.md)" in said
+
+
 def test_nothing_is_answered_unencrypted(encrypted):
     with pytest.raises((http.client.HTTPException, ConnectionError)):
         ask(encrypted, "/healthz", None, basic("anna", WORD))
