@@ -16,6 +16,9 @@ still reach the verdict. What a round's sensors have in common (``common_errors`
 reference that is noisy, stands still or has a gain, and clears the sensors that are right among
 each other.
 
+``due_dates`` says when each series leaves its tolerance and where a reference would tell most, by
+the moves that ``offset_walks`` learns from all sensors of a quantity; only where settings ask.
+
 ``presence`` keeps the books: when each series was heard, which silent series leave memory, and the
 share of a sensor's messages that were refused.
 

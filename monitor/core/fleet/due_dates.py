@@ -4,9 +4,9 @@ Rules of this file: what the verdict says of a series' error now and of its drif
 of ``offset_walks`` says how the error goes on, and stands in where the verdict gives no number.
 Everything is a function of the pairs and of the moment it is asked for.
 
-A date is the first moment at which the probability that the error lies beyond the tolerance reaches
-5 % (``lower``), 50 % (``due``, the date of a drift's sentence) or 95 % (``upper``): the drift method
-of ILAC-G24 with an interval. ``lower`` is when a reference is wanted.
+A date is the first moment at which the error lies beyond the tolerance with a probability of 5 %
+(``lower``), 50 % (``due``, the date of a drift's sentence) or 95 % (``upper``): the drift method of
+ILAC-G24 with an interval. ``lower`` is when a reference is wanted.
 
 A reference is worth what it is expected to save: whoever acts on the more probable of "within" and
 "beyond its tolerance" is wrong with the probability of the other. ``worth`` is by how much one more
@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares, walks_of
@@ -36,6 +36,7 @@ _UNLIKELY: Final = 1e-3  # probability that the rates which are left out may hav
 _TIMES: Final[Float] = np.concatenate(
     [[0.0], np.geomspace(60.0 / DAY, YEARS_MAX * 365.25, 32)]
 )  # days
+_PLACES: Final = 3  # to which worths are told apart
 _HALVINGS: Final = 20
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _NORMAL: Final = 1.959963984540054
@@ -124,12 +125,18 @@ class _Paths(NamedTuple):
         share = np.where(before < 1.0 - _UNLIKELY, share, 0.0)
         width = int((share > 0.0).sum(axis=1).max())
         likely, share = likely[:, :width], share[:, :width]
-        parts = [np.take_along_axis(each, likely, axis=1) for each in walks[1:6]]
+        level, slope, *moments = (np.take_along_axis(each, likely, axis=1) for each in walks[1:6])
+        variance, covariance, slope_variance = moments
+        parts = [level, slope, *moments]
         for row, verdict in asked.verdicts.items():
             _follow_verdict(verdict, row, parts, float(walks.typical[row]))
         return cls(
             share / share.sum(axis=1, keepdims=True),
-            *parts,
+            level,
+            slope,
+            variance,
+            covariance,
+            slope_variance,
             (RATES[0] ** 2)[likely],
             tolerance / walks.typical,
         )
@@ -172,7 +179,9 @@ def _follow_verdict(found: Verdict, row: int, parts: list[Float], typical: float
 
 
 def _beyond(mean: Float, sd: Float, tolerance: Float) -> Float:
-    found: Float = ndtr((-tolerance - mean) / sd) + ndtr((mean - tolerance) / sd)
+    found: Float = scipy.special.ndtr((-tolerance - mean) / sd) + scipy.special.ndtr(
+        (mean - tolerance) / sd
+    )
     return found
 
 
@@ -229,7 +238,7 @@ def _worth(level: Float, variance: Float, tolerance: Float) -> tuple[Float, Floa
 
 def wanted_first(found: DueDates) -> Int:
     """Return the series with dates, those first where a reference would tell most."""
-    order = np.lexsort((-found.bits, -found.worth))
+    order = np.lexsort((-found.bits, -np.round(found.worth, _PLACES)))
     return order[np.isfinite(found.out[order])]
 
 
@@ -246,7 +255,7 @@ def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
         chance = 100.0 * float(found.out[row])
         return (
             f"wants a reference now: its error is beyond {allowed} with a probability of "
-            f"{chance:.2g} %"
+            f"{significant(chance)} %"
         )
     if not np.isfinite(found.lower[row]):
         return f"stays within {allowed} for {YEARS_MAX:g} years as far as its pairs tell"
@@ -261,10 +270,17 @@ def _day(time: float, now: float) -> str:
 
 
 def forecast_of(
-    pairs: Columns, names: Sequence[SeriesName], tolerance: Float, verdicts: Mapping[int, Verdict]
+    pairs: Columns,
+    epoch: Int,
+    names: Sequence[SeriesName],
+    tolerance: Float,
+    verdicts: Mapping[int, Verdict],
 ) -> Forecast:
-    """Return what dates are made from; ``names`` are in order, one for each series of ``pairs``."""
-    walks = walks_of(pairs, np.array([scale_of(verdicts.get(i)) for i in range(len(names))]))
+    """Return what dates are made from; ``names`` are in order, one for each series of ``pairs``.
+
+    ``epoch`` (one a pair) is another number after the sensor was adjusted, moved or replaced.
+    """
+    walks = walks_of(pairs, epoch, np.array([scale_of(verdicts.get(i)) for i in range(len(names))]))
     return Forecast(walks, [each.quantity for each in names], tolerance, verdicts)
 
 
@@ -294,5 +310,3 @@ def published_due_dates(found: DueDates, now: float) -> dict[str, Float]:
         "out_of_tolerance_ratio": found.out,
         "reference_worth_ratio": found.worth,
     }
-
-
