@@ -60,6 +60,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
         tolerance=alerts.tolerance,
+        due=alerts.due,
         systematic=scoring.u_systematic,
         pairing=_pairing_rules(_merged(settings.pairing, layers)),
     )

@@ -88,7 +88,7 @@ class ScoringPart(Part):
     """Scoring, for some series."""
 
 
-@some_of(Alerts, "patience", "reference_stale_hours", "tolerance", "rejected_share")
+@some_of(Alerts, "patience", "reference_stale_hours", "tolerance", "due", "rejected_share")
 class AlertsPart(Part):
     """Alerts, for some series."""
 

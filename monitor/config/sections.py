@@ -192,6 +192,12 @@ class Alerts(Section):
         "`monitor_due_seconds` say when it will be passed. null for the typical standard "
         "uncertainty of the sensor's errors. It decides no alert.",
     )
+    due: bool = setting(
+        default=False,
+        description="Say of every series, not only of one that drifts, when its error leaves the "
+        "tolerance if no reference comes, and what a reference would tell now: the page /due, "
+        "`/due.ics` and the metrics `monitor_due_*_seconds`.",
+    )
     rejected_share: float = setting(
         0.05,
         "Raise an alert when a larger share of a sensor's last messages is rejected.",

@@ -163,7 +163,7 @@ _RACING: Final[dict[str, Cart]] = {
         drift_max_kg=math.inf,
     ),
     "cart-08": Cart(
-        "cart-08", "is 60 kg off at one animal in five", "outliers", "outliers", outliers=1 / 5
+        "cart-08", "is 60 kg off at one animal in four", "outliers", "outliers", outliers=1 / 4
     ),
 }
 RACE: Final = (

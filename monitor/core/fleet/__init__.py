@@ -17,6 +17,9 @@ reference that is noisy, stands still or has a gain, and clears the sensors that
 each other. An alert outlives its cause by some pairs: what a reference that is right again has left
 to its sensors is still its own (``former_suspicions``).
 
+``due_dates`` says when each series leaves its tolerance and where a reference would tell most, by
+the moves that ``offset_walks`` learns from all sensors of a quantity; only where settings ask.
+
 ``presence`` keeps the books: when each series was heard, which silent series leave memory, and the
 share of a sensor's messages that were refused.
 

@@ -108,7 +108,8 @@ class SeriesRules(NamedTuple):
     """The settings that hold for one series.
 
     ``tolerance`` is the largest error that is allowed, in its unit; None: its typical standard
-    uncertainty. ``timed``: the times of its pairs are real ones; without them nothing is dated.
+    uncertainty. ``due``: say when it will leave its tolerance whatever is known of it. ``timed``:
+    the times of its pairs are real ones; without them nothing is dated.
     """
 
     group: str = ""
@@ -123,6 +124,7 @@ class SeriesRules(NamedTuple):
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
     tolerance: float | None = None
+    due: bool = False
     timed: bool = True
     systematic: Systematic = Systematic()
     pairing: Rules = Rules()

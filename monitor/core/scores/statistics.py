@@ -277,7 +277,11 @@ OF_VERDICTS: Final = (
     Live("error_now_upper", "Upper end of the error's 95 % interval."),
     Live("drift_per_day", "Change of the error a day while the fault is a drift."),
     Live("fault_since_timestamp_seconds", "When the fault that an alert tells of began."),
-    Live("due_seconds", "Seconds until a drift leaves its tolerance, as far as it will."),
+    Live(
+        "due_seconds",
+        "Seconds until a drift leaves its tolerance, as far as it will; with `alerts.due` until "
+        "the error of any series does, below 0 once it has.",
+    ),
 )
 
 

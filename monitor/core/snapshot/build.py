@@ -18,6 +18,7 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
 from monitor.core.fleet.call_out import FleetRules
+from monitor.core.fleet.due_forecasts import DueForecasts, FleetFacts
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.fleet.reference_stations import (
     IsShared,
@@ -28,13 +29,13 @@ from monitor.core.fleet.reference_stations import (
     gathered,
     shared,
 )
-from monitor.core.model import Float, Int
+from monitor.core.model import Event, Float, Int
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
 from monitor.core.snapshot.series_stats import SeriesStats, StatsSources
-from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.snapshot import Snapshot, with_due_dates
 from monitor.core.snapshot.states import SeriesStates, StatesInput
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.series_rings import History
@@ -62,6 +63,7 @@ class SnapshotSources(NamedTuple):
     arrivals: HeardTimes
     disturbed: Collection[int]  # series whose evidence is that of a past which changed since
     settle: Callable[[Int], None]  # makes it that of their windows
+    events_of: Callable[[int], list[Event]]  # what was done to the sensor of a series
 
 
 class SnapshotBuilder:
@@ -84,6 +86,7 @@ class SnapshotBuilder:
         self.reports: Final = FaultReports()
         self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
         self._stations: Final = ReferenceStations()
+        self._forecasts: Final = DueForecasts()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
@@ -162,7 +165,18 @@ class SnapshotBuilder:
             *(now, names, sources.rules, shown, reports, rejected, suspects, former),
             self._baseline,
         )
-        return (yield from self._states.steps(known, np.union1d(changed, judged)))
+        told = yield from self._states.steps(known, np.union1d(changed, judged))
+        facts = FleetFacts(
+            names,
+            sources.rules,
+            reports,
+            lambda row: [each.time for each in sources.events_of(row)],
+            lambda row: sources.windows.as_kept(sources.history(row)),
+        )
+        dates = yield from self._forecasts.steps(
+            np.concatenate(present), sources.columns_of, facts, now
+        )
+        return told if dates is None else with_due_dates(told, dates)
 
     # -- inside -----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Among it the state of each series, which follows by the column from evidence, pa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from monitor.core.analysis.ranking import Profile
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.fleet.due_dates import DueDates, published_due_dates
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
@@ -34,7 +35,8 @@ class Snapshot:
     order, NaN where there are fewer; ``intervals_only`` marks series that state no u; ``profiles``
     say what counts, balanced where there are none; ``gone`` are the rows of series that memory let
     go of, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
-    alert fires, and falls again after a false alarm.
+    alert fires, and falls again after a false alarm. ``due`` has dates where settings ask for them,
+    None where no series does.
     """
 
     time: float
@@ -59,6 +61,7 @@ class Snapshot:
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
+    due: DueDates | None = None
 
     def present(self) -> Bool:
         """Return which series there are: all but those that are gone."""
@@ -73,6 +76,15 @@ class Snapshot:
             return report.verdict
         state = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
         return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
+
+
+def with_due_dates(now: Snapshot, dates: DueDates) -> Snapshot:
+    """Return a snapshot that tells due dates as well; those of its verdicts are among them."""
+    numbers = published_due_dates(dates, now.time)
+    known = now.statistics.get("due_seconds")
+    if known is not None:
+        numbers["due_seconds"] = np.where(np.isfinite(known), known, numbers["due_seconds"])
+    return replace(now, statistics={**now.statistics, **numbers}, due=dates)
 
 
 # -- the states of series -------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.replay import Replayer
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import Eviction, HeardTimes
-from monitor.core.model import Float, Int, Records, in_portions, some_rows
+from monitor.core.model import Event, Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
@@ -216,12 +216,16 @@ class Pipeline:
         )
         frames = SeriesColumns(windows, detector, context.rules)
         self._columns_of = frames
+
+        def events_of(row: int) -> list[Event]:
+            return context.epochs.of(context.registry.keys[row])
+
         replayer = Replayer(
             detector,
             windows,
             history.pairs_of_each,
             frames.columns,
-            lambda row: context.epochs.of(context.registry.keys[row]),
+            events_of,
             context.rules,
         )
         derived = SnapshotBuilder(
@@ -238,6 +242,7 @@ class Pipeline:
                 context.arrivals,
                 replayer.disturbed,
                 self._replay_disturbed,
+                events_of,
             )
         )
         views = DetailReader(

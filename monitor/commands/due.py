@@ -1,0 +1,91 @@
+"""``monitor due``: who needs a reference next, by recorded pairs or by a running daemon."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+from monitor.client.client import ClientError, client_arguments, client_of
+from monitor.config import load
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.errors import USAGE, MonitorError
+from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
+from monitor.report.due_recorded import due_snapshot
+from monitor.report.recorded import read
+
+
+class DueError(MonitorError):
+    """The dates cannot be told; the message says what to do."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    of = parser.add_mutually_exclusive_group(required=True)
+    of.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
+    )
+    of.add_argument("--config", metavar="FILE", help="settings of a running daemon")
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        help="with FILE: largest error that is allowed, in its unit (default: the typical "
+        "standard uncertainty of each series)",
+    )
+    parser.add_argument(
+        "--order",
+        choices=("date", "worth"),
+        default="date",
+        help="soonest first, or where a reference would tell most (default: date)",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the list as JSON")
+    form.add_argument("--ics", action="store_true", help="print the dates as iCalendar")
+    client_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print who needs a reference next."""
+    sys.stdout.write(_of_daemon(options) if options.config else _of_file(options))
+    return 0
+
+
+def _of_file(options: argparse.Namespace) -> str:
+    most = options.tolerance
+    if most is not None and not 0.0 < most <= 1e15:
+        raise DueError(f"--tolerance {most}: must be above 0 and at most 1e15")
+    rules = SeriesRules(due=True, tolerance=most)
+    recorded = read(Path(options.file), rules, parse_columns(options.columns))
+    for note in recorded.notes:
+        print(note, file=sys.stderr)
+    if not recorded.names:
+        raise DueError(f"{options.file}: no reading has a reference; check times and names")
+    if not recorded.timed:
+        raise DueError(f"{options.file}: has no column time; without times there is no date")
+    now = due_snapshot(recorded)
+    if options.ics:
+        return due_calendar(now).decode()
+    found = due_list(now, options.order)
+    return f"{json.dumps(found, allow_nan=False) if options.json else due_text(found)}\n"
+
+
+def _of_daemon(options: argparse.Namespace) -> str:
+    if options.ics:
+        raise DueError("--ics is for FILE; calendars read /due.ics of a daemon themselves")
+    if options.tolerance is not None:
+        raise DueError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
+    client = client_of(load(options.config), options)
+    found = client.get(f"due?order={options.order}")
+    if found is None:
+        raise ClientError(f"no daemon answers on {client.url}; start it with `monitor run`")
+    told = due_text(cast("DueList", found))
+    return f"{json.dumps(found, allow_nan=False) if options.json else told}\n"
