@@ -113,9 +113,11 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
     spread = np.sqrt(np.maximum(squares / n - mean * mean, _SPREAD_FLOOR**2)) / chance
     mean = (mean - honest) / chance
     # An offset of many u begins as outliers; those of a sensor that is right but for them leave its
-    # mean where it is. From one end of what is declared to beyond the other it is also a spread.
+    # mean where it is, or move it by less than they widen its spread if all are on one side. From
+    # one end of what is declared to beyond the other an offset is also a spread.
     across = systematic > 0.0
-    may_be_level = (family == _OUTLIERS) | (across & (family == _UNDERSTATED))
+    far_off = (family == _OUTLIERS) & (np.abs(mean) >= spread)
+    may_be_level = far_off | (across & (family == _UNDERSTATED))
     family = np.where(may_be_level & (np.abs(mean) >= _OUTLIERS_MEAN), 0, family)
     m = _MILDER * mean
     s = np.exp(_MILDER * np.log(spread))
