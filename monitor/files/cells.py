@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import numpy as np
 import orjson
 
-from monitor.core.model import Float
+from monitor.core.model import Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.input_file import (
@@ -58,6 +58,31 @@ def arrow(part: str) -> Any:  # noqa: ANN401 - a module without types
         return import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError as error:
         raise ParquetMissingError(MISSING) from error
+
+
+class Coded(Sequence[str]):
+    """A column of texts few of which differ: row by row ``texts[which[row]]``."""
+
+    def __init__(self, which: Int, texts: Sequence[str]) -> None:
+        self.which: Final = which
+        self.texts: Final = texts
+
+    def __len__(self) -> int:
+        return self.which.size
+
+    def __getitem__(self, at: Any) -> Any:  # noqa: ANN401 - a sequence's has two meanings
+        return [*self][at]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.texts.__getitem__, self.which.tolist())
+
+
+def coded(cells: Sequence[str]) -> Coded:
+    """Return a column of texts as what differs in it, in the order of appearance."""
+    if isinstance(cells, Coded):
+        return cells
+    code = {text: at for at, text in enumerate(dict.fromkeys(cells))}
+    return Coded(np.array([*map(code.__getitem__, cells)], dtype=np.int64), [*code])
 
 
 class Chunk(NamedTuple):
@@ -175,7 +200,13 @@ def _of_arrow(path: Path, name: str, column: Any) -> Sequence[str] | Float:  # n
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
     if is_number or (types.is_integer(column.type) and name not in _TEXTS):
         return np.asarray(compute.cast(column, "float64").to_numpy(zero_copy_only=False))
-    return [cell_text(each) for each in column.to_pylist()]
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.dictionary_encode()  # there are far fewer names than rows
+    if not types.is_dictionary(column.type):
+        return [cell_text(each) for each in column.to_pylist()]
+    texts = [*map(cell_text, column.dictionary.to_pylist()), cell_text(None)]
+    which = compute.fill_null(compute.cast(column.indices, "int64"), len(texts) - 1)
+    return Coded(which.to_numpy(), texts)
 
 
 # -- distributions --------------------------------------------------------------------------------

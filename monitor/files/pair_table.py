@@ -9,8 +9,8 @@ A row that lacks a number it needs is left out, and counted; one that states a w
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX, Rejected, check_name
-from monitor.files.cells import CRPS, Chunk, Claims, table_chunks
+from monitor.files.cells import CRPS, Chunk, Claims, Coded, coded, table_chunks
 from monitor.files.input_file import (
     NOTHING,
     FileError,
@@ -258,23 +258,34 @@ class _Gathered:
         return found
 
     def _index(self, chunk: Chunk) -> Int:
-        count, lines = len(chunk.lines), chunk.lines
-        sensors = self._texts("sensor", chunk) or (file_label(self._path),) * count
-        quantities = self._texts("quantity", chunk) or ("value",) * count
-        units = self._texts("unit", chunk) or ()
-        known = self._known
-        new = len(known)
-        found = [
-            known.setdefault(name, len(known)) for name in zip(sensors, quantities, strict=True)
-        ]
-        for name in islice(known, new, None):
-            self._check_name(name, lines[found.index(known[name])])
-        for series, unit in dict.fromkeys(zip(found, units, strict=False)):
-            if self._units.setdefault(series, unit) != unit:
-                line = lines[list(zip(found, units, strict=True)).index((series, unit))]
-                was = self._units[series]
+        """Return the series of each row; names and units are looked at where they first stand."""
+        names = (file_label(self._path), "value", "")
+        fields = zip(("sensor", "quantity", "unit"), names, strict=True)
+        columns = [self._coded(field, chunk, usual) for field, usual in fields]
+        shape = [len(column.texts) for column in columns]
+        which = np.ravel_multi_index([column.which for column in columns], shape)
+        small = which.astype(np.min_scalar_type(math.prod(shape)))  # sorts quicker
+        kinds, first, kind_of = np.unique(small, return_index=True, return_inverse=True)
+        codes = np.stack(np.unravel_index(kinds.astype(np.int64), shape), axis=-1)
+        series = np.zeros(kinds.size, dtype=np.int64)
+        for kind in np.argsort(first).tolist():
+            sensor, quantity, unit = (
+                column.texts[code] for column, code in zip(columns, codes[kind], strict=True)
+            )
+            line, name = chunk.lines[first[kind]], (sensor, quantity)
+            if name not in self._known:
+                self._check_name(name, line)
+            at = series[kind] = self._known.setdefault(name, len(self._known))
+            was = self._units.setdefault(int(at), unit)
+            if was != unit:
                 self._mistakes.add(line, "unit", f"is {unit!r}, was {was!r}; convert one of them")
-        return np.array(found, dtype=np.int64)
+        return series[kind_of]
+
+    def _coded(self, field: str, chunk: Chunk, usual: str) -> Coded:
+        texts = self._texts(field, chunk)
+        if texts is None:
+            return Coded(np.zeros(len(chunk.lines), dtype=np.int64), [usual])
+        return coded(texts)
 
     def _check_name(self, name: tuple[str, str], line: int) -> None:
         for column, text in zip(("sensor", "quantity"), name, strict=True):
