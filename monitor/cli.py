@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "doctor": "find out why there are no pairs",
     "score": "compute the statistics of recorded pairs or of a recorded stream",
     "compare": "compare two sensors on common events, or one sensor before and after",
+    "budget": "split the variance of differences among sensors and reference",
     "due": "list who needs a reference next, and where one would tell most",
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
     "reproduce": "make the tables and figures of the three papers again, beside what they print",

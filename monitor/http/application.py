@@ -25,6 +25,7 @@ from monitor import __version__
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import interface, manual_pages, pages, server_sent_events
 from monitor.http.answers import HTML
+from monitor.http.budget_pages import budget_routes
 from monitor.http.due_pages import due_routes
 from monitor.http.metrics import Exposition
 from monitor.http.process_metrics import ProcessMetrics
@@ -168,6 +169,7 @@ def application(
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
     app.include_router(pages.page_routes(shared, renderer, rankings))
+    app.include_router(budget_routes(shared, renderer))
     app.include_router(due_routes(shared, renderer))
     app.include_router(manual_pages.manual_routes(renderer))
     app.include_router(server_sent_events.stream_routes(shared, renderer, connections_max // 2))

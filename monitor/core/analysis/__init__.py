@@ -5,9 +5,10 @@ The daemon computes none of this in passing; a person asks, on recorded pairs or
 otherwise a sensor that refuses hard cases wins. ``comparison`` and ``side_by_side`` compare two
 sensors, or two parts of one, event by event. ``adjustments`` finds what could be set right (offset,
 gain, scale of u), and ``prequential`` whether it would have helped: an adjustment chosen on one
-window is judged on the next, since one judged on its own data always helps. ``conditional`` asks
-whether a series is calibrated in every part, ``sensitivity`` what a verdict owes to a few large
-errors. docs/papers.md maps the papers to these files.
+window is judged on the next, since one judged on its own data always helps. ``uncertainty_budget``
+splits the variance of differences among sensors and reference. ``conditional`` asks whether a
+series is calibrated in every part, ``sensitivity`` what a verdict owes to a few large errors.
+docs/papers.md maps the papers to these files.
 
 Invariants:
 

@@ -1,0 +1,59 @@
+"""``monitor budget``: whose uncertainty is wrong, by three or more views of recorded pairs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from monitor.core.analysis.side_by_side import SEED
+from monitor.core.analysis.uncertainty_budget import uncertainty_budget
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.errors import USAGE, MonitorError
+from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.http.budget_documents import budget_document, budget_text
+from monitor.report.recorded import events_of, read
+
+
+class BudgetError(MonitorError):
+    """There is nothing to split; the message says why."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
+    )
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    parser.add_argument("--quantity", help="by default the one most sensors have")
+    parser.add_argument("--sensors", nargs="+", metavar="SENSOR", help="by default all")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the budget."""
+    rules = SeriesRules()
+    recorded = read(Path(options.file), rules, parse_columns(options.columns))
+    counts = Counter(name.quantity for name in recorded.names)
+    quantity = options.quantity or min(counts, key=lambda each: (-counts[each], each), default="")
+    wanted = set(options.sensors or [name.sensor for name in recorded.names])
+    rows = [
+        row
+        for row, name in enumerate(recorded.names)
+        if name.quantity == quantity and name.sensor in wanted
+    ]
+    missing = sorted(wanted - {recorded.names[row].sensor for row in rows})
+    if not rows or (options.sensors and missing):
+        known = ", ".join(sorted({f"{each.sensor} ({each.quantity})" for each in recorded.names}))
+        raise BudgetError(f"{options.file}: has pairs of {known or 'nobody'}")
+    pairs = recorded.columns(rules.level).take(np.array(rows))
+    event = events_of(recorded)[np.isin(recorded.pairs["series"], rows)]
+    names = [recorded.names[row] for row in rows]
+    found = budget_document(uncertainty_budget(pairs, event, names, SEED), quantity)
+    print(json.dumps(found, allow_nan=False) if options.json else budget_text(found))
+    return 0
