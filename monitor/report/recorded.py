@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.analysis.remarks import outside, zms_in_bins
+from monitor.core.analysis.where import Covariate, calibrated_where, hour_of_day, level_of
+from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.formatting import finite, instant
@@ -49,13 +51,14 @@ _BARE: Final = (
 )
 _SERIES_MAX: Final = 100_000
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+_NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
 class Recorded(NamedTuple):
     """The standing pairs of a file, in the order (series, time, id), and what alerts did.
 
     Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
-    series, ``covariate`` a number of each pair, if one was asked for.
+    series, ``covariates`` numbers of each pair by name, those that were asked for.
     """
 
     names: tuple[SeriesName, ...]
@@ -64,7 +67,7 @@ class Recorded(NamedTuple):
     notes: tuple[str, ...]
     rules: tuple[SeriesRules, ...]
     timed: bool = True
-    covariate: Float | None = None
+    covariates: Mapping[str, Float] = _NO_COVARIATES
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -80,23 +83,24 @@ def read(
     path: Path,
     rules: SeriesRules,
     columns: Mapping[str, str] = _NO_COLUMNS,
-    covariate: str = "",
+    covariates: Sequence[str] = (),
 ) -> Recorded:
     """Return what is in a file of pairs or of a stream; raises FileError.
 
     ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`), and
-    ``covariate`` one of numbers that is kept beside them.
+    ``covariates`` some of numbers that are kept beside them.
     """
     with rows_read() as watch:
         if detect(path, columns) != "pairs":
-            if covariate:
+            if covariates:
                 raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
             return _of_stream(path, rules, watch)
-        table = read_pairs(path, columns, watch, covariate)
+        table = read_pairs(path, columns, watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
         found = of_pairs(table, rules)
-    kept = table.covariate
-    return found if kept is None else found._replace(covariate=kept[found.pairs["id"]])
+    rows = found.pairs["id"]
+    kept = {name: numbers[rows] for name, numbers in table.covariates.items()}
+    return found._replace(covariates=kept)
 
 
 def replayed(
@@ -260,6 +264,33 @@ def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
     ]
     told = outside(found) if len(bins) > 1 else "too few pairs for more than one bin"
     return {"sentence": told, "without": int(covariate.size - known.size), "bins": bins}
+
+
+BUILT_IN: Final = ("hour", "level")
+
+
+def where_of(
+    recorded: Recorded, windows: Columns, names: Sequence[str]
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield where along each of ``names`` a series is wrong, series by series.
+
+    ``windows`` are all pairs of each. A name is one of the file's covariates, or one of
+    ``BUILT_IN``, which are made from the pairs; hours need times.
+    """
+    for row, first in enumerate(windows.starts.tolist()):
+        one, unit = windows.take(np.array([row])), recorded.rules[row].unit
+        rows = slice(first, first + one.value.size)
+        asked = [
+            Covariate(name, recorded.covariates[name][rows])
+            if name in recorded.covariates
+            else level_of(one, unit)
+            if name == "level"
+            else hour_of_day(one.time if recorded.timed else np.full(one.time.size, np.nan))
+            for name in names
+        ]
+        yield [
+            where_document(calibrated_where(one, each, asked=len(asked)), unit) for each in asked
+        ]
 
 
 def _told(zms: float | None, verdict: str) -> str:
