@@ -15,7 +15,15 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.report.progress import step
-from monitor.report.recorded import BUILT_IN, Recorded, bins_of, blocks, read, where_of
+from monitor.report.recorded import (
+    COVARIATES_HELP,
+    Recorded,
+    bins_of,
+    blocks,
+    covariates_of,
+    in_file,
+    read,
+)
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
 
 BLOCK_HEADS: Final = (
@@ -57,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--covariates",
         metavar="NAME,...",
         default="",
-        help="where along columns of numbers, hour or level a sensor is wrong, at any time",
+        help=COVARIATES_HELP,
     )
     parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
 
@@ -70,11 +78,9 @@ def run(options: argparse.Namespace) -> int:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
     columns = parse_columns(options.columns)
-    kept = [name for name in _covariates(options.covariates) if name not in BUILT_IN]
-    kept += _covariates(options.bins_by)
-    recorded = read(
-        Path(options.file), SeriesRules(level=level), columns, list(dict.fromkeys(kept))
-    )
+    kept = [*in_file(covariates_of(options.covariates)), *covariates_of(options.bins_by)]
+    kept = list(dict.fromkeys(kept))
+    recorded = read(Path(options.file), SeriesRules(level=level), columns, kept)
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:
@@ -88,41 +94,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> str:
-    found = Scored(recorded, level, bca=options.bca)
+    found = Scored(recorded, level, bca=options.bca, covariates=covariates_of(options.covariates))
     in_time = [
         blocks(found.windows.take(np.array([row])), options.blocks, options.density)
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     binned = _bins(found, options.bins_by.strip().lower())
-    named = _covariates(options.covariates)
-    places = list(where_of(recorded, found.windows, named)) if named else []
     if not options.json:
         lines = [*found.lines(options.density), *_block_lines(recorded, in_time)]
-        lines += _where_lines(recorded, places)
         return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
     document = found.document()
     for series, parts in zip(document["series"], in_time, strict=False):
         series["blocks"] = parts
     for series, each in zip(document["series"], binned, strict=False):
         series["bins_by"] = {"column": options.bins_by, **each}
-    for series, where in zip(document["series"], places, strict=False):
-        series["where"] = where
     return json.dumps(document, allow_nan=False)
-
-
-def _covariates(told: str) -> list[str]:
-    """Return the names asked for, each once."""
-    return list(dict.fromkeys(each.strip().lower() for each in told.split(",") if each.strip()))
-
-
-def _where_lines(recorded: Recorded, places: list[list[dict[str, Any]]]) -> list[str]:
-    """Return a sentence a series and covariate."""
-    told = [
-        f"{name.sensor} {name.quantity} {each['sentence']}"
-        for name, where in zip(recorded.names, places, strict=False)
-        for each in where
-    ]
-    return ["", *told] if told else []
 
 
 def _bins(found: Scored, by: str) -> list[dict[str, Any]]:

@@ -98,6 +98,11 @@ def read(
         table = read_pairs(path, columns, watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
         found = of_pairs(table, rules)
+    return with_covariates(found, table)
+
+
+def with_covariates(found: Recorded, table: PairTable) -> Recorded:
+    """Return what was made of a table with the covariates of its pairs."""
     rows = found.pairs["id"]
     kept = {name: numbers[rows] for name, numbers in table.covariates.items()}
     return found._replace(covariates=kept)
@@ -267,30 +272,45 @@ def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
 
 
 BUILT_IN: Final = ("hour", "level")
+COVARIATES_HELP: Final = (
+    "where each sensor is wrong: along the hour of day (hour), the level of the value (level) and "
+    "columns of numbers of a file of pairs"
+)
 
 
 def where_of(
-    recorded: Recorded, windows: Columns, names: Sequence[str]
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield where along each of ``names`` a series is wrong, series by series.
+    recorded: Recorded, windows: Columns, row: int, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return where along each of ``names`` the series ``row`` is wrong.
 
-    ``windows`` are all pairs of each. A name is one of the file's covariates, or one of
+    ``windows`` are all pairs of each series. A name is one of the file's covariates, or one of
     ``BUILT_IN``, which are made from the pairs; hours need times.
     """
-    for row, first in enumerate(windows.starts.tolist()):
-        one, unit = windows.take(np.array([row])), recorded.rules[row].unit
-        rows = slice(first, first + one.value.size)
-        asked = [
-            Covariate(name, recorded.covariates[name][rows])
-            if name in recorded.covariates
-            else level_of(one, unit)
-            if name == "level"
-            else hour_of_day(one.time if recorded.timed else np.full(one.time.size, np.nan))
-            for name in names
-        ]
-        yield [
-            where_document(calibrated_where(one, each, asked=len(asked)), unit) for each in asked
-        ]
+    if not names:
+        return []
+    one, unit, first = windows.take(np.array([row])), recorded.names[row].unit, windows.starts[row]
+    kept = {
+        name: Covariate(name, numbers[first : first + one.value.size])
+        for name, numbers in recorded.covariates.items()
+    }
+    time = one.time if recorded.timed else np.full(one.time.size, np.nan)
+    made = {"hour": hour_of_day(time), "level": level_of(one, unit)}
+    asked = (kept[name] if name in kept else made[name] for name in names)
+    share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
+    return [
+        where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)
+        for each in asked
+    ]
+
+
+def covariates_of(told: str) -> tuple[str, ...]:
+    """Return the names of covariates in an option's text, each once, in lower case."""
+    return tuple(dict.fromkeys(each.strip().lower() for each in told.split(",") if each.strip()))
+
+
+def in_file(names: Sequence[str]) -> list[str]:
+    """Return the names that a file must have a column for."""
+    return [name for name in names if name not in BUILT_IN]
 
 
 def _told(zms: float | None, verdict: str) -> str:

@@ -57,6 +57,7 @@ FAULTS_TOLD: Final = ("offset", "understated", "overstated")
 _BETS: Final = slice(0, ROWS[2].stop)
 _LOG_WEIGHTS: Final = np.log(WEIGHTS_Z[_BETS] / WEIGHTS_Z[_BETS].sum())
 _TINY: Final = 1e-300
+_SMALL: Final = 1e-290  # a step that has no digits left to round by
 _NORMAL: Final = 1.959963984540054
 
 
@@ -170,7 +171,7 @@ def calibrated_where(
 
     ``c``: all pairs of the series' life. ``asked``: how many covariates are looked at. A number
     that is infinite counts as one that never came. ``systematic``: the declared systematic share of
-    each pair's uncertainty.
+    the uncertainty, [1].
     """
     known = np.isfinite(covariate.numbers)
     if covariate.other is not None:
@@ -245,8 +246,8 @@ def _grid(numbers: Float, period: float) -> _Grid | None:
     width = float(np.median(np.diff(deciles))) if deciles.size > 1 else float(np.ptp(numbers))
     if width <= 0.0:
         return None
-    step = 1.0 if period else _round_step(0.5 * width)
-    edges = np.unique(np.round(deciles / step) * step)
+    step = 1.0 if period else _round_step(0.75 * width)
+    edges = np.unique(np.round(deciles / step) * step) if step >= _SMALL else deciles
     if period:
         edges = np.unique(edges % period)
     else:
