@@ -16,9 +16,9 @@ from monitor.core.analysis.remarks import zms_in_bins
 from monitor.core.analysis.where import (
     Conditional,
     Covariate,
+    along_hour,
+    along_level,
     calibrated_where,
-    hour_of_day,
-    level_of,
 )
 from monitor.core.columns import Columns, columns
 
@@ -67,7 +67,7 @@ def drawn(seed: int, pairs: int, kind: str, plant: str = "") -> tuple[Columns, n
 
 def asked(c: Columns, humidity: np.ndarray) -> list[Covariate]:
     """Return the three covariates."""
-    return [Covariate("RH", humidity, "%"), hour_of_day(c.time), level_of(c, "ug")]
+    return [Covariate("RH", humidity, "%"), along_hour(c.time), along_level(c, "ug")]
 
 
 def by_bins_at_each_look(c: Columns, covariate: np.ndarray) -> bool:

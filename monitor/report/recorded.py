@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.analysis.remarks import outside, zms_in_bins
-from monitor.core.analysis.where import Covariate, calibrated_where, hour_of_day, level_of
+from monitor.core.analysis.where import Covariate, along_hour, along_level, calibrated_where
 from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.full_replays import AlertChange
@@ -294,7 +294,7 @@ def where_of(
         for name, numbers in recorded.covariates.items()
     }
     time = one.time if recorded.timed else np.full(one.time.size, np.nan)
-    made = {"hour": hour_of_day(time), "level": level_of(one, unit)}
+    made = {"hour": along_hour(time), "level": along_level(one, unit)}
     asked = (kept[name] if name in kept else made[name] for name in names)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
     return [

@@ -11,9 +11,9 @@ from series import pairs
 from monitor.core.analysis.where import (
     LOOK,
     Covariate,
+    along_hour,
+    along_level,
     calibrated_where,
-    hour_of_day,
-    level_of,
 )
 from monitor.core.analysis.where_words import where_document, where_sentence
 from monitor.core.detector.fresh_bets import bets_from_first
@@ -45,7 +45,7 @@ def test_an_honest_sensor_is_wrong_nowhere_over_its_whole_life(shape):
     false = 0
     for seed in range(40):
         c, humidity = drawn(seed, 3000, shape)
-        covariates = [Covariate("RH", humidity, "%"), hour_of_day(c.time), level_of(c, "ug")]
+        covariates = [Covariate("RH", humidity, "%"), along_hour(c.time), along_level(c, "ug")]
         false += any(calibrated_where(c, each, asked=3).since >= 0 for each in covariates)
     # Of 40 honest series more than 5 would be found with probability 1 % if the rate were 5 %.
     assert false <= 5
@@ -70,7 +70,7 @@ def test_an_understated_uncertainty_is_found_where_it_is():
 
 def test_an_offset_of_some_hours_is_told_with_them():
     c, _ = drawn(1, 1500, plant=lambda h, _r, _l: (h >= 21) | (h < 3), factor=1.0, shift=-1.0)
-    found = calibrated_where(c, hour_of_day(c.time))
+    found = calibrated_where(c, along_hour(c.time))
     (only,) = found.findings
     assert only.fault == "offset"
     assert (only.low, only.high) == (pytest.approx(21.0, abs=2.0), pytest.approx(3.0, abs=2.0))
@@ -82,16 +82,16 @@ def test_an_offset_of_some_hours_is_told_with_them():
 
 def test_an_offset_of_high_levels_is_found_and_no_level_of_an_honest_predictive_sensor():
     c, _ = drawn(2, 1000, plant=lambda _h, _r, level: level > 60.0, factor=1.0, shift=1.5)
-    (only,) = calibrated_where(c, level_of(c, "ug")).findings
+    (only,) = calibrated_where(c, along_level(c, "ug")).findings
     assert only.fault == "offset"
     assert only.low == pytest.approx(60.0, abs=5.0)
     # The value is right on average and the error goes with the reference: u as large as the spread.
     random = np.random.default_rng(3)
     value = random.normal(50.0, 1.0, 3000)
     predictive = pairs(value, value + random.normal(size=3000), 1.0)
-    assert calibrated_where(predictive, level_of(predictive, "ug")).state == "nothing"
+    assert calibrated_where(predictive, along_level(predictive, "ug")).state == "nothing"
     classical = pairs(predictive.reference, value, 1.0)
-    assert calibrated_where(classical, level_of(classical, "ug")).state == "nothing"
+    assert calibrated_where(classical, along_level(classical, "ug")).state == "nothing"
 
 
 def test_a_sensor_that_is_wrong_alike_everywhere_is_wrong_in_no_part():

@@ -35,17 +35,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.analysis.conditional import holm
+from monitor.core.analysis.covariate_parts import PartGrid, grid_of
 from monitor.core.columns import Columns
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
 from monitor.core.detector.fresh_bets import bets_from_first
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import Float, Int
 from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments
 from monitor.core.verdict.verdict import Estimate
 
 FALSE_FINDINGS: Final = 0.05  # share of honest series in which anything is ever found, at most
 FIRST_EDGES: Final = 100  # covariates from which the first edges are taken; then 4 times as many
-PARTS_MOST: Final = 10
 EDGES_MOST: Final = 3
 LOOK: Final = 16  # pairs between two looks: what a later look finds does not change earlier ones
 PAIRS_LEAST: Final = 30  # in a part that is told, and in the rest to call it right
@@ -57,7 +57,6 @@ FAULTS_TOLD: Final = ("offset", "understated", "overstated")
 _BETS: Final = slice(0, ROWS[2].stop)
 _LOG_WEIGHTS: Final = np.log(WEIGHTS_Z[_BETS] / WEIGHTS_Z[_BETS].sum())
 _TINY: Final = 1e-300
-_SMALL: Final = 1e-290  # a step that has no digits left to round by
 _NORMAL: Final = 1.959963984540054
 
 
@@ -120,32 +119,6 @@ class Conditional(NamedTuple):
     since: int = -1
 
 
-class _Grid(NamedTuple):
-    """Edges, and the parts [parts, bins] they make, the whole last."""
-
-    edges: Float
-    parts: Bool
-    period: float
-
-    def bins_of(self, numbers: Float) -> Int:
-        return np.searchsorted(self.edges, numbers, side="right").astype(np.int64) % self.bins
-
-    @property
-    def bins(self) -> int:
-        return self.parts.shape[1]
-
-    def ends(self, part: Bool) -> tuple[float, float]:
-        """Return low and high of a part; of a circle ``high`` may be below ``low``."""
-        if self.period:
-            begins = int(np.flatnonzero(part & ~np.roll(part, 1))[0])
-            ends = int(np.flatnonzero(part & ~np.roll(part, -1))[0])
-            # Bin 0 holds what is beyond the last edge and before the first.
-            return float(self.edges[begins - 1]), float(self.edges[ends])
-        at = np.flatnonzero(part)
-        limits = np.concatenate([[-math.inf], self.edges, [math.inf]])
-        return float(limits[at[0]]), float(limits[at[-1] + 1])
-
-
 class _Seen(NamedTuple):
     """Pairs that have the covariate: logarithms of their bets [pairs, bets], its numbers."""
 
@@ -154,12 +127,12 @@ class _Seen(NamedTuple):
     other: Float | None
 
 
-def hour_of_day(time: Float) -> Covariate:
+def along_hour(time: Float) -> Covariate:
     """Return the hour of day, UTC, of times in s UTC."""
     return Covariate("hour", (time % DAY) / 3600.0, "h UTC", period=24.0)
 
 
-def level_of(c: Columns, unit: str) -> Covariate:
+def along_level(c: Columns, unit: str) -> Covariate:
     """Return the level: the reference, and the value beside it (see *Level*)."""
     return Covariate("level", c.reference, unit, other=c.value)
 
@@ -216,7 +189,7 @@ def _judged(seen: _Seen, period: float, share: float) -> tuple[_Judged | None, i
     level = FALSE_FINDINGS * share
     for count in _counts(seen.numbers.size):
         level *= 0.5
-        grid = _grid(seen.numbers[:count], period)
+        grid = grid_of(seen.numbers[:count], period)
         if grid is None:
             continue
         evidence = _evidence(seen, grid, count)
@@ -237,44 +210,6 @@ def _counts(pairs: int) -> Iterator[int]:
         count *= 4
 
 
-# -- parts ----------------------------------------------------------------------------------------
-
-
-def _grid(numbers: Float, period: float) -> _Grid | None:
-    """Return round edges near the deciles of ``numbers``; None where there is but one value."""
-    deciles = np.unique(np.quantile(numbers, np.arange(1, PARTS_MOST) / PARTS_MOST))
-    width = float(np.median(np.diff(deciles))) if deciles.size > 1 else float(np.ptp(numbers))
-    if width <= 0.0:
-        return None
-    step = 1.0 if period else _round_step(0.75 * width)
-    edges = np.unique(np.round(deciles / step) * step) if step >= _SMALL else deciles
-    if period:
-        edges = np.unique(edges % period)
-    else:
-        edges = edges[(edges > numbers.min()) & (edges <= numbers.max())]
-    if edges.size < (2 if period else 1):
-        return None
-    bins = edges.size if period else edges.size + 1
-    return _Grid(edges, _parts(bins, is_circle=period > 0.0), period)
-
-
-def _round_step(most: float) -> float:
-    """Return the largest of 1, 2, 5 times a power of ten that is at most ``most``."""
-    power = 10.0 ** math.floor(math.log10(most))
-    return next(power * each for each in (5.0, 2.0, 1.0) if power * each <= most or each == 1.0)
-
-
-def _parts(bins: int, *, is_circle: bool) -> Bool:
-    """Return all runs of bins, as masks; the whole last."""
-    parts = []
-    for length in range(1, bins):
-        for first in range(bins if is_circle else bins - length + 1):
-            part = np.zeros(bins, dtype=np.bool_)
-            part[(first + np.arange(length)) % bins] = True
-            parts.append(part)
-    return np.array([*parts, np.ones(bins, dtype=np.bool_)])
-
-
 # -- evidence -------------------------------------------------------------------------------------
 
 
@@ -287,7 +222,7 @@ class _Evidence(NamedTuple):
     families: Float  # [parts, 3]: each family's at the look of the highest
 
 
-def _evidence(seen: _Seen, grid: _Grid, count: int) -> _Evidence:
+def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
     """Return the evidence of every part at each look from ``count`` pairs on."""
     logs = seen.logs
     bins = [grid.bins_of(seen.numbers)]
@@ -314,12 +249,12 @@ def _evidence(seen: _Seen, grid: _Grid, count: int) -> _Evidence:
 
 
 class _Judged(NamedTuple):
-    grid: _Grid
+    grid: PartGrid
     evidence: _Evidence
     parts: list[int]
 
 
-def _standing_out(grid: _Grid, evidence: _Evidence, level: float) -> list[int]:
+def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int]:
     """Return the parts that are told, those with most evidence first.
 
     The whole has most evidence if a sensor is wrong everywhere: then it stands alone.
@@ -338,9 +273,7 @@ def _standing_out(grid: _Grid, evidence: _Evidence, level: float) -> list[int]:
             continue
         if part == whole:
             return [part]
-        cuts = int(np.sum(mask != np.roll(mask, 1)))
-        if not grid.period:
-            cuts -= int(mask[0] != mask[-1])
+        cuts = grid.cuts(mask)
         if edges + cuts > EDGES_MOST:
             continue
         chosen.append(part)
