@@ -14,16 +14,9 @@ import numpy as np
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.progress import step
-from monitor.report.recorded import (
-    COVARIATES_HELP,
-    Recorded,
-    bins_of,
-    blocks,
-    covariates_of,
-    in_file,
-    read,
-)
+from monitor.report.recorded import Recorded, bins_of, blocks, read
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
 
 BLOCK_HEADS: Final = (

@@ -17,8 +17,9 @@ from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interv
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
+from monitor.report.covariates import where_of
 from monitor.report.incidents import incidents_of, judgements
-from monitor.report.recorded import Recorded, where_of
+from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
 VERSION: Final = 2

@@ -234,8 +234,12 @@ def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
     looks = (np.arange(blocks) + 1) * LOOK
     sums = np.zeros((len(bins), blocks, grid.bins, logs.shape[1]))
     block = np.arange(used) // LOOK
+    cells = blocks * grid.bins
     for each, of in zip(sums, bins, strict=True):
-        np.add.at(each, (block, of[:used]), logs[:used])
+        cell = block * grid.bins + of[:used]
+        for bet in range(logs.shape[1]):
+            summed = np.bincount(cell, logs[:used, bet], cells)
+            each[:, :, bet] = summed.reshape(blocks, grid.bins)
     sums = np.cumsum(sums, axis=1)[:, first:]
     mixed = np.empty((blocks - first, grid.parts.shape[0]))
     families = np.empty((grid.parts.shape[0], len(FAULTS_TOLD)))
