@@ -22,6 +22,7 @@ from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
 from monitor.files.whole_file import whole_file
+from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
@@ -56,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--profile", choices=PROFILES, help="what sensors are ranked by")
     parser.add_argument("--alpha", type=float, help="miss probability (default: 0.1)")
+    parser.add_argument("--covariates", metavar="NAME,...", default="", help=COVARIATES_HELP)
     client_arguments(parser)
 
 
@@ -71,11 +73,17 @@ def run(options: argparse.Namespace) -> int:
 def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     path = Path(options.file)
     level = 0.9 if options.alpha is None else 1.0 - options.alpha
-    recorded = read(path, SeriesRules(level=level), parse_columns(options.columns))
+    named = covariates_of(options.covariates)
+    columns = parse_columns(options.columns)
+    recorded = read(path, SeriesRules(level=level), columns, in_file(named))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
     source = ReportSource(
-        path.name, level, options.density or "normal", profile=options.profile or "balanced"
+        path.name,
+        level,
+        options.density or "normal",
+        profile=options.profile or "balanced",
+        covariates=named,
     )
     return recorded, source
 
@@ -83,6 +91,12 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     """Return the pairs of a daemon; level and density are its settings' unless given."""
     settings = load(options.config)
+    named = covariates_of(options.covariates)
+    if unknown := in_file(named):
+        raise ReportError(
+            f"--covariates {unknown[0]}: a daemon keeps no such number; it can be hour or level, "
+            "and any column of a file of pairs"
+        )
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
         raise ReportError("there are no pairs; `monitor doctor` says why")
@@ -95,7 +109,8 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
-    return recorded, ReportSource(Path(options.config).name, level, density, printed, profile)
+    title = Path(options.config).name
+    return recorded, ReportSource(title, level, density, printed, profile, named)
 
 
 def assumed_notes(settings: Settings) -> Iterator[str]:

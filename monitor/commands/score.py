@@ -14,6 +14,7 @@ import numpy as np
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read
 from monitor.report.scored import REPLICATES, Scored, aligned, figure
@@ -53,6 +54,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="also ZMS in bins along a column of numbers, such as a humidity",
     )
+    parser.add_argument(
+        "--covariates",
+        metavar="NAME,...",
+        default="",
+        help=COVARIATES_HELP,
+    )
     parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
 
 
@@ -63,8 +70,10 @@ def run(options: argparse.Namespace) -> int:
     if options.blocks < 0:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
-    columns, by = parse_columns(options.columns), options.bins_by.strip()
-    recorded = read(Path(options.file), SeriesRules(level=level), columns, by)
+    columns = parse_columns(options.columns)
+    kept = [*in_file(covariates_of(options.covariates)), *covariates_of(options.bins_by)]
+    kept = list(dict.fromkeys(kept))
+    recorded = read(Path(options.file), SeriesRules(level=level), columns, kept)
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:
@@ -78,12 +87,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> str:
-    found = Scored(recorded, level, bca=options.bca)
+    found = Scored(recorded, level, bca=options.bca, covariates=covariates_of(options.covariates))
     in_time = [
         blocks(found.windows.take(np.array([row])), options.blocks, options.density)
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
-    binned = _bins(found)
+    binned = _bins(found, options.bins_by.strip().lower())
     if not options.json:
         lines = [*found.lines(options.density), *_block_lines(recorded, in_time)]
         return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
@@ -95,10 +104,10 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
     return json.dumps(document, allow_nan=False)
 
 
-def _bins(found: Scored) -> list[dict[str, Any]]:
-    covariate, windows = found.recorded.covariate, found.windows
-    if covariate is None:
+def _bins(found: Scored, by: str) -> list[dict[str, Any]]:
+    if not by:
         return []
+    covariate, windows = found.recorded.covariates[by], found.windows
     ends = windows.starts + windows.counts
     return [
         bins_of(windows.take(np.array([row])), covariate[first:end])

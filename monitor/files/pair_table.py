@@ -38,6 +38,7 @@ _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
 _ID_MAX: Final = 2**64 - 1
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+_NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 Watch = Callable[[int], object]
 
@@ -53,8 +54,8 @@ class PairTable(NamedTuple):
     indexes them. ``time`` is s UTC, or the row's number where the file has none (``timed``). ``u``,
     ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
     so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
-    quantiles or members, NaN where none are stated; ``covariate`` is the column asked for by name.
-    ``notes`` says what in the file is not used.
+    quantiles or members, NaN where none are stated; ``covariates`` are the columns asked
+    for, by name. ``notes`` says what in the file is not used.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -72,19 +73,19 @@ class PairTable(NamedTuple):
     crps: Float
     notes: tuple[str, ...]
     timed: bool
-    covariate: Float | None = None
+    covariates: Mapping[str, Float] = _NO_COVARIATES
 
 
 def read_pairs(
     path: str | Path,
     columns: Mapping[str, str] = _NO_COLUMNS,
     watch: Watch = unwatched,
-    covariate: str = "",
+    covariates: Sequence[str] = (),
 ) -> PairTable:
     """Return the pairs of a file; raises FileError with the first mistakes.
 
-    ``columns`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariate``
-    another column of numbers to keep; ``watch`` is told of so many more rows each time.
+    ``columns`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariates``
+    other columns of numbers to keep; ``watch`` is told of so many more rows each time.
     """
     path = Path(path)
     mistakes = Mistakes(path)
@@ -92,8 +93,8 @@ def read_pairs(
         fields = fields_of(path, names, columns)
         claims = Claims(path, names)
         check_fields(path, names, fields, stated=bool(claims))
-        covariate = covariate and known_column(path, names, covariate)
-        gathered = _Gathered(path, names, fields, mistakes, claims, covariate)
+        covariates = [known_column(path, names, each) for each in covariates]
+        gathered = _Gathered(path, names, fields, mistakes, claims, covariates)
         for chunk in chunks:
             gathered.add(chunk)
             watch(len(chunk.lines))
@@ -113,11 +114,10 @@ class _Gathered:
         fields: Mapping[str, str],
         mistakes: Mistakes,
         claims: Claims,
-        covariate: str,
+        covariates: Sequence[str],
     ) -> None:
         self._claims: Final = claims
-        self._covariate: Final = covariate
-        self._covariates: list[Float] = []
+        self._covariates: Final[dict[str, list[Float]]] = {name: [] for name in covariates}
         self._names: Final = names
         self._fields: Final = fields
         self._path: Final = path
@@ -153,8 +153,8 @@ class _Gathered:
         self._columns["time"].append(numbers if times is None else times[kept])
         for name in _KEPT:
             self._columns[name].append(found[name][kept])
-        if self._covariate:
-            self._covariates.append(self._column(self._covariate, chunk)[kept])
+        for name, parts in self._covariates.items():
+            parts.append(self._column(name, chunk)[kept])
         self._series.append(self._index(chunk)[kept])
         self._ids.append(self._references(chunk)[kept])
         self._rows += kept.size
@@ -181,11 +181,11 @@ class _Gathered:
             crps=column[CRPS],
             notes=tuple(self._notes()),
             timed="time" in self._fields,
-            covariate=np.concatenate(self._covariates) if self._covariate else None,
+            covariates={name: np.concatenate(each) for name, each in self._covariates.items()},
         )
 
     def _notes(self) -> Iterator[str]:
-        used = {*self._fields.values(), *self._claims.columns, CRPS, self._covariate}
+        used = {*self._fields.values(), *self._claims.columns, CRPS, *self._covariates}
         unused = [name for name in self._names if name not in used]
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"

@@ -48,8 +48,13 @@ class PairColumns(NamedTuple):
     quantity: str | None = None
 
 
-def pairs_of(frame: Any, named: PairColumns, unit: str = "") -> PairTable:  # noqa: ANN401 - any frame
-    """Return the pairs of a frame, in its order; raises FrameError."""
+def pairs_of(
+    frame: Any,  # noqa: ANN401 - any frame
+    named: PairColumns,
+    unit: str = "",
+    covariates: Sequence[str] = (),
+) -> PairTable:
+    """Return the pairs of a frame, in its order, with some other columns; raises FrameError."""
     table = _wrapped(frame)
     chosen = _chosen(table, named)
     numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
@@ -62,6 +67,9 @@ def pairs_of(frame: Any, named: PairColumns, unit: str = "") -> PairTable:  # no
     _refuse_faults(numbers, chosen)
     series, names = _series(table, named, chosen, kept)
     time = chosen["time"]
+    others = {
+        name: _numbers(table, _must_be_there(table, "covariates", name)) for name in covariates
+    }
     rows = {name: column[kept] for name, column in numbers.items()}
     lost = int(gone.sum())
     return PairTable(
@@ -80,6 +88,7 @@ def pairs_of(frame: Any, named: PairColumns, unit: str = "") -> PairTable:  # no
         crps=np.full(kept.size, NAN),
         notes=(f"{lost} of {len(table)} rows lack a number and are left out",) if lost else (),
         timed=bool(time),
+        covariates={name: numbers[kept] for name, numbers in others.items()},
     )
 
 

@@ -17,7 +17,8 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.frames.pair_frames import FrameError, PairColumns, pairs_of
 from monitor.report.comparisons import Comparing, comparison_of
-from monitor.report.recorded import of_pairs
+from monitor.report.covariates import in_file
+from monitor.report.recorded import of_pairs, with_covariates
 from monitor.report.scored import Scored
 
 
@@ -91,10 +92,11 @@ def score(
     unit: str = "",
     level: float = 0.9,
     bca: bool = False,
+    covariates: Sequence[str] = (),
 ) -> Scores:
     """Score the pairs of a frame: one row a reading and its reference.
 
-    Arguments but the last three are names of columns; one that is not given is the column of the
+    Arguments but the last four are names of columns; one that is not given is the column of the
     usual name where there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``, ``u_reference``
     or ``reference_sigma``, ``time``, ``sensor``, ``quantity``).
 
@@ -103,15 +105,17 @@ def score(
     interval of coverage probability ``p`` (``level`` without it). ``u_reference``: standard
     uncertainty of the reference. ``time``: datetimes with a zone, seconds since 1970, or RFC 3339
     text; without it nothing is dated. ``by``: what tells sensors apart. ``bca``: BCa intervals
-    (Pernot, arXiv 2402.10043) instead of those used live.
+    (Pernot, arXiv 2402.10043) instead of those used live. ``covariates``: other columns of numbers,
+    ``hour`` (of day, UTC) and ``level``, along which is asked where a sensor is wrong: ``where``.
 
     The figures are bit for bit those of ``monitor score`` for the same rows. Raises FrameError (a
     ValueError) with column, row and what to do.
     """
     _refuse_share("level", level)
     columns = PairColumns(value, reference, u, lower, upper, p, u_reference, time, by, quantity)
-    recorded = of_pairs(pairs_of(frame, columns, unit), SeriesRules(level=level))
-    return Scores(Scored(recorded, level, bca=bca), frame)
+    table = pairs_of(frame, columns, unit, in_file(covariates))
+    recorded = with_covariates(of_pairs(table, SeriesRules(level=level)), table)
+    return Scores(Scored(recorded, level, bca=bca, covariates=covariates), frame)
 
 
 def compare(

@@ -50,6 +50,7 @@ from monitor.http.figures import (
     zeta_figure,
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
+from monitor.report.covariates import where_of
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded, events_of
 from monitor.report.wrong_references import wrong_references
@@ -99,6 +100,7 @@ class ReportSource(NamedTuple):
     density: Density
     settings: Mapping[str, str] = {}
     profile: Profile = "balanced"
+    covariates: tuple[str, ...] = ()
 
 
 def report(recorded: Recorded, source: ReportSource, date: str) -> str:
@@ -184,7 +186,13 @@ def _chapter(
         sentence=judged.sentence,
         advice=judged.advice,
         incidents=tuple(_said(each) for each in mine),
-        remarks=tuple(remarks(one, np.random.default_rng(SEED), judged.error_model)),
+        remarks=(
+            *(
+                f"By {each['covariate']}: it {each['sentence']}."
+                for each in where_of(recorded, windows, row, source.covariates)
+            ),
+            *remarks(one, np.random.default_rng(SEED), judged.error_model),
+        ),
         intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
         statistics=tuple(
             (key, _text(float(statistics[key][row])), each.help, each.source)

@@ -49,13 +49,14 @@ _BARE: Final = (
 )
 _SERIES_MAX: Final = 100_000
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+_NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
 class Recorded(NamedTuple):
     """The standing pairs of a file, in the order (series, time, id), and what alerts did.
 
     Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
-    series, ``covariate`` a number of each pair, if one was asked for.
+    series, ``covariates`` numbers of each pair by name, those that were asked for.
     """
 
     names: tuple[SeriesName, ...]
@@ -64,7 +65,7 @@ class Recorded(NamedTuple):
     notes: tuple[str, ...]
     rules: tuple[SeriesRules, ...]
     timed: bool = True
-    covariate: Float | None = None
+    covariates: Mapping[str, Float] = _NO_COVARIATES
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as the statistics want them; every series has at least one."""
@@ -80,23 +81,29 @@ def read(
     path: Path,
     rules: SeriesRules,
     columns: Mapping[str, str] = _NO_COLUMNS,
-    covariate: str = "",
+    covariates: Sequence[str] = (),
 ) -> Recorded:
     """Return what is in a file of pairs or of a stream; raises FileError.
 
     ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`), and
-    ``covariate`` one of numbers that is kept beside them.
+    ``covariates`` some of numbers that are kept beside them.
     """
     with rows_read() as watch:
         if detect(path, columns) != "pairs":
-            if covariate:
+            if covariates:
                 raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
             return _of_stream(path, rules, watch)
-        table = read_pairs(path, columns, watch, covariate)
+        table = read_pairs(path, columns, watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
         found = of_pairs(table, rules)
-    kept = table.covariate
-    return found if kept is None else found._replace(covariate=kept[found.pairs["id"]])
+    return with_covariates(found, table)
+
+
+def with_covariates(found: Recorded, table: PairTable) -> Recorded:
+    """Return what was made of a table with the covariates of its pairs."""
+    rows = found.pairs["id"]
+    kept = {name: numbers[rows] for name, numbers in table.covariates.items()}
+    return found._replace(covariates=kept)
 
 
 def replayed(

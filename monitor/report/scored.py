@@ -7,6 +7,7 @@ numbers come from the core. What is dear (verdicts, incidents) is computed when 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interv
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
+from monitor.report.covariates import where_of
 from monitor.report.incidents import incidents_of, judgements
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
@@ -34,10 +36,19 @@ class Scored:
     """Statistics of all pairs of each series, in the order of ``recorded.names``.
 
     ``level`` is the probability of intervals that are made from u; ``bca``: intervals of ZMS and
-    RCE by the BCa bootstrap of independent pairs, instead of the formulas used live.
+    RCE by the BCa bootstrap of independent pairs, instead of the formulas used live. ``covariates``
+    are those along which is asked where a series is wrong.
     """
 
-    def __init__(self, recorded: Recorded, level: float, *, bca: bool = False) -> None:
+    def __init__(
+        self,
+        recorded: Recorded,
+        level: float,
+        *,
+        bca: bool = False,
+        covariates: Sequence[str] = (),
+    ) -> None:
+        self._covariates: Final = covariates
         self.recorded: Final = recorded
         self.windows: Final = recorded.columns(level)
         self.statistics: Final = compute(self.windows, STATISTICS)
@@ -65,6 +76,12 @@ class Scored:
         """When references that sensors share were wrong, by the series that were right then."""
         return wrong_references(self.recorded, self.windows)
 
+    @cached_property
+    def where(self) -> list[list[dict[str, Any]]]:
+        """Where along each covariate each series is wrong."""
+        rows = range(len(self.recorded.names))
+        return [where_of(self.recorded, self.windows, row, self._covariates) for row in rows]
+
     @property
     def series(self) -> list[dict[str, Any]]:
         """Each series as plain values: what JSON holds of it."""
@@ -75,6 +92,7 @@ class Scored:
                 "unit": name.unit,
                 "n": int(self.windows.counts[row]),
                 "verdict": document(self.verdicts[row], name.unit),
+                **({"where": self.where[row]} if self._covariates else {}),
                 "statistics": {key: finite(each[row]) for key, each in self.statistics.items()},
                 "intervals": {
                     key: entry
@@ -92,7 +110,7 @@ class Scored:
 
     def lines(self, density: Density = "normal") -> list[str]:
         """Return the table, verdicts and incidents that ``monitor score`` prints."""
-        return [*self._table(density), *self._verdicts(), *self._incidents()]
+        return [*self._table(density), *self._verdicts(), *self._places(), *self._incidents()]
 
     def _table(self, density: Density) -> list[str]:
         hat = "_tophat" if density == "tophat" else ""
@@ -119,6 +137,12 @@ class Scored:
         for name, found in zip(self.recorded.names, self.verdicts, strict=True):
             advice = f"; to mend it: {found.advice}" if found.advice else ""
             lines.append(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")
+        return lines
+
+    def _places(self) -> list[str]:
+        lines = ["", "by covariate"] if self._covariates else []
+        for name, found in zip(self.recorded.names, self.where, strict=True):
+            lines += [f"{name.sensor} {name.quantity}: {each['sentence']}" for each in found]
         return lines
 
     def _incidents(self) -> list[str]:

@@ -7,7 +7,8 @@ sensors, or two parts of one, event by event. ``adjustments`` finds what could b
 gain, scale of u), and ``prequential`` whether it would have helped: an adjustment chosen on one
 window is judged on the next, since one judged on its own data always helps. ``uncertainty_budget``
 splits the variance of differences among sensors and reference. ``conditional`` asks whether a
-series is calibrated in every part, ``sensitivity`` what a verdict owes to a few large errors.
+series is calibrated in every part, at one look; ``where`` in which part of a covariate it is not,
+however often one looks (ADR 9). ``sensitivity`` says what a verdict owes to a few large errors.
 docs/papers.md maps the papers to these files.
 
 Invariants:

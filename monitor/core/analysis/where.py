@@ -1,0 +1,362 @@
+"""Calibrated where? Evidence that a series is wrong in one part of a covariate, valid at any time.
+
+Rules of this file: one series at a time, from its first pair on, in event order; looking at it
+after each pair does not add false findings. The null hypothesis is the detector's own: given the
+covariates and all earlier errors, an honest sensor's mean z is within 0.1 and its standard
+deviation within 0.9 to 1.1, whatever its autocorrelation (:mod:`monitor.core.detector.e_values`).
+
+*Parts.* Up to nine round edges near the deciles of the first 100 covariates; again of the first
+400, 1600 ... for one whose range grows. Edges do not look at errors. A part is a run of
+neighbouring bins: what one or two splits cut off. Along a circle (the hour) it may pass its end.
+
+*Evidence.* In each part the bets of the detector on offset, understated and overstated multiply
+over the pairs that fall into it, and are mixed: an e-process, whose highest value E exceeds c with
+probability 1/c at most (Ville). So 1/E is a p-value, corrected over parts by Holm's step-down, over
+grids by weights 1/2, 1/4 ... and over the covariates asked for by their number.
+
+*Findings.* Of the parts that stand out those with most evidence, apart from each other, with at
+most three edges together. One that is wrong everywhere has most evidence in the whole, which is the
+verdict's matter and no finding.
+
+*Level.* An error goes with the value of a classical sensor and with the reference of a predictive
+one, also if the sensor is honest. Evidence by level is the smaller of both at each look, so that it
+is valid for either.
+
+Sources: Ville (1939); Shin, Ramdas, Rinaldo (arXiv 2203.03532); Vovk, Wang, E-values (Annals of
+Statistics 49, 2021); Holm, Scandinavian Journal of Statistics 6 (1979).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.analysis.conditional import holm
+from monitor.core.analysis.covariate_parts import PartGrid, grid_of
+from monitor.core.columns import Columns
+from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
+from monitor.core.detector.fresh_bets import bets_from_first
+from monitor.core.model import Float, Int
+from monitor.core.scores.calibration import n_effective
+from monitor.core.scores.intervals import abc_ends, zms_moments
+from monitor.core.verdict.verdict import Estimate
+
+FALSE_FINDINGS: Final = 0.05  # share of honest series in which anything is ever found, at most
+FIRST_EDGES: Final = 100  # covariates from which the first edges are taken; then 4 times as many
+EDGES_MOST: Final = 3
+LOOK: Final = 16  # pairs between two looks: what a later look finds does not change earlier ones
+PAIRS_LEAST: Final = 30  # in a part that is told, and in the rest to call it right
+RIGHT: Final = Estimate(1.0, 0.9, 1.1)  # u itself is known to about 10 % (GUM table E.1)
+BIAS_RIGHT: Final = 0.1  # times u
+DAY: Final = 86_400.0
+FAULTS_TOLD: Final = ("offset", "understated", "overstated")
+
+_BETS: Final = slice(0, ROWS[2].stop)
+_LOG_WEIGHTS: Final = np.log(WEIGHTS_Z[_BETS] / WEIGHTS_Z[_BETS].sum())
+_TINY: Final = 1e-300
+_NORMAL: Final = 1.959963984540054
+
+
+class Covariate(NamedTuple):
+    """What a series may be wrong along: numbers, one a pair, NaN where one never came.
+
+    ``other``: the same pairs' second numbers, by which evidence must hold as well (see *Level*).
+    ``period``: of a circle, 0 for none.
+    """
+
+    name: str
+    numbers: Float
+    unit: str = ""
+    other: Float | None = None
+    period: float = 0.0
+
+
+class Finding(NamedTuple):
+    """A part of a covariate, ``low`` <= number < ``high`` (infinite: no edge), that is wrong.
+
+    ``estimate`` is the bias in the series' unit, or the factor by which u is wrong (above 1 for
+    both ways). ``log_evidence`` is the natural logarithm of the highest E.
+    """
+
+    fault: str
+    low: float
+    high: float
+    pairs: int
+    estimate: Estimate
+    log_evidence: float
+
+
+class BinOfCovariate(NamedTuple):
+    """One bar of the picture: pairs with ``low`` <= number < ``high``, their ZMS and bias."""
+
+    low: float
+    high: float
+    pairs: int
+    zms: Estimate
+    bias: Estimate
+
+
+class Conditional(NamedTuple):
+    """What was found along one covariate.
+
+    ``state``: "found", "nothing", "everywhere" (wrong, but not in one part more than another), or
+    why nothing can be told: "missing", "constant", "few". ``rest_is_right``: that of the pairs in
+    no finding. ``without`` pairs have no such number. ``since`` is the pair, from 0, by which
+    it was clear that something is wrong; -1: it is not.
+    """
+
+    covariate: str
+    unit: str
+    state: str
+    without: int
+    findings: tuple[Finding, ...] = ()
+    rest_is_right: bool = False
+    bins: tuple[BinOfCovariate, ...] = ()
+    period: float = 0.0
+    since: int = -1
+
+
+class _Seen(NamedTuple):
+    """Pairs that have the covariate: logarithms of their bets [pairs, bets], its numbers."""
+
+    logs: Float
+    numbers: Float
+    other: Float | None
+
+
+def along_hour(time: Float) -> Covariate:
+    """Return the hour of day, UTC, of times in s UTC."""
+    return Covariate("hour", (time % DAY) / 3600.0, "h UTC", period=24.0)
+
+
+def along_level(c: Columns, unit: str) -> Covariate:
+    """Return the level: the reference, and the value beside it (see *Level*)."""
+    return Covariate("level", c.reference, unit, other=c.value)
+
+
+def calibrated_where(
+    c: Columns, covariate: Covariate, *, asked: int = 1, systematic: Float | None = None
+) -> Conditional:
+    """Return where along ``covariate`` the only series of ``c`` is wrong.
+
+    ``c``: all pairs of the series' life. ``asked``: how many covariates are looked at. A number
+    that is infinite counts as one that never came. ``systematic``: the declared systematic share of
+    the uncertainty, [1].
+    """
+    known = np.isfinite(covariate.numbers)
+    if covariate.other is not None:
+        known &= np.isfinite(covariate.other)
+    rows = np.flatnonzero(known)
+    numbers = covariate.numbers[rows]
+    nothing = Conditional(
+        covariate=covariate.name,
+        unit=covariate.unit,
+        state=_unable(numbers),
+        without=known.size - rows.size,
+        period=covariate.period,
+    )
+    if nothing.state:
+        return nothing
+    bets = bets_from_first(c.z, systematic)[_BETS, rows]
+    other = None if covariate.other is None else covariate.other[rows]
+    seen = _Seen(np.log(np.maximum(bets, _TINY)).T, numbers, other)
+    best, clear = _judged(seen, covariate.period, 1.0 / max(asked, 1))
+    if best is None:
+        return nothing._replace(state="constant")
+    part = c.select(rows, np.zeros(1, dtype=np.int64))
+    stretch = math.sqrt(c.value.size / float(n_effective(c)[0]))
+    found = _told_of(nothing, best, part, numbers, stretch)
+    return found._replace(since=int(rows[clear - 1]) if clear else -1)
+
+
+def _unable(numbers: Float) -> str:
+    if not numbers.size:
+        return "missing"
+    if np.ptp(numbers) == 0.0:
+        return "constant"
+    return "few" if numbers.size < FIRST_EDGES else ""
+
+
+def _judged(seen: _Seen, period: float, share: float) -> tuple[_Judged | None, int]:
+    """Return the last grid in which a part stands out, else the first; and how many pairs it took.
+
+    0 pairs: nothing stands out.
+    """
+    best, clear = None, 0
+    level = FALSE_FINDINGS * share
+    for count in _counts(seen.numbers.size):
+        level *= 0.5
+        grid = grid_of(seen.numbers[:count], period)
+        if grid is None:
+            continue
+        evidence = _evidence(seen, grid, count)
+        outstanding = _standing_out(grid, evidence, level)
+        if best is None or outstanding:
+            best = _Judged(grid, evidence, outstanding)
+        over = evidence.logs.max(axis=1) >= math.log(grid.parts.shape[0] / level)
+        if over.any():
+            first = int(evidence.looks[np.argmax(over)])
+            clear = min(clear or first, first)
+    return best, clear
+
+
+def _counts(pairs: int) -> Iterator[int]:
+    count = FIRST_EDGES
+    while count <= pairs:
+        yield count
+        count *= 4
+
+
+# -- evidence -------------------------------------------------------------------------------------
+
+
+class _Evidence(NamedTuple):
+    """Logarithms of the evidence of each part."""
+
+    highest: Float
+    looks: Int  # pairs that were seen at each look
+    logs: Float  # [looks, parts]
+    families: Float  # [parts, 3]: each family's at the look of the highest
+
+
+def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
+    """Return the evidence of every part at each look from ``count`` pairs on."""
+    logs = seen.logs
+    bins = [grid.bins_of(seen.numbers)]
+    if seen.other is not None:
+        bins.append(grid.bins_of(seen.other))
+    blocks = logs.shape[0] // LOOK
+    used = blocks * LOOK
+    first = min(-(-count // LOOK), blocks) - 1
+    looks = (np.arange(blocks) + 1) * LOOK
+    sums = np.zeros((len(bins), blocks, grid.bins, logs.shape[1]))
+    block = np.arange(used) // LOOK
+    cells = blocks * grid.bins
+    for each, of in zip(sums, bins, strict=True):
+        cell = block * grid.bins + of[:used]
+        for bet in range(logs.shape[1]):
+            summed = np.bincount(cell, logs[:used, bet], cells)
+            each[:, :, bet] = summed.reshape(blocks, grid.bins)
+    sums = np.cumsum(sums, axis=1)[:, first:]
+    mixed = np.empty((blocks - first, grid.parts.shape[0]))
+    families = np.empty((grid.parts.shape[0], len(FAULTS_TOLD)))
+    for at, part in enumerate(grid.parts):
+        grown = sums[:, :, part].sum(axis=2) + _LOG_WEIGHTS
+        total = np.logaddexp.reduce(grown, axis=2)
+        mixed[:, at] = total.min(axis=0)
+        top = grown[int(total.min(axis=1).argmin()), int(mixed[:, at].argmax())]
+        families[at] = [np.logaddexp.reduce(top[each]) for each in ROWS[:3]]
+    return _Evidence(mixed.max(axis=0), looks[first:], mixed, families)
+
+
+class _Judged(NamedTuple):
+    grid: PartGrid
+    evidence: _Evidence
+    parts: list[int]
+
+
+def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int]:
+    """Return the parts that are told, those with most evidence first.
+
+    The whole has most evidence if a sensor is wrong everywhere: then it stands alone.
+    """
+    p_values = np.exp(-np.maximum(evidence.highest, 0.0))
+    adjusted = holm(p_values)
+    chosen: list[int] = []
+    taken = np.zeros(grid.bins, dtype=np.bool_)
+    edges = 0
+    whole = grid.parts.shape[0] - 1
+    for part in np.argsort(-evidence.highest, kind="stable").tolist():
+        if adjusted[part] > level:
+            break
+        mask = grid.parts[part]
+        if (mask & taken).any():
+            continue
+        if part == whole:
+            return [part]
+        cuts = grid.cuts(mask)
+        if edges + cuts > EDGES_MOST:
+            continue
+        chosen.append(part)
+        taken |= mask
+        edges += cuts
+    return chosen
+
+
+# -- what is told ---------------------------------------------------------------------------------
+
+
+def _told_of(
+    nothing: Conditional, judged: _Judged, c: Columns, numbers: Float, stretch: float
+) -> Conditional:
+    grid, evidence, parts = judged
+    of = grid.bins_of(numbers)
+    bins = []
+    for number, mask in enumerate(np.eye(grid.bins, dtype=np.bool_)):
+        at = np.flatnonzero(of == number)
+        bins.append(BinOfCovariate(*grid.ends(mask), at.size, *_estimates(c, at, stretch)))
+    if parts == [grid.parts.shape[0] - 1]:
+        return nothing._replace(state="everywhere", bins=tuple(bins))
+    if not parts:
+        return nothing._replace(state="nothing", bins=tuple(bins))
+    findings, rest = [], np.ones(of.size, dtype=np.bool_)
+    for part in parts:
+        inside = grid.parts[part][of]
+        rest &= ~inside
+        at = np.flatnonzero(inside)
+        zms, bias = _estimates(c, at, stretch)
+        fault = FAULTS_TOLD[int(np.argmax(evidence.families[part]))]
+        estimate = bias if fault == "offset" else _factor(zms, fault)
+        ends, highest = grid.ends(grid.parts[part]), float(evidence.highest[part])
+        findings.append(Finding(fault, *ends, at.size, estimate, highest))
+    return nothing._replace(
+        state="found",
+        findings=tuple(findings),
+        rest_is_right=_is_right(c, np.flatnonzero(rest), stretch),
+        bins=tuple(bins),
+    )
+
+
+def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimate]:
+    """Return ZMS and bias of some pairs; no interval below ``PAIRS_LEAST``."""
+    if not rows.size:
+        nothing = Estimate(math.nan, math.nan, math.nan)
+        return nothing, nothing
+    part = c.select(rows, np.zeros(1, dtype=np.int64))
+    zms, spread, a = zms_moments(part)
+    bias = float(part.error.mean())
+    if rows.size < PAIRS_LEAST:
+        missing = (math.nan, math.nan)
+        return Estimate(float(zms[0]), *missing), Estimate(bias, *missing)
+    lower, upper = abc_ends(zms, spread * stretch, a)
+    off = _NORMAL * stretch * float(part.error.std()) / math.sqrt(rows.size)
+    return (
+        Estimate(float(zms[0]), max(float(lower[0]), 0.0), float(upper[0])),
+        Estimate(bias, bias - off, bias + off),
+    )
+
+
+def _factor(zms: Estimate, fault: str) -> Estimate:
+    """Return by what u is too small, or too large."""
+    power = 0.5 if fault == "understated" else -0.5
+    with np.errstate(divide="ignore"):
+        ends = sorted(float(each) for each in np.power(zms[1:], power))
+    return Estimate(float(np.power(zms.value, power)), *ends)
+
+
+def _is_right(c: Columns, rows: Int, stretch: float) -> bool:
+    """Return whether some pairs agree with an honest sensor, within what is tolerated."""
+    if rows.size < PAIRS_LEAST:
+        return False
+    zms, bias = _estimates(c, rows, stretch)
+    ratio = _factor(zms, "understated")
+    tolerated = BIAS_RIGHT * float(np.median(c.u_eff[rows]))
+    return (
+        ratio.lower <= RIGHT.upper
+        and ratio.upper >= RIGHT.lower
+        and bias.lower <= tolerated
+        and bias.upper >= -tolerated
+    )

@@ -1,0 +1,113 @@
+"""Where a series is wrong along a covariate, as a sentence and as plain values.
+
+One function each, for the command, the report and Python. Words and numbers are those of verdicts:
+a sentence follows the sensor's name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from monitor.core.analysis.where import FALSE_FINDINGS, FIRST_EDGES, Conditional, Finding
+from monitor.core.formatting import finite
+from monitor.core.verdict.numerals import estimated
+from monitor.core.verdict.verdict import Estimate
+from monitor.core.verdict.words import direction, with_unit
+
+_NOT_JUDGED: Final = {
+    "missing": "cannot be judged by {name}: no pair has it",
+    "constant": "cannot be judged by {name}: it is the same in all pairs",
+    "few": f"cannot be judged by {{name}} yet: fewer than {FIRST_EDGES} pairs have it",
+    "nothing": "is not clearly wrong in any part of {name}",
+    "everywhere": "is wrong along all of {name}, not in one part of it alone",
+}
+
+
+def where_sentence(found: Conditional, unit: str = "") -> str:
+    """Return what was found in words; ``unit`` is that of the series."""
+    if found.state != "found":
+        told = _NOT_JUDGED[found.state].format(name=found.covariate)
+    else:
+        parts = " and ".join(
+            f"{_wrong(each, unit)} {_place(each, found)}" for each in found.findings
+        )
+        told = f"{parts}, {_rest(found)}"
+    return told + _without(found)
+
+
+def _wrong(finding: Finding, unit: str) -> str:
+    if finding.fault == "offset":
+        size, interval = estimated(_absolute(finding.estimate), 0.0)
+        way = direction(finding.estimate.value, unit)
+        return f"reads {with_unit(size, unit)} {way}{interval}"
+    size, interval = estimated(finding.estimate, 1.0)
+    verb = "understates" if finding.fault == "understated" else "overstates"
+    return f"{verb} its uncertainty {size} times{interval}"
+
+
+def _absolute(estimate: Estimate) -> Estimate:
+    return estimate if estimate.value >= 0.0 else estimate.times(-1.0)
+
+
+def _place(finding: Finding, found: Conditional) -> str:
+    """Return the part of a finding: "above 80 % rh", "from 9 to 15 h UTC"."""
+    words = found.unit if found.covariate == "hour" else f"{found.unit} {found.covariate}".strip()
+    low, high = f"{finding.low:.10g}", f"{finding.high:.10g}"
+    if math.isinf(finding.low):
+        return f"below {high} {words}"
+    if math.isinf(finding.high):
+        return f"above {low} {words}"
+    return f"from {low} to {high} {words}"
+
+
+def _rest(found: Conditional) -> str:
+    where = "elsewhere"
+    if len(found.findings) == 1:
+        (only,) = found.findings
+        where = "below" if math.isinf(only.high) else "above" if math.isinf(only.low) else where
+    return f"right {where}" if found.rest_is_right else f"not clearly right {where}"
+
+
+def _without(found: Conditional) -> str:
+    if not found.without or found.state == "missing":
+        return ""
+    has = "pair has" if found.without == 1 else "pairs have"
+    return f" ({found.without} {has} no {found.covariate})"
+
+
+def where_document(found: Conditional, unit: str = "") -> dict[str, Any]:
+    """Return what was found as plain values; what is not defined, or has no edge, is None."""
+    return {
+        "covariate": found.covariate,
+        "unit": found.unit,
+        "state": found.state,
+        "sentence": where_sentence(found, unit),
+        "false_findings": FALSE_FINDINGS,
+        "rest_is_right": found.rest_is_right,
+        "without": found.without,
+        "clear_after_pairs": found.since + 1 if found.since >= 0 else None,
+        "findings": [
+            {
+                "fault": each.fault,
+                "from": finite(each.low),
+                "to": finite(each.high),
+                "n": each.pairs,
+                **_numbers("estimate", each.estimate),
+                "unit": unit if each.fault == "offset" else "",
+                "log_evidence": each.log_evidence,
+            }
+            for each in found.findings
+        ],
+        "bins": [
+            {"from": finite(each.low), "to": finite(each.high), "n": each.pairs}
+            | _numbers("zms", each.zms)
+            | _numbers("bias", each.bias)
+            for each in found.bins
+        ],
+    }
+
+
+def _numbers(name: str, estimate: Estimate) -> dict[str, float | None]:
+    value, lower, upper = (finite(each) for each in estimate)
+    return {name: value, f"{name}_lower": lower, f"{name}_upper": upper}
