@@ -77,7 +77,7 @@ class Coded(Sequence[str]):
         return map(self.texts.__getitem__, self.which.tolist())
 
 
-def coded(cells: Sequence[str]) -> Coded:
+def encoded_column(cells: Sequence[str]) -> Coded:
     """Return a column of texts as what differs in it, in the order of appearance."""
     if isinstance(cells, Coded):
         return cells

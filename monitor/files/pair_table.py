@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX, Rejected, check_name
-from monitor.files.cells import CRPS, Chunk, Claims, Coded, coded, table_chunks
+from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
 from monitor.files.input_file import (
     NOTHING,
     FileError,
@@ -285,7 +285,7 @@ class _Gathered:
         texts = self._texts(field, chunk)
         if texts is None:
             return Coded(np.zeros(len(chunk.lines), dtype=np.int64), [usual])
-        return coded(texts)
+        return encoded_column(texts)
 
     def _check_name(self, name: tuple[str, str], line: int) -> None:
         for column, text in zip(("sensor", "quantity"), name, strict=True):
