@@ -22,6 +22,8 @@ PATHS = [
     "/",
     "/picture",
     "/ranking",
+    "/budget",
+    "/due",
     "/compare?quantity=mass&a=cart-03",
     "/series/cart-03/mass",
     "/alerts",
@@ -395,7 +397,8 @@ def test_nothing_overlaps_on_the_pages_of_a_series_and_of_the_ranking(visit, ser
     race.race({f"platform-{at:02}": 2.0 + 0.5 * at for at in range(13)}, 60)
     race.run(0.0)
     scheme = request.node.callspec.params["visit"]["color_scheme"]
-    for path in ("/series/platform-12/mass", "/ranking", "/picture", "/compare", "/events/tag%207"):
+    series, others = "/series/platform-12/mass", ("/ranking", "/picture", "/budget", "/due")
+    for path in (series, *others, "/compare", "/events/tag%207"):
         assert_tidy(visit.open(path), f"race{path}-{scheme}")
     race.stop()
 
