@@ -325,12 +325,19 @@ def budget_sentences(found: UncertaintyBudget) -> list[str]:
         more = f"{significant(found.dark_mp.value)} {found.unit}".rstrip()
         told.append(f"For all to agree each would need {more} more (Mandel-Paule).")
     if len(found.consistent) == len(found.views):
-        told.append("All of them agree within what they state.")
+        is_wrong = any(view.verdict for view in found.views)
+        told.append(_TOGETHER if is_wrong else "All of them agree within what they state.")
     elif found.consistent:
         told.append(f"Those that agree within what they state: {', '.join(found.consistent)}.")
     else:
         told.append("No two of them agree within what they state.")
     return told
+
+
+_TOGETHER: Final = (
+    "Taken together they are no farther apart than they state: what some overstate makes up for "
+    "what others understate."
+)
 
 
 def _view_sentence(view: BudgetedView, unit: str) -> str:
