@@ -26,7 +26,8 @@ from monitor.mqtt.topic_templates import Template
 class Layout(NamedTuple):
     """Where a project writes names into topics; ``needs`` are paths of its payloads.
 
-    ``root`` is the path below which its values stand.
+    ``root`` is the path below which its values stand; ``fields`` are paths whose texts ``sensor``
+    is put together of, besides levels of the topic.
     """
 
     project: str
@@ -34,6 +35,7 @@ class Layout(NamedTuple):
     needs: tuple[str, ...] = ()
     root: str = ""
     sensor: str = ""
+    fields: tuple[str, ...] = ()
 
 
 class TopicFamily(NamedTuple):
@@ -51,6 +53,7 @@ class TopicFamily(NamedTuple):
     quantity: str = ""
     unit: str = ""
     sensor: str = ""
+    fields: tuple[str, ...] = ()
 
     @property
     def topics(self) -> list[str]:
@@ -75,6 +78,31 @@ LAYOUTS: Final = (
     Layout("Shelly, RPC notifications", "{sensor}/events/rpc", ("params.ts",), "params"),
     Layout("Shelly, status", "{sensor}/status/temperature:0", ("tC",)),
     Layout("Shelly, status", "{sensor}/status/humidity:0", ("rh",)),
+    Layout(
+        "Shelly, status",
+        "{sensor}/status/{component}",
+        ("apower",),
+        sensor="{sensor}.{component}",
+    ),
+    Layout(
+        "rtl_433",
+        "rtl_433/{host}/devices/{model}/{channel}/{id}/{quantity}",
+        ("$",),
+        sensor="{model}.{channel}.{id}",
+    ),
+    Layout(
+        "rtl_433",
+        "rtl_433/{host}/devices/{model}/{id}/{quantity}",
+        ("$",),
+        sensor="{model}.{id}",
+    ),
+    Layout(
+        "rtl_433, events",
+        "rtl_433/{host}/events",
+        ("model", "id"),
+        sensor="{model}.{id}",
+        fields=("model", "id"),
+    ),
     Layout("ESPHome", "{sensor}/sensor/{quantity}/state", ("$",)),
     Layout(
         "The Things Stack",
@@ -127,20 +155,31 @@ def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
         tuple(said),
         layout.root,
         sensor=layout.sensor,
+        fields=layout.fields,
     )
 
 
 def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
-    """Leave out the status of a Shelly that sends notifications too, which state the time."""
+    """Leave out what is told on another topic too.
+
+    Shelly's notifications state the time, its status does not; the topics of rtl_433 name the
+    device, which its events do not.
+    """
     notified = {
         topic.split("/")[0]
         for each in found
         if each.project == "Shelly, RPC notifications"
         for topic in each.topics
     }
+    hosts = {
+        topic.split("/")[1] for each in found if each.project == "rtl_433" for topic in each.topics
+    }
     for each in found:
         senders = {topic.split("/")[0] for topic in each.topics}
-        if each.project != "Shelly, status" or not senders <= notified:
+        is_told = each.project == "Shelly, status" and senders <= notified
+        if each.project == "rtl_433, events":
+            is_told = {topic.split("/")[1] for topic in each.topics} <= hosts
+        if not is_told:
             yield each
 
 

@@ -1,4 +1,4 @@
-"""Messages that the proposal does not read, and what to write for them: SenML, CSV, events.
+"""Messages that the proposal does not read, and what to write: SenML, CSV, named values, events.
 
 Rules of this file: pure functions of what was heard; each sentence names the topics, what they
 carry and the lines that read it, to be completed by hand.
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from monitor.discover.heard import Heard
+from monitor.discover.vocabulary import UNKNOWN, VALUES, is_one_of, quantity_in
 
 _LISTED: Final = 4
 # The labels of RFC 8428, section 4.
@@ -94,6 +95,40 @@ def _local(record: dict[str, object]) -> str:
     return re.split(r"[:/.]", str(record.get("n", "")))[-1]
 
 
+def _named_values(payload: bytes) -> Carried | None:
+    """Recognise a list whose entries are a name and a value each."""
+    found = _json(payload)
+    for path, entries in found.items() if isinstance(found, dict) else ():
+        if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+            continue
+        texts, values = _columns(entries)
+        names = [each for each in entries if quantity_in(str(each.get(texts)))]
+        if not values or not names:
+            continue
+        name = str(names[0][texts])
+        known, _ = quantity_in(name) or (UNKNOWN, "")
+        number_texts = "number_texts: true, " * isinstance(names[0][values], str)
+        lines = (
+            f"{{topic: ..., kind: reading, decoder: json, map: {{time: arrival, each: {path}, "
+            f"select: {{{texts}: [{name}]}}, {number_texts}series: [{{quantity: {known.name}, "
+            f'value: {values}, assumed: "{known.assumed}"}}]}}}} (docs/formats.md#json)'
+        )
+        return Carried(f"carries a list of named values, {path}", lines)
+    return None
+
+
+def _columns(entries: Sequence[dict[str, object]]) -> tuple[str, str]:
+    """Return what the names and the values of all entries are called, "" where nothing fits."""
+    common = [name for name in (entries[0] if entries else {}) if all(name in x for x in entries)]
+    values = [name for name in common if is_one_of(name, VALUES)]
+    texts = [
+        name
+        for name in common
+        if name not in values and all(isinstance(each[name], str) for each in entries)
+    ]
+    return (texts[0], values[0]) if texts and values else ("", "")
+
+
 def _csv(payload: bytes) -> Carried | None:
     try:
         line = payload.decode("utf-8").strip().splitlines()[0]
@@ -122,4 +157,4 @@ def _json(payload: bytes) -> object:
         return None
 
 
-_FORMATS: Final[Sequence[Callable[[bytes], Carried | None]]] = (_senml, _csv)
+_FORMATS: Final[Sequence[Callable[[bytes], Carried | None]]] = (_senml, _named_values, _csv)

@@ -36,6 +36,7 @@ from monitor.discover.vocabulary import (
 )
 
 Paths = Mapping[str, Sequence[object]]
+_PASCALS_MIN: Final = 20_000.0  # of the air, in Pa, below any aircraft; no weather has as many hPa
 _FORMS: Final = {
     "u": STANDARD,
     "U": EXPANDED,
@@ -107,18 +108,27 @@ def guessed_series(fields: Fields) -> list[Series]:
     if not values:
         plain = [path for path in named if _is_measured(fields, path)]
         values = plain if len(plain) == 1 else []
-    found: dict[str, Series] = {}
+    found: list[Series] = []
     bare = [path for path in values if not companions[path]]
     for path in values:
         stated = companions[path] or _alone(fields, path, bare)
         if path in fields.used:
             continue
         series = _series(fields, path, stated)
-        if series.quantity in found:
+        if any(
+            _is_beside(fields, path, each) for each in found if each.quantity == series.quantity
+        ):
             series = _renamed(fields, path, series)
-        found.setdefault(series.quantity, series)
+        found.append(series)
         fields.used.update({path, *stated.values()})
-    return list(found.values())
+    return found
+
+
+def _is_beside(fields: Fields, path: str, other: Series) -> bool:
+    """Return whether a payload has both; devices of several kinds name one quantity differently."""
+    return any(
+        path in each.leaves and other.keys["value"] in each.leaves for each in fields.family.said
+    )
 
 
 def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
@@ -135,7 +145,15 @@ def _is_numeric(found: Sequence[object]) -> bool:
 
 def _is_aside(fields: Fields, path: str) -> bool:
     """Return whether a path is what a device says of itself."""
-    return any(map(is_housekeeping, fields.own(path).split(".")))
+    return any(map(is_housekeeping, fields.own(path).split("."))) or _is_of_relay(fields, path)
+
+
+def _is_of_relay(fields: Fields, path: str) -> bool:
+    """Return whether a path is how warm a Shelly that switches or measures power is itself."""
+    beside = above(above(path))
+    return name_at(above(path)) == "temperature" and (
+        f"{beside}.apower".removeprefix(".") in fields.paths
+    )
 
 
 def _is_measured(fields: Fields, path: str) -> bool:
@@ -320,9 +338,17 @@ def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float])
         if known.unit and known.unit != announced:
             keys["to_unit"] = known.unit
         yield f"{announced} is announced"
+    elif known.name == "pressure" and _are_pascals(fields.paths[path]):
+        keys["unit"], keys["to_unit"] = "Pa", known.unit
+        yield "assumed to be in Pa, for its size"
     elif known.unit:
         keys["unit"] = known.unit
         yield f"assumed to be in {known.unit}"
+
+
+def _are_pascals(found: Sequence[object]) -> bool:
+    """Return whether the pressures of air are too large for hPa."""
+    return all((number := number_of(each)) is not None and number > _PASCALS_MIN for each in found)
 
 
 def convertible(unit: str, wanted: str) -> bool:

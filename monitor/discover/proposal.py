@@ -237,10 +237,11 @@ def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
     """Tell of topics with numbers that no source reads."""
     known = trial.read | {each.topic for each in trial.refused}
     senders = {each.split("/")[0] for each in known if each.endswith("/events/rpc")}
+    told = {f"{each.split('/devices/')[0]}/events" for each in known if "/devices/" in each}
     unread = [
         each
         for each in heard
-        if each.topic not in known
+        if each.topic not in known | told
         and each.topic.split("/")[0] not in senders
         and not is_announcement(each.topic)
     ]

@@ -119,6 +119,8 @@ def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
     why: list[str] = []
     if family.sensor:
         found[who] = family.sensor
+        split |= {path: f"{{{path}}}" for path in family.fields}
+        fields.used.update(family.fields)
     elif who not in levels:
         path = _name_path(fields)
         if path is not None:

@@ -29,10 +29,11 @@ class Known(NamedTuple):
 
 
 _QUANTITIES: Final[Mapping[Known, str]] = {
-    Known("temperature", "degC", "0.5"): "temperature temp tc atmp airtemperature degc celsius",
+    Known("temperature", "degC", "0.5"): "temperature temp tc atmp airtemperature degc celsius "
+    "tempc temperaturec",
     Known("humidity", "%", "3"): "humidity rh rhum hum relativehumidity relhumidity",
     Known("pressure", "hPa", "1"): "pressure airpressure atmosphericpressure barometer baro "
-    "barometricpressure",
+    "barometricpressure pressurehpa",
     Known("co2", "ppm", "30 + 0.03 * abs(value)"): "co2 rco2 carbondioxide scd4xco2",
     Known("pm1", "ug/m3", "3 + 0.1 * abs(value)"): "pm1 pm1p0 pm01",
     Known("pm25", "ug/m3", "3 + 0.1 * abs(value)"): "pm25 pm2p5 pm02",
@@ -54,6 +55,14 @@ UNKNOWN: Final = Known("", "", "0.02 * abs(value) + 1e-6")
 _BY_WORD: Final = {word: known for known, words in _QUANTITIES.items() for word in words.split()}
 _BY_UNIT: Final = {"°C": "temperature", "degC": "temperature", "hPa": "pressure", "ppm": "co2"}
 
+# Chips whose names stand before or after the quantity, as in TempC_SHT and BME280_temperature.
+_CHIPS: Final = frozenset(
+    """
+    aht10 aht20 am2301 bme280 bme680 bmp180 bmp280 dht dht11 dht22 ds ds18b20 hdc1080 htu21 scd30
+    scd40 scd41 sds sht sht20 sht3x sht30 sht31 sht4x sht40 sht41
+    """.split()  # noqa: SIM905 - a page of words
+)
+
 # What devices say of themselves.
 _HOUSEKEEPING: Final = frozenset(
     """
@@ -62,7 +71,7 @@ _HOUSEKEEPING: Final = frozenset(
     port id index lat lon lng latitude longitude altitude heap freeheap loadavg sleep version
     interval vcc txpower channel frequency tf dr devicetemperature chiptemperature voltage rev
     revision vbat int firmware fw ver memory ram flash restart restarts esp32 esp8266
-    internaltemperature updateavailable tvocraw noxraw loc location n e
+    volt batv batt internaltemperature updateavailable tvocraw noxraw loc location n e
     """.split()  # noqa: SIM905 - a page of words
 )
 TIMES: Final = (
@@ -109,8 +118,15 @@ def normal(word: str) -> str:
 
 
 def quantity_of(word: str) -> Known | None:
-    """Return the quantity that ``word`` is a name of, None if none is known."""
-    return _BY_WORD.get(normal(word))
+    """Return the quantity that ``word`` is a name of, None if none is known.
+
+    A chip that it names besides is left out.
+    """
+    if known := _BY_WORD.get(normal(word)):
+        return known
+    tokens = word.split("_")
+    others = [each for each in tokens if each.lower() not in _CHIPS]
+    return _BY_WORD.get(normal("_".join(others))) if len(others) < len(tokens) else None
 
 
 def quantity_in(word: str) -> tuple[Known, str] | None:

@@ -3,7 +3,8 @@
 Templates escape everything but our own drawings. What was rendered is kept as long as its page is
 shown. Beside the documents of the interface a page shows what changed since yesterday: the alerts
 that began and those that ended, from the history. An alert that began and ended counts on both
-sides, and once on each however often it did so; one that is only pending does not count.
+sides, and once on each however often it did so; one that is only pending does not count. One that
+took another name began once, under the last name, and has not ended.
 """
 
 from __future__ import annotations
@@ -66,8 +67,15 @@ def changes(page: Page) -> Changes:
     """Return what alerts did in the last 24 hours, by when it was found."""
     yesterday = page.snapshot.time - DAY_SECONDS
     late = list(takewhile(lambda each: each.notified >= yesterday, page.history))
-    began = [each for each in late if each.fires]
-    ended = [each for each in late if each.is_news and not each.fires]
+    newest: dict[str, Transition] = {}
+    for each in late:
+        if each.is_news:
+            newest.setdefault(each.incident, each)
+    named: dict[str, Transition] = {}
+    for each in late:
+        if each.fires:
+            named.setdefault(each.incident, each)
+    began, ended = list(named.values()), [each for each in newest.values() if not each.fires]
     return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)
 
 

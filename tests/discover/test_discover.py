@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from harness.broker import Mosquitto
 from harness.certificates import Authority
-from harness.device_messages import FAMILIES, Sent, at, references, sent
+from harness.device_messages import (
+    FAMILIES,
+    MORE_FAMILIES,
+    Sent,
+    at,
+    references,
+    sensor_community,
+    sent,
+)
 from harness.programs import free_port
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +52,26 @@ MEASURED = {
     "sensorthings": {("Datastreams(1)", "temperature")},
     "statestream": {("bedroom", "temperature")},
     "native": {("probe-1", "temperature")},
+    "dragino": {("shed-1", of) for of in ("temperature", "humidity")},
+    "rtl_433": {
+        (name, of) for name in ("Acurite-Tower.A.11524", "Acurite-Tower.B.4711")
+        for of in ("temperature", "humidity")
+    },
+    "rtl_433-events": {
+        (name, of) for name in ("Acurite-Tower.11524", "Acurite-Tower.4711")
+        for of in ("temperature", "humidity")
+    },
+    "theengs": {
+        (name, of) for name in ("A4C138AABBCC", "A4C138AABBDD")
+        for of in ("temperature", "humidity")
+    },
+    "shelly-switch": {("shellyplus1pm-a8032abe54dc.switch:0", "power")},
+    "ruuvi": {
+        (name, of) for name in ("F4:1F:0C:28:CB:D6", "F4:1F:0C:28:CB:D7")
+        for of in ("temperature", "humidity", "pressure")
+    },
 }  # fmt: skip
+EVERY = FAMILIES | MORE_FAMILIES
 
 
 def heard(*messages: Sent, time: float = NOW) -> list[Heard]:
@@ -71,9 +98,9 @@ def proposed(messages: list[Heard]) -> Proposal:
 # -- each family by itself, and all of them -------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EVERY)
 def test_a_family_is_read_and_pairs_with_the_references_without_an_edit(family):
-    found = proposed(twice(FAMILIES[family], references))
+    found = proposed(twice(EVERY[family], references))
 
     assert set(found.trial.readings) == MEASURED[family]
     assert set(found.trial.references) == {("hall", "temperature"), ("hygrometer", "humidity")}
@@ -82,9 +109,9 @@ def test_a_family_is_read_and_pairs_with_the_references_without_an_edit(family):
     assert not found.trial.refused
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EVERY)
 def test_the_uncertainty_is_assumed_and_marked_where_a_family_states_none(family):
-    found = proposed(twice(FAMILIES[family], references))
+    found = proposed(twice(EVERY[family], references))
 
     is_assumed = family != "native"
     for readings in found.trial.readings.values():
@@ -96,7 +123,7 @@ def test_the_uncertainty_is_assumed_and_marked_where_a_family_states_none(family
 def test_a_mixed_broker_becomes_settings_that_pair_without_an_edit():
     found = proposed(twice(*FAMILIES.values(), references))
 
-    assert set(found.trial.readings) == set().union(*MEASURED.values())
+    assert set(found.trial.readings) == set().union(*(MEASURED[of] for of in FAMILIES))
     assert "temperature: 12 of 12 sensors paired with the reference hall while listening" in (
         found.findings
     )
@@ -120,6 +147,23 @@ def test_times_units_and_values_are_those_that_were_sent():
     assert values["Datastreams(1)", "temperature"] == (21.2, 0.0)
     assert values["ecda3b1eaaaf", "pm25"] == (7.0, 0.0)
     assert values["livingroom", "temperature"] == (21.1, 0.0)
+
+
+def test_what_all_families_together_send_is_read_as_what_each_alone_does():
+    together = {name: make for name, make in EVERY.items() if name != "rtl_433-events"}
+
+    found = proposed(twice(*together.values(), references))
+
+    assert set(found.trial.readings) == set().union(*(MEASURED[of] for of in together))
+    assert not [each for each in found.missing if "not read" in each]
+
+
+def test_pressures_are_told_to_be_in_pascals_by_their_size():
+    found = proposed(twice(MORE_FAMILIES["ruuvi"], references))
+
+    (pressure, *_) = found.trial.readings["F4:1F:0C:28:CB:D6", "pressure"]
+    assert pressure.value == pytest.approx(1001.3)
+    assert pressure.u == 1.0
 
 
 def test_the_proposal_does_not_hang_on_the_order_of_messages():
@@ -400,6 +444,7 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     ("message", "says"),
     [
         (sent("senml/n1", [{"bn": "urn:1:", "n": "kg", "u": "kg", "v": 512}]), "local: [kg]"),
+        (sensor_community(NOW)[0], "quantity: temperature, value: value"),
         (sent("heads/c3", "512,LB,03/09/04"), 'columns: [value, "", ""]'),
         (sent("heads/c4", "21,5;LB"), 'delimiter: ";", columns: [value, ""]'),
         (sent("cmms/x/adjustment", {"at": at(NOW), "what": "adjusted"}), "{time: at, event: what}"),
@@ -411,7 +456,9 @@ def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
     (line,) = [each for each in found.missing if message.topic in each]
     assert line.startswith(f"not read: {message.topic} ")
     assert says in line
-    given = line.partition("Add a source: ")[2].partition(" (docs/")[0].partition(", each")[0]
+    given = (
+        line.partition("Add a source: ")[2].partition(" (docs/")[0].partition(", each column")[0]
+    )
     topic = "a/{sensor}" if "quantity" in given or "event" in given else "a/{sensor}/{quantity}"
     more = [
         given.replace("...", f'"{topic}"'),

@@ -217,6 +217,81 @@ def statestream(time: float) -> list[Sent]:
     ]
 
 
+def dragino(time: float) -> list[Sent]:
+    """An uplink of a Dragino LHT65 by The Things Stack: names of chips and units in its fields."""
+    uplink = things_stack(time)[0]
+    body = json.loads(uplink.payload)
+    body["end_device_ids"]["device_id"] = "shed-1"
+    body["uplink_message"]["decoded_payload"] = {
+        "BatV": 3.043, "Bat_status": 3, "Ext_sensor": "No external sensor", "Hum_SHT": 44.9,
+        "TempC_SHT": 21.1,
+    }  # fmt: skip
+    return [sent("v3/house@ttn/devices/shed-1/up", body)]
+
+
+def rtl_433(time: float) -> list[Sent]:
+    """Two weather stations that a receiver with rtl_433 hears: as events, and a topic a value."""
+    found = []
+    for number, channel in ((11524, "A"), (4711, "B")):
+        body = {
+            "time": at(time, ""), "model": "Acurite-Tower", "id": number, "channel": channel,
+            "battery_ok": 1, "temperature_C": 21.2, "humidity": 45, "mic": "CHECKSUM",
+        }  # fmt: skip
+        found.append(sent("rtl_433/pi/events", body))
+        base = f"rtl_433/pi/devices/Acurite-Tower/{channel}/{number}"
+        found += [sent(f"{base}/{name}", str(body[name])) for name in ("temperature_C", "humidity")]
+        found.append(sent(f"{base}/battery_ok", "1"))
+    return found
+
+
+def theengs(time: float) -> list[Sent]:
+    """Thermometers by Bluetooth, decoded by OpenMQTTGateway: degrees of both scales."""
+    return [
+        sent(
+            f"home/OpenMQTTGateway/BTtoMQTT/{mac}",
+            {
+                "id": ":".join(mac[at : at + 2] for at in range(0, 12, 2)), "rssi": -70,
+                "brand": "Xiaomi", "model": "TH Sensor", "tempc": 21.3, "tempf": 70.34,
+                "hum": 45.2, "batt": 79, "volt": 2.9,
+            },
+        )
+        for mac in ("A4C138AABBCC", "A4C138AABBDD")
+    ]  # fmt: skip
+
+
+def shelly_switch(time: float) -> list[Sent]:
+    """The status of a Shelly Plus 1PM without notifications: how warm the relay is itself."""
+    body = {
+        "id": 0, "source": "WS_in", "output": True, "apower": 8.9, "voltage": 237.5,
+        "current": 0.048, "aenergy": {"total": 6.532, "minute_ts": int(time)},
+        "temperature": {"tC": 54.3, "tF": 129.7},
+    }  # fmt: skip
+    return [sent("shellyplus1pm-a8032abe54dc/status/switch:0", body)]
+
+
+def ruuvi(time: float) -> list[Sent]:
+    """A Ruuvi tag by its gateway: pressure in Pa."""
+    return [
+        sent(
+            f"ruuvi/C8:25:2D:8E:9C:2C/{mac}",
+            {
+                "gw_mac": "C8:25:2D:8E:9C:2C", "rssi": -50, "gwts": int(time), "ts": int(time),
+                "dataFormat": 5, "temperature": 21.25, "humidity": 45.4, "pressure": 100130,
+                "accelX": 0.01, "movementCounter": 12, "voltage": 2.9, "txPower": 4,
+                "measurementSequenceNumber": 100, "id": mac,
+            },
+        )
+        for mac in ("F4:1F:0C:28:CB:D6", "F4:1F:0C:28:CB:D7")
+    ]  # fmt: skip
+
+
+def sensor_community(time: float) -> list[Sent]:
+    """An airrohr of sensor.community: a list of names and texts of numbers."""
+    values = {"SDS_P1": "12.4", "SDS_P2": "7.1", "BME280_temperature": "21.2", "samples": "50"}
+    listed = [{"value_type": name, "value": value} for name, value in values.items()]
+    return [sent("sensors/airrohr-123/state", {"esp8266id": "123", "sensordatavalues": listed})]
+
+
 def native(time: float) -> list[Sent]:
     """The project's own payload, which states its uncertainty."""
     body = {"time": at(time), "value": 21.05, "u": 0.2, "unit": "degC"}
@@ -245,4 +320,12 @@ FAMILIES = {
     "sensorthings": sensorthings,
     "statestream": statestream,
     "native": native,
+}
+MORE_FAMILIES = {
+    "dragino": dragino,
+    "rtl_433": rtl_433,
+    "rtl_433-events": lambda time: [each for each in rtl_433(time) if "events" in each.topic],
+    "theengs": theengs,
+    "shelly-switch": shelly_switch,
+    "ruuvi": ruuvi,
 }

@@ -312,6 +312,29 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
 
 
+def test_a_fault_that_took_another_name_began_once_and_has_not_ended(service):
+    now = fleet(3)
+    of = {"sensor": "node-00001", "quantity": "pm25", "time": START, "incident": "one"}
+    told = [
+        transition(3, alert="drift", notified=START - 60.0, **of),
+        transition(2, before="firing", after="resolved", notified=START - 60.0, **of),
+        transition(1, notified=START - 80.0, **of),
+    ]
+
+    published(service, now, history=tuple(told))
+    body = get(service, "/")[1].decode()
+    said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
+    assert said.startswith("Since yesterday 1 alert began (node-00001 drift), 0 ended. ")
+
+    ended = transition(4, alert="drift", before="firing", after="resolved", notified=START, **of)
+    published(service, now, history=(ended, *told))
+    body = get(service, "/")[1].decode()
+    said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
+    assert said.startswith(
+        "Since yesterday 1 alert began (node-00001 drift), 1 ended (node-00001 drift). "
+    )
+
+
 def test_the_history_shows_what_fired_and_ended_unless_all_is_asked_for(service):
     told = [
         transition(4, sensor="a", before="pending", after="ok", alert="gain"),
