@@ -23,6 +23,7 @@ NONE: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NUMBERS: Final = {
+    "crps": "score_crps_mean",
     "zms": "calibration_zms",
     "lower": "calibration_zms_lower",
     "upper": "calibration_zms_upper",
@@ -81,7 +82,7 @@ def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
 def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
     name = now.names[row]
     score = leading(now, row)
-    last = float(now.last_pair[row])
+    last, pairs = float(now.last_pair[row]), int(now.window_pairs[row])
     return Line(
         key=f"{name.sensor}/{name.quantity}",
         href=series_path(name.sensor, name.quantity),
@@ -91,8 +92,8 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         state=now.states[row],
         sentence=now.sentences[row],
         advice=now.advice[row],
-        pairs=int(now.window_pairs[row]),
-        bias=signed(of["bias"], name.unit),
+        pairs=pairs,
+        bias=signed(_rounded(of["bias"], of["crps"], pairs), name.unit),
         score=sized(of["score"], f"per {name.unit or 1}" if score == "quadratic" else name.unit),
         score_name=_SCORES[score],
         ratio=short_number(of["ratio"], "\N{MULTIPLICATION SIGN}"),
@@ -115,11 +116,18 @@ def _spark(now: Snapshot, row: int) -> Markup:
     return Markup("" if now.recent_z is None else plots.sparkline(now.recent_z[row]))  # noqa: S704
 
 
+def _rounded(bias: float, crps: float, pairs: int) -> float:
+    """Return a bias without the digits that are below its standard error, about."""
+    if not (math.isfinite(bias) and crps > 0.0 and pairs > 0):
+        return bias
+    return round(bias, -math.floor(math.log10(crps / math.sqrt(pairs))))
+
+
 def signed(value: float, unit: str) -> str:
     """Return a number with its sign and unit."""
     if not math.isfinite(value):
         return NONE
-    sign = MINUS if value < 0.0 else "+"
+    sign = MINUS if value < 0.0 else "+" if value > 0.0 else ""
     return f"{sign}{amount(abs(value), unit)}"
 
 
