@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from typing_extensions import TypedDict
 
-from monitor.core.fleet.due_dates import due_first, due_sentence, wanted_first
+from monitor.core.fleet.due_dates import DueDates, due_first, due_sentence, wanted_first
 from monitor.core.formatting import date_time, finite, significant
 from monitor.core.model import Int
 from monitor.core.snapshot.snapshot import Snapshot
@@ -60,7 +60,7 @@ def due_list(now: Snapshot, order: DueOrder = "date") -> DueList:
         time=now.time,
         sentence=_summary(now, rows),
         order=order,
-        series=[_line(now, row) for row in rows.tolist()],
+        series=[] if now.due is None else [_line(now, now.due, row) for row in rows.tolist()],
     )
 
 
@@ -136,9 +136,8 @@ def _summary(now: Snapshot, rows: Int) -> str:
     return f"{wants}. One would tell most at {most.sensor} ({most.quantity})."
 
 
-def _line(now: Snapshot, row: int) -> DueSeries:
-    found, name = now.due, now.names[row]
-    assert found is not None  # noqa: S101 - rows are of it
+def _line(now: Snapshot, found: DueDates, row: int) -> DueSeries:
+    name = now.names[row]
     return DueSeries(
         sensor=name.sensor,
         quantity=name.quantity,
