@@ -28,6 +28,7 @@ from monitor.core.formatting import date_time, significant
 from monitor.core.model import NAN, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
+from monitor.core.steps import Steps, finish, portions
 from monitor.core.verdict import FAULTS, Verdict, shows
 
 RISKS: Final = (0.05, 0.5, 0.95)
@@ -38,6 +39,7 @@ _TIMES: Final[Float] = np.concatenate(
 )  # days
 _PLACES: Final = 3  # to which worths are told apart
 _HALVINGS: Final = 20
+_SERIES_AT_ONCE: Final = 16
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _NORMAL: Final = 1.959963984540054
 
@@ -89,9 +91,20 @@ class Forecast(NamedTuple):
     tolerance: Float
     verdicts: Mapping[int, Verdict]
 
+    def part(self, first: int, end: int) -> Forecast:
+        """Return the series from ``first`` to before ``end``."""
+        told = {row - first: each for row, each in self.verdicts.items() if first <= row < end}
+        walks = self.walks.rows(np.arange(first, end))
+        return Forecast(walks, self.quantity[first:end], self.tolerance[first:end], told)
+
 
 def due_dates(asked: Forecast, now: float) -> DueDates:
     """Return dates and worths of all series at ``now``, s UTC."""
+    return finish(due_date_steps(asked, now))
+
+
+def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
+    """Return what :func:`due_dates` does, some series a step."""
     series = asked.walks.last.size
     if not series:
         return DueDates(*([np.zeros(0)] * len(DueDates._fields)))
@@ -100,7 +113,13 @@ def due_dates(asked: Forecast, now: float) -> DueDates:
     for quantity in sorted(set(asked.quantity)):
         some = np.flatnonzero(quantities == quantity)
         shares[some] = rate_shares(asked.walks.fit[some])
-    return _dates(_Paths.of(asked, shares), asked, now)
+        yield
+    found = []
+    for rows in portions(list(range(series)), _SERIES_AT_ONCE):
+        part = asked.part(rows[0], rows[-1] + 1)
+        found.append(_dates(_Paths.of(part, shares[rows]), part, now))
+        yield
+    return DueDates(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
 class _Paths(NamedTuple):

@@ -17,7 +17,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.due_dates import (
     DueDates,
     Forecast,
-    due_dates,
+    due_date_steps,
     laid_out,
     scale_of,
 )
@@ -81,7 +81,8 @@ class DueForecasts:
             {at: verdicts[row] for at, row in enumerate(order) if row in verdicts},
         )
         yield
-        return laid_out(due_dates(forecast, now), np.array(order), len(facts.names))
+        dates = yield from due_date_steps(forecast, now)
+        return laid_out(dates, np.array(order), len(facts.names))
 
 
 def _key(name: SeriesName) -> tuple[str, str]:
