@@ -298,6 +298,7 @@ MISTAKES = [
         "needs a user name",
     ),
     ("port: 1\n", "1:1", "port", "did you mean mqtt.port or http.port?"),
+    ("alerts: {thresholds: {}}\n", "1:10", "alerts.thresholds", "a section of its own"),
     ("wat: 1\n", "1:1", "wat", "unknown key; use mqtt, sources"),
     ("http: [1]\n", "1:7", "http", "keys of its own"),
     ("http:\n", "1:6", "http", "is empty"),

@@ -62,6 +62,8 @@ def _unknown_key(path: KeyPath) -> str:
     key = str(path[-1])
     if key in HINTS:
         return HINTS[key]
+    if len(path) > 1 and key in Settings.model_fields:
+        return f"unknown key here; {key} is a section of its own, beside {path[0]}"
     known = list(model_at(path[:-1]).model_fields)
     elsewhere = [
         f"{section}.{key}"
