@@ -23,6 +23,7 @@ import hashlib
 import hmac
 import logging
 import secrets
+import socket
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
@@ -78,6 +79,13 @@ class QuietServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         if not self.should_exit:
             await self._ended.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close what listens and all connections, also those whose answer goes on for ever."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # which closes them
 
 
 _log: Final = logging.getLogger("monitor")

@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
@@ -881,6 +881,10 @@ def test_an_open_stream_does_not_hold_up_the_end(service):
         service.stop()
 
         until("its thread has ended", lambda: not serving())
+        listening.settimeout(WAIT_SECONDS)
+        with suppress(ConnectionResetError):
+            while listening.recv(4096):
+                pass
 
 
 def test_requests_are_bounded_and_forgotten():
