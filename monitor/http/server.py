@@ -81,7 +81,15 @@ class QuietServer(uvicorn.Server):
             await self._ended.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close what listens and all connections, also those whose answer goes on for ever."""
+        """Close what listens and all connections, also those whose answer goes on for ever.
+
+        A client accepted in the very turn of the loop that closes its server would be lost unclosed
+        (https://github.com/python/cpython/issues/109564), so accepting ends a turn earlier.
+        """
+        loop = asyncio.get_running_loop()
+        for listening in (each for server in self.servers for each in server.sockets):
+            loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0)  # whoever was accepted becomes a connection
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()

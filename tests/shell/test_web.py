@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import html
 import http.client
@@ -23,6 +24,7 @@ from html.parser import HTMLParser
 import jsonschema
 import numpy as np
 import pytest
+import uvicorn
 from harness.programs import WAIT_SECONDS, until
 from harness.yard import RULES, START, Yard, fleet
 from scipy.stats import spearmanr
@@ -51,6 +53,7 @@ from monitor.http.selection import (
     SeriesQuery,
     select,
 )
+from monitor.http.server import QuietServer
 from monitor.http.service import Service, ServiceError
 from monitor.journal import DeadLetter
 from monitor.simulate.carts import CARTS
@@ -1010,3 +1013,22 @@ def test_the_documentation_is_served_with_links_that_lead_on(service):
         status, _, headers = get(service, target)
         assert status == 200, target
         assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_a_client_that_is_accepted_while_the_service_ends_is_closed():
+    """Its connection would be lost unclosed, which a ResourceWarning tells."""
+    served = QuietServer(uvicorn.Config(lambda *_: None, lifespan="off", log_config=None))
+    listening = socket.create_server(("127.0.0.1", 0))
+    clients = []
+
+    def come_at_the_end() -> None:
+        clients.append(socket.create_connection(listening.getsockname(), timeout=WAIT_SECONDS))
+        served.end()
+
+    async def serve() -> None:
+        asyncio.get_running_loop().call_later(0.05, come_at_the_end)
+        await served.serve(sockets=[listening])
+
+    asyncio.run(serve())
+    with closing(clients[0]) as client, suppress(ConnectionResetError):
+        assert client.recv(1) == b""
