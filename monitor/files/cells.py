@@ -26,21 +26,23 @@ from monitor.core.model import Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.input_file import (
+    BLOCK_ROWS,
+    Block,
     FileError,
     Mistakes,
     Row,
     cell_text,
+    flattened,
     header,
     is_json_lines,
     is_parquet,
     number,
     opened,
-    rows,
+    row_blocks,
 )
 
 # -- rows of cells --------------------------------------------------------------------------------
 
-_CHUNK_ROWS: Final = 20_000
 _BATCH_ROWS: Final = 65_536
 _TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "members")
 MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
@@ -99,9 +101,12 @@ def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], It
         yield _parquet(path)
         return
     with opened(path) as text, _without_collection():
-        table = _of_objects(path, _json_lines(path, text)) if is_json_lines(path) else rows(text)
-        names = header(path, table)
-        yield names, _chunks(names, table, mistakes)
+        if is_json_lines(path):
+            blocks = _in_blocks(_of_objects(path, _json_lines(path, text)))
+        else:
+            blocks = row_blocks(text)
+        names = header(path, flattened(islice(blocks, 1)))
+        yield names, _chunks(names, blocks, mistakes)
 
 
 @contextmanager
@@ -116,17 +121,23 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _chunks(names: list[str], table: Iterator[Row], mistakes: Mistakes) -> Iterator[Chunk]:
-    while chunk := list(islice(table, _CHUNK_ROWS)):
-        lines, table_cells = zip(*chunk, strict=True)
-        if set(map(len, table_cells)) != {len(names)}:
-            for line, cells in chunk:
+def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> Iterator[Chunk]:
+    for lines, table in blocks:
+        if set(map(len, table)) != {len(names)}:
+            for line, cells in zip(lines, table, strict=True):
                 if len(cells) != len(names):
                     what = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
                     mistakes.add(line, "", what)
             continue
-        columns = zip(*table_cells, strict=True)
-        yield Chunk(lines, dict(zip(names, columns, strict=True)))
+        yield Chunk(lines, dict(zip(names, zip(*table, strict=True), strict=True)))
+
+
+def _in_blocks(table: Iterator[Row]) -> Iterator[Block]:
+    """Return rows as blocks: the first alone, then many."""
+    size = 1
+    while block := list(islice(table, size)):
+        size = BLOCK_ROWS
+        yield [line for line, _ in block], [cells for _, cells in block]
 
 
 def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:

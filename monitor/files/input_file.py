@@ -10,11 +10,11 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import BufferedReader, TextIOWrapper
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Final, Literal, TextIO
 
@@ -26,11 +26,14 @@ from monitor.decode.checks import VALUE_MAX
 from monitor.errors import BAD_INPUT, MonitorError
 
 Row = tuple[int, list[str]]
+Block = tuple[Sequence[int], Sequence[list[str]]]
 
 MISTAKES_MAX: Final = 20
+BLOCK_ROWS: Final = 20_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _TOPIC: Final = re.compile(r'"topic"\s*:')
 _SEPARATORS: Final = ",;\t"
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 # Cells that state nothing, in any case of letters.
 NOTHING: Final = frozenset(
@@ -116,16 +119,41 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
 
 
 def rows(text: TextIO) -> Iterator[Row]:
-    """Return (line number, cells) of every row that is not blank.
+    """Return (line number, cells) of every row that is not blank; see :func:`row_blocks`."""
+    return flattened(row_blocks(text))
+
+
+def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
+    """Return the rows of blocks, one after the other."""
+    return chain.from_iterable(zip(*block, strict=True) for block in blocks)
+
+
+def row_blocks(text: TextIO) -> Iterator[Block]:
+    """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     Cells are separated as the first line separates the names of the columns: by tabs, semicolons or
-    commas. Between tabs or semicolons ``21,5`` is 21.5.
+    commas. Between tabs or semicolons ``21,5`` is 21.5. A row's line is the one on which it ends.
     """
     first = text.readline()
     separator = separator_of(first)
     reader = csv.reader(chain((first,), text), delimiter=separator)
-    table = ((reader.line_num, cells) for cells in reader if cells)
-    return table if separator == "," else map(_with_points, table)
+    before, size = 0, 1
+    while block := list(islice(reader, size)):
+        lines: Sequence[int] = range(before + 1, reader.line_num + 1)
+        if len(lines) != len(block):  # a cell goes over several lines
+            lines = [before := before + _lines_of(cells) for cells in block]
+        if not all(block):
+            there = [(line, cells) for line, cells in zip(lines, block, strict=True) if cells]
+            lines, block = [line for line, _ in there], [cells for _, cells in there]
+        before = reader.line_num
+        if block:
+            size = BLOCK_ROWS
+            yield lines, block if separator == "," else [_with_points(cells) for cells in block]
+
+
+def _lines_of(cells: list[str]) -> int:
+    """Return over how many lines a row goes."""
+    return 1 + sum(len(_LINE_END.findall(cell)) for cell in cells)
 
 
 def separator_of(head: str) -> str:
@@ -133,12 +161,11 @@ def separator_of(head: str) -> str:
     return max(_SEPARATORS, key=head.count)
 
 
-def _with_points(row: Row) -> Row:
+def _with_points(cells: list[str]) -> list[str]:
     """Return a row with decimal points for decimal commas."""
-    line, cells = row
     if "," not in "".join(cells):
-        return row
-    return line, [
+        return cells
+    return [
         cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell.strip()) else cell for cell in cells
     ]
 
@@ -279,7 +306,10 @@ def all_numbers(texts: Sequence[str]) -> Float:
     """Return :func:`number` of many cells, NaN for empty ones; raises ValueError."""
     if "_" in "".join(texts):
         raise ValueError("an underscore is no part of a number")
-    found = np.array([float(text) if text else NAN for text in texts])
+    try:
+        found = np.array([*map(float, texts)])
+    except ValueError:
+        found = np.array([float(text) if text else NAN for text in texts])
     if np.count_nonzero(~(np.abs(found) <= VALUE_MAX)) != texts.count(""):
         raise ValueError("a number is not finite or too large")
     return found

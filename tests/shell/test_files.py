@@ -505,3 +505,19 @@ def test_the_real_data_sets_are_read_whole(shared_data):
     assert read == expected
     assert sum(isinstance(one, Reading) for one in stream) == 26_973
     assert sum(isinstance(one, Reference) for one in stream) == 22_133
+
+
+def test_a_mistake_is_told_with_the_line_on_which_its_row_ends(tmp_path):
+    """Also after blank lines and cells that go over several lines."""
+    path = tmp_path / "pairs.csv"
+    path.write_text(
+        "value,u,reference,note\n1,1,1,a\n\n\n2,1,2,\"two\nlines\"\nx,1,3,b\n\n4,-1,4,\"c\r\nd\"\n"
+    )
+
+    with pytest.raises(FileError) as caught:
+        read_pairs(path)
+
+    assert [str(each).split(": ")[0] for each in str(caught.value).splitlines()] == [
+        f"{path}:7:value",
+        f"{path}:10:u",
+    ]

@@ -133,8 +133,8 @@ class Detector:
         firing = block.state == FIRING
         if firing.any():
             block.test_reverse(rank, np.flatnonzero(firing))
-        candidates = np.flatnonzero(~firing & (block.total >= block.patience))
-        if candidates.size:
+        enough = block.total >= block.patience
+        if enough.any() and (candidates := np.flatnonzero(~firing & enough)).size:
             histories = []
             for column in candidates.tolist():
                 wanted = min(int(rank + 1 - block.origin[column]), self._replays.pairs)

@@ -228,12 +228,12 @@ class EvidenceBlock:
 
     def judge(self, rank: int, live: Bool) -> None:
         """Set pending or ok by the evidence of the ``live`` series that do not fire."""
-        live = live & (self.state != FIRING)
-        wanted = np.where(self.total >= lifecycle.PENDING_SHARE * self.patience, PENDING, OK)
-        changed = np.flatnonzero(live & (wanted != self.state))
-        if changed.size:
+        wanted = self.total >= lifecycle.PENDING_SHARE * self.patience
+        differs = live & (wanted != (self.state == PENDING))
+        if differs.any():
+            changed = np.flatnonzero(differs & (self.state != FIRING))
             leading = np.argmax(e_values.families_of(self.evidence[:, changed]), axis=0)
-            self.record(rank, changed, wanted[changed], leading)
+            self.record(rank, changed, np.where(wanted[changed], PENDING, OK), leading)
 
     def store(self, records: Records) -> None:
         """Write the state after the last rank into ``records``."""

@@ -281,13 +281,12 @@ def bets_of(
 
 def families_of(evidence: Float) -> Float:
     """Return evidence [17, k] summed by family, [4, k], in a fixed order of addition."""
-    sums = []
-    for rows in ROWS:
-        total = evidence[rows.start]
-        for row in range(rows.start + 1, rows.stop):
-            total = total + evidence[row]
-        sums.append(total)
-    return np.array(sums)
+    sums = np.empty((len(ROWS), *evidence.shape[1:]))
+    for total, rows in zip(sums, ROWS, strict=True):
+        np.add(evidence[rows.start], evidence[rows.start + 1], out=total)
+        for row in range(rows.start + 2, rows.stop):
+            np.add(total, evidence[row], out=total)
+    return sums
 
 
 def total_of(families: Float) -> Float:

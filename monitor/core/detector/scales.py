@@ -35,6 +35,7 @@ SURE: Final = 1.8  # standard errors above 1
 KNOWN: Final = 1.5  # steps before a mean is one
 KURTOSIS: Final = 3.0  # n times the squared relative error of a mean of such steps, normal errors
 LONG: Final = 64  # pairs of one series from which its blocks are summed at once
+FEW: Final = 50  # series up to which that is quicker than rank by rank
 SPARE_TOLERATED: Final = 0.1
 SPARE_WEIGHT: Final = 1000.0
 SLOW_MOST: Final = 15.0  # that real sensors of 30 s are still found
@@ -75,11 +76,11 @@ class Scales:
         ``age`` counts the pairs of each series before each.
         """
         known = np.empty((x.shape[0] + 1, 2, x.shape[1]))
-        if x.shape[1] == 1:
-            if x.shape[0] < LONG:
-                self._advance_one(x[:, 0].tolist(), int(age[0, 0]), known)
-            else:
-                self._advance_long(x[:, 0], int(age[0, 0]), known)
+        if x.shape[0] >= LONG and x.shape[1] <= FEW:
+            for column in range(x.shape[1]):
+                known[:, :, column] = self._advance_long(x[:, column], int(age[0, column]), column)
+        elif x.shape[1] == 1:
+            self._advance_one(x[:, 0].tolist(), int(age[0, 0]), known)
         else:
             known[0] = self._now = self._ceilings(self._steps, self._n, self._fixed)
             for rank in range(x.shape[0]):
@@ -120,7 +121,7 @@ class Scales:
         self._now[:, chosen] = self._ceilings(steps, n, self._fixed[chosen])
 
     @staticmethod
-    def _ceilings(steps: Float, n: Float, fixed: Float) -> Float:
+    def _ceilings(steps: Float, n: Float, fixed: Float | float) -> Float:
         """Return both ceilings of series, [2, k]."""
         counted = np.maximum(n, 1.0)
         seen = steps / counted
@@ -165,15 +166,15 @@ class Scales:
         ceilings = self._ceilings(both[:SCALES], both[SCALES:], self._fixed)
         known[:, :, 0] = ceilings[:, np.arange(age, age + len(x) + 1) // 2 - age // 2].T
 
-    def _advance_long(self, x: Float, age: int, known: Float) -> None:
-        """Do what :meth:`_advance_one` does for many pairs of one series, scale by scale."""
+    def _advance_long(self, x: Float, age: int, column: int) -> Float:
+        """Take many pairs of one series; return the ceilings before them and after each."""
         evens = 2 * np.arange(age // 2, (age + x.size) // 2 + 1)
         seen = np.empty((2 * SCALES, evens.size))
+        parts = (self._before, self._steps, self._n)
         for i, length in enumerate(LENGTHS):
-            sums, self._block[i, 0] = _sums(x, float(self._block[i, 0]), length, age % length)
-            before, step_sum, n = (
-                float(part[i, 0]) for part in (self._before, self._steps, self._n)
-            )
+            held = float(self._block[i, column])
+            sums, self._block[i, column] = _sums(x, held, length, age % length)
+            before, step_sum, n = (float(part[i, column]) for part in parts)
             steps, counts = [step_sum], [n]
             fade, lasting = _FADES[i], 2.0 * length
             is_first = age < length
@@ -192,9 +193,10 @@ class Scales:
                 counts.append(n)
             done = evens // length - age // length
             seen[i], seen[SCALES + i] = np.array(steps)[done], np.array(counts)[done]
-            self._before[i, 0], self._steps[i, 0], self._n[i, 0] = before, step_sum, n
-        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:], self._fixed)
-        known[:, :, 0] = ceilings[:, np.arange(age, age + x.size + 1) // 2 - age // 2].T
+            for part, last in zip(parts, (before, step_sum, n), strict=True):
+                part[i, column] = last
+        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:], self._fixed[column])
+        return ceilings[:, np.arange(age, age + x.size + 1) // 2 - age // 2].T
 
 
 def _sums(x: Float, begun: float, length: int, held: int) -> tuple[list[float], float]:
