@@ -136,6 +136,16 @@ def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tm
     assert found.series[0]["statistics"] == wanted["series"][0]["statistics"]
 
 
+def test_a_column_that_may_hold_the_time_is_asked_about():
+    renamed = frame().rename(columns={"time": "Timestamp", "sensor": "device"})
+
+    assert monitor.score(renamed).notes == (
+        "no column time; if 'Timestamp' holds it: time='Timestamp'",
+        "no column sensor; if 'device' holds it: by='device'",
+    )
+    assert monitor.score(renamed, time="Timestamp", by=["device"]).notes == ()
+
+
 def mistake(change, **arguments):
     return lambda: monitor.score(change(frame()), **arguments)
 
@@ -145,7 +155,7 @@ MISTAKES = {
     "no uncertainty": (mistake(lambda f: f.drop(columns="u")), "no uncertainty is stated: name"),
     "text": (mistake(lambda f: f.assign(value="1,5")), "column 'value' holds .*'1,5'.*convert"),
     "no rows": (mistake(lambda f: f[:0]), "has no rows"),
-    "all lack": (mistake(lambda f: f.assign(u=np.nan)), "no row with all of its numbers"),
+    "all lack": (mistake(lambda f: f.assign(u=np.nan)), "none of .* 480 rows .* lack u: fill it"),
     "no zone": (
         mistake(lambda f: f.assign(time=f["time"].dt.tz_localize(None))),
         "without a zone: say which",

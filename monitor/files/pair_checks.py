@@ -15,9 +15,23 @@ from monitor.decode.checks import U_MIN
 
 def rows_lacking(found: Mapping[str, Float]) -> Bool:
     """Return which rows lack the value, the reference or both claims."""
+    return np.logical_or.reduce([*_lacking(found).values()])
+
+
+def most_lacking(found: Mapping[str, Float]) -> str:
+    """Return what of a pair most rows lack: value, reference or a claim."""
+    lacking = {name: np.count_nonzero(rows) for name, rows in _lacking(found).items()}
+    return max(lacking, key=lambda name: lacking[name])
+
+
+def _lacking(found: Mapping[str, Float]) -> dict[str, Bool]:
     interval = np.isnan(found["lower"]) | np.isnan(found["upper"])
-    lacking: Bool = np.isnan(found["value"]) | np.isnan(found["reference"])
-    return lacking | (np.isnan(found["u"]) & interval)
+    claim = "u" if interval.all() else "u, or lower and upper,"
+    return {
+        "value": np.isnan(found["value"]),
+        "reference": np.isnan(found["reference"]),
+        claim: np.isnan(found["u"]) & interval,
+    }
 
 
 def row_faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:

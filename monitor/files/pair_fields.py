@@ -26,6 +26,12 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "unit": ("unit",),
     "reference_id": ("reference_id",),
 }
+# What a column may be called that somebody should be asked about.
+_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+    "time": ("timestamp", "datetime", "date_time", "date", "ts"),
+    "sensor": ("sensor_id", "device", "device_id", "node", "station"),
+    "u_reference": ("u_ref", "reference_u", "sigma_reference"),
+}
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
 
@@ -67,6 +73,17 @@ def fields_of(
     for field, name in lower.items():
         chosen[field] = known_column(path, names, name)
     return chosen
+
+
+def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return (field, column) where a field has no column and another's name sounds like it."""
+    plain = {name.lower(): name for name in names if name not in chosen.values()}
+    found = []
+    for field, others in _OTHERWISE.items():
+        column = next((plain[each] for each in others if each in plain), "")
+        if column and not chosen.get(field):
+            found.append((field, column))
+    return found
 
 
 def known_column(path: Path, names: Sequence[str], name: str) -> str:

@@ -31,8 +31,8 @@ from monitor.files.input_file import (
     number_or_nothing,
     seconds,
 )
-from monitor.files.pair_checks import row_faults, rows_lacking
-from monitor.files.pair_fields import check_fields, fields_of, known_column
+from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
+from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
@@ -128,6 +128,7 @@ class _Gathered:
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
         self._rows = self._lost = 0
+        self._lacking = ""
 
     def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
@@ -147,7 +148,9 @@ class _Gathered:
             for row in np.flatnonzero(at).tolist():
                 self._mistakes.add(lines[row], self._fields.get(field, field), what)
         kept = np.flatnonzero(~rows_lacking(found))
-        self._lost += len(lines) - kept.size
+        if kept.size < len(lines):
+            self._lost += len(lines) - kept.size
+            self._lacking = most_lacking(found)
         times = self._times(chunk)
         numbers = np.arange(self._rows, self._rows + kept.size, dtype=np.float64)
         self._columns["time"].append(numbers if times is None else times[kept])
@@ -162,8 +165,7 @@ class _Gathered:
     def table(self) -> PairTable:
         """Return all that was kept; raises FileError if there is nothing."""
         if not self._rows:
-            lost = f"none of its {self._lost} rows has all of the numbers a pair needs"
-            raise FileError(f"{self._path}: {lost if self._lost else 'has a header but no rows'}")
+            raise FileError(f"{self._path}: {self._nothing()}")
         column = {name: np.concatenate(parts) for name, parts in self._columns.items()}
         return PairTable(
             names=tuple(self._known),
@@ -184,11 +186,21 @@ class _Gathered:
             covariates={name: np.concatenate(each) for name, each in self._covariates.items()},
         )
 
+    def _nothing(self) -> str:
+        if not self._lost:
+            return "has a header but no rows; write a row for each pair of reading and reference"
+        return (
+            f"none of its {self._lost} rows has all of the numbers a pair needs; most lack "
+            f"{self._lacking}: fill it in, or say which column has it with --columns"
+        )
+
     def _notes(self) -> Iterator[str]:
         used = {*self._fields.values(), *self._claims.columns, CRPS, *self._covariates}
         unused = [name for name in self._names if name not in used]
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
+        for field, name in overlooked(unused, self._fields):
+            yield f"{self._path}: no column {field}; if {name} holds it: --columns {field}={name}"
         if self._lost:
             total = self._rows + self._lost
             yield f"{self._path}: {self._lost} of {total} rows lack a number and are left out"

@@ -7,7 +7,7 @@ parsed from text but times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from monitor.decode.checks import VALUE_MAX
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import all_seconds
-from monitor.files.pair_checks import row_faults, rows_lacking
+from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 
 # What a column may be called where its argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
@@ -62,8 +62,7 @@ def pairs_of(
     gone = rows_lacking(numbers)
     kept = np.flatnonzero(~gone)
     if not kept.size:
-        what = "has no rows" if not len(table) else "has no row with all of its numbers"
-        raise FrameError(f"the frame {what}: nothing can be scored")
+        raise FrameError(_nothing(len(table), numbers))
     _refuse_faults(numbers, chosen)
     series, names = _series(table, named, chosen, kept)
     time = chosen["time"]
@@ -71,7 +70,6 @@ def pairs_of(
         name: _numbers(table, _must_be_there(table, "covariates", name)) for name in covariates
     }
     rows = {name: column[kept] for name, column in numbers.items()}
-    lost = int(gone.sum())
     return PairTable(
         names=names,
         units=(unit,) * len(names),
@@ -86,10 +84,33 @@ def pairs_of(
         u_ref=np.nan_to_num(rows["u_reference"]),
         reference_id=np.zeros(kept.size, dtype=np.uint64),
         crps=np.full(kept.size, NAN),
-        notes=(f"{lost} of {len(table)} rows lack a number and are left out",) if lost else (),
+        notes=tuple(_notes(table, named, chosen, int(gone.sum()))),
         timed=bool(time),
         covariates={name: numbers[kept] for name, numbers in others.items()},
     )
+
+
+def _nothing(rows: int, numbers: dict[str, Float]) -> str:
+    if not rows:
+        return "the frame has no rows: nothing can be scored; look at what was selected or joined"
+    return (
+        f"none of the frame's {rows} rows has all of the numbers a pair needs; most lack "
+        f"{most_lacking(numbers)}: fill it in, or name the column that has it"
+    )
+
+
+def _notes(
+    table: Any,  # noqa: ANN401
+    named: PairColumns,
+    chosen: dict[str, str],
+    lost: int,
+) -> Iterator[str]:
+    if lost:
+        yield f"{lost} of {len(table)} rows lack a number and are left out"
+    known = {**chosen, "sensor": chosen["by"] or str(named.by or "")}
+    for field, name in pair_fields.overlooked(table.columns, known):
+        argument = "by" if field == "sensor" else field
+        yield f"no column {field}; if {name!r} holds it: {argument}={name!r}"
 
 
 def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame

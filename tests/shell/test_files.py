@@ -511,7 +511,7 @@ def test_a_mistake_is_told_with_the_line_on_which_its_row_ends(tmp_path):
     """Also after blank lines and cells that go over several lines."""
     path = tmp_path / "pairs.csv"
     path.write_text(
-        "value,u,reference,note\n1,1,1,a\n\n\n2,1,2,\"two\nlines\"\nx,1,3,b\n\n4,-1,4,\"c\r\nd\"\n"
+        'value,u,reference,note\n1,1,1,a\n\n\n2,1,2,"two\nlines"\nx,1,3,b\n\n4,-1,4,"c\r\nd"\n'
     )
 
     with pytest.raises(FileError) as caught:
@@ -521,3 +521,31 @@ def test_a_mistake_is_told_with_the_line_on_which_its_row_ends(tmp_path):
         f"{path}:7:value",
         f"{path}:10:u",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "has a header but no rows; write a row for each pair"),
+        (["1,,2", "2,,2"], "none of its 2 rows has all .* most lack u: fill it in, .*--columns"),
+        ([",1,2", "2,1,"] * 2 + [",1,2"], "none of its 5 rows .* most lack value: "),
+    ],
+)
+def test_a_file_without_any_pair_says_what_it_lacks(tmp_path, rows, said):
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["value,u,reference", *rows]) + "\n")
+
+    with pytest.raises(FileError, match=said):
+        read_pairs(path)
+
+
+def test_a_column_that_may_hold_the_time_is_asked_about(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("timestamp,station,value,u,reference\n2026-03-01T00:00:00Z,a,1,1,1\n")
+
+    assert read_pairs(path).notes[1:] == (
+        f"{path}: no column time; if timestamp holds it: --columns time=timestamp",
+        f"{path}: no column sensor; if station holds it: --columns sensor=station",
+    )
+    columns = {"time": "timestamp", "sensor": "station"}
+    assert read_pairs(path, columns).notes == ()
