@@ -23,7 +23,8 @@ from monitor.files.exporting import write_stream
 from monitor.files.input_file import FileError, detect
 from monitor.files.messages import read_messages, write_messages
 from monitor.files.pair_fields import parse_columns
-from monitor.files.pair_table import PairTable, Watch, read_pairs, unwatched
+from monitor.files.pair_table import Watch, read_pairs, unwatched
+from monitor.files.paired_columns import PairTable
 from monitor.files.stream import Stream, read_stream
 
 __all__ = [

@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX, Rejected, check_name
 from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
+from monitor.files.empty_columns import empty_column, joined, zero_where_empty
 from monitor.files.input_file import (
     NOTHING,
     FileError,
@@ -33,47 +34,18 @@ from monitor.files.input_file import (
 )
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
+from monitor.files.paired_columns import PairTable
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
 _ID_MAX: Final = 2**64 - 1
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
-_NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 Watch = Callable[[int], object]
 
 
 def unwatched(_rows: int) -> None:
     """Show no progress."""
-
-
-class PairTable(NamedTuple):
-    """The pairs of a file, in its order; arrays have one number a row.
-
-    ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
-    indexes them. ``time`` is s UTC, or the row's number where the file has none (``timed``). ``u``,
-    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
-    so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
-    quantiles or members, NaN where none are stated; ``covariates`` are the columns asked
-    for, by name. ``notes`` says what in the file is not used.
-    """
-
-    names: tuple[tuple[str, str], ...]
-    units: tuple[str, ...]
-    series: Int
-    time: Float
-    value: Float
-    u: Float
-    lower: Float
-    upper: Float
-    p: Float
-    reference: Float
-    u_ref: Float
-    reference_id: npt.NDArray[np.uint64]
-    crps: Float
-    notes: tuple[str, ...]
-    timed: bool
-    covariates: Mapping[str, Float] = _NO_COVARIATES
 
 
 def read_pairs(
@@ -135,38 +107,52 @@ class _Gathered:
         lines = chunk.lines
         if not len(lines):
             return
-        found = {name: self._numbers(name, chunk) for name in _NUMBERS}
-        has_crps = CRPS in self._names
-        found[CRPS] = self._column(CRPS, chunk) if has_crps else np.full(len(lines), NAN)
-        if "value" not in self._fields:
-            found["value"] = found["lower"] + (found["upper"] - found["lower"]) / 2.0
-        found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
-        self._claims.fill(
-            found, chunk.cells, lambda name: self._column(name, chunk), lines, self._mistakes
-        )
-        for at, field, what in row_faults(found):
-            for row in np.flatnonzero(at).tolist():
-                self._mistakes.add(lines[row], self._fields.get(field, field), what)
-        kept = np.flatnonzero(~rows_lacking(found))
-        if kept.size < len(lines):
-            self._lost += len(lines) - kept.size
-            self._lacking = most_lacking(found)
+        found = self._stated(chunk)
+        kept = self._whole(found, len(lines))
         times = self._times(chunk)
-        numbers = np.arange(self._rows, self._rows + kept.size, dtype=np.float64)
+        count = found["value"][kept].size
+        numbers = np.arange(self._rows, self._rows + count, dtype=np.float64)
         self._columns["time"].append(numbers if times is None else times[kept])
         for name in _KEPT:
             self._columns[name].append(found[name][kept])
         for name, parts in self._covariates.items():
             parts.append(self._column(name, chunk)[kept])
         self._series.append(self._index(chunk)[kept])
-        self._ids.append(self._references(chunk)[kept])
-        self._rows += kept.size
+        if "reference_id" in self._fields:
+            self._ids.append(self._references(chunk)[kept])
+        self._rows += count
+
+    def _stated(self, chunk: Chunk) -> dict[str, Float]:
+        """Return the numbers of some rows by field, NaN where one states none."""
+        found = {name: self._numbers(name, chunk) for name in _NUMBERS}
+        found[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else self._empty(chunk.lines)
+        if "value" not in self._fields:
+            found["value"] = found["lower"] + (found["upper"] - found["lower"]) / 2.0
+        if "alpha" in self._fields:
+            found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
+        self._claims.fill(
+            found, chunk.cells, lambda name: self._column(name, chunk), chunk.lines, self._mistakes
+        )
+        for at, field, what in row_faults(found):
+            for row in np.flatnonzero(at).tolist():
+                self._mistakes.add(chunk.lines[row], self._fields.get(field, field), what)
+        return found
+
+    def _whole(self, found: Mapping[str, Float], rows: int) -> Int | slice:
+        """Return which rows have all that a pair needs; those that have not are counted."""
+        lacking = rows_lacking(found)
+        if not lacking.any():
+            return slice(None)
+        kept = np.flatnonzero(~lacking)
+        self._lost += rows - kept.size
+        self._lacking = most_lacking(found)
+        return kept
 
     def table(self) -> PairTable:
         """Return all that was kept; raises FileError if there is nothing."""
         if not self._rows:
             raise FileError(f"{self._path}: {self._nothing()}")
-        column = {name: np.concatenate(parts) for name, parts in self._columns.items()}
+        column = {name: joined(parts) for name, parts in self._columns.items()}
         return PairTable(
             names=tuple(self._known),
             units=tuple(self._units.get(at, "") for at in range(len(self._known))),
@@ -178,8 +164,10 @@ class _Gathered:
             upper=column["upper"],
             p=column["p"],
             reference=column["reference"],
-            u_ref=np.nan_to_num(column["u_reference"]),
-            reference_id=np.concatenate(self._ids),
+            u_ref=zero_where_empty(column["u_reference"]),
+            reference_id=(
+                np.concatenate(self._ids) if self._ids else np.zeros(self._rows, np.uint64)
+            ),
             crps=column[CRPS],
             notes=tuple(self._notes()),
             timed="time" in self._fields,
@@ -207,8 +195,12 @@ class _Gathered:
 
     def _numbers(self, field: str, chunk: Chunk) -> Float:
         if field not in self._fields:
-            return np.full(len(chunk.lines), NAN)
+            return self._empty(chunk.lines)
         return self._column(self._fields[field], chunk)
+
+    def _empty(self, lines: Sequence[int]) -> Float:
+        """Return a column that no row states; a distribution may yet fill it in."""
+        return np.full(len(lines), NAN) if self._claims else empty_column(len(lines))
 
     def _column(self, name: str, chunk: Chunk) -> Float:
         """Return a column as numbers, NaN where it states none."""
