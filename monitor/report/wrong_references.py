@@ -33,7 +33,8 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)
         quantity, unit = recorded.names[rows[0]].quantity, recorded.names[rows[0]].unit
-        for each in _suspicions(recorded, windows, rows, np.flatnonzero(of[series] == group)):
+        kept = np.flatnonzero(of[series] == group)
+        for each in _suspicions(recorded, windows, rows, kept, rounds[kept]):
             value, lower, upper = each.estimate
             high = Estimate(-value, -upper, -lower)
             suspect = Suspect(
@@ -53,14 +54,16 @@ def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
     return next((each for each in suspects if each.since <= time <= each.until), None)
 
 
-def _suspicions(recorded: Recorded, windows: Columns, rows: Int, kept: Int) -> list[Suspicion]:
+def _suspicions(
+    recorded: Recorded, windows: Columns, rows: Int, kept: Int, rounds: Int
+) -> list[Suspicion]:
     pairs = np.zeros(kept.size, MEETING)
     pairs["series"] = recorded.pairs["series"][kept]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(windows, name)[kept]
     first = min(rows.tolist(), key=lambda row: _name(recorded, row))
     rules = recorded.rules[first]
-    meetings = met(pairs, events_of(recorded)[kept], kept.size)
+    meetings = met(pairs, rounds, kept.size)
     return suspicions_over(meetings, rules.patience, rules.systematic)
 
 
