@@ -44,6 +44,8 @@ class Served:
         process = ProcessMetrics(with_collector=False)
 
         class Answer(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True  # the body does not wait for the head's receipt
+
             def do_GET(self) -> None:
                 body = render(families()) + process.render() + page()
                 self.send_response(200 if self.path == "/metrics" else 404)

@@ -53,7 +53,7 @@ from monitor.http.selection import (
     SeriesQuery,
     select,
 )
-from monitor.http.server import QuietServer
+from monitor.http.server import LimitedProtocol, QuietServer
 from monitor.http.service import Service, ServiceError
 from monitor.journal import DeadLetter
 from monitor.simulate.carts import CARTS
@@ -1013,6 +1013,31 @@ def test_the_documentation_is_served_with_links_that_lead_on(service):
         status, _, headers = get(service, target)
         assert status == 200, target
         assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_an_answers_body_does_not_wait_for_the_receipt_of_its_head(monkeypatch):
+    """Nagle's algorithm and delayed acknowledgements would add 40 ms to every answer."""
+    found = []
+    made = LimitedProtocol.connection_made
+
+    def look(self: LimitedProtocol, transport: asyncio.Transport) -> None:
+        connection = transport.get_extra_info("socket")
+        found.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(LimitedProtocol, "connection_made", look)
+    service = Service("127.0.0.1", 0)
+    service.start()
+    try:
+        with urllib.request.urlopen(
+            f"{service.url}/static/monitor.css", timeout=WAIT_SECONDS
+        ) as answer:
+            answer.read()
+    finally:
+        service.stop()
+
+    assert found
+    assert all(found)
 
 
 def test_a_client_that_is_accepted_while_the_service_ends_is_closed():
