@@ -24,6 +24,7 @@ from monitor.http.svg import Chart
 DOTS_MAX: Final = 2000
 _SPREADS: Final = (1.0 / 64.0, 64.0)  # those beyond lie at the edge
 _RADIUS: Final = {"firing": 6.0, "pending": 5.5}
+_SMALL: Final = 4.0
 
 
 class Dot(NamedTuple):
@@ -80,12 +81,20 @@ def fleet_picture(shown: Sequence[Dot]) -> str:
     chart.level(0.0, "zero", "as stated")
     chart.moment(0.0, "zero")
     for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True):
-        chart.link(x, y, f"dot {each.state}", (each.href, each.title, _RADIUS.get(each.state, 4.0)))
+        chart.link(
+            x, y, f"dot {each.state}", (each.href, each.title, _RADIUS.get(each.state, _SMALL))
+        )
     called = [
-        (each.name, x, y)
+        (each, x, y)
         for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True)
         if each.state == "firing" or len(known) <= NAMED_MAX
     ]
-    for name, x, y in called[-2 * NAMED_MAX :][::-1]:
-        chart.note(x, y, name)
+    for each, x, y in called:
+        chart.keep_free(x, y, _radius(each))
+    for each, x, y in called[-2 * NAMED_MAX :][::-1]:
+        chart.note(x, y, each.name)
     return chart.render("group")
+
+
+def _radius(shown: Dot) -> float:
+    return _RADIUS.get(shown.state, _SMALL)

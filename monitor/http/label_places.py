@@ -25,6 +25,10 @@ class LabelPlaces:
         self._bottom: Final = bottom
         self._taken: list[Box] = []
 
+    def keep_free(self, x: float, y: float, half: float) -> None:
+        """Let no word stand on a square about a point, as wide as twice ``half``."""
+        self._taken.append((x - half, y - half, x + half, y + half))
+
     def place(self, word: str, places: Sequence[Place]) -> Place | None:
         """Return the first of ``places`` that is free and inside, and take it."""
         wide = LETTER * len(word)

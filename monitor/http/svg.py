@@ -216,6 +216,11 @@ class Chart:
                 f'r="{radius:g}"><title>{escape(title)}</title></circle></a>'
             )
 
+    def keep_free(self, x: float, y: float, radius: float) -> None:
+        """Let no word that is added later cover a dot of this radius; its rim may be touched."""
+        for a, b in self._points(np.array([x]), np.array([y])):
+            self._words.keep_free(float(a), float(b), radius - 2.0)
+
     def note(self, x: float, y: float, word: str) -> None:
         """Add a word beside a point."""
         for a, b in self._points(np.array([x]), np.array([y])):

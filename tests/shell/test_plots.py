@@ -19,6 +19,7 @@ from monitor.core.scores.statistics import compute
 from monitor.core.verdict import FAULT, Estimate, Pairs, Verdict, judge
 from monitor.http import plots, signal_plots, svg, ucc_plots
 from monitor.http.fleet_picture import Dot, fleet_picture
+from monitor.http.label_places import LETTER
 
 HOSTILE = "<script>alert('1')</script>\"&"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -299,3 +300,25 @@ def test_no_word_is_written_over_another():
     for at, (left, right, y) in enumerate(boxes):
         for other_left, other_right, other_y in boxes[:at]:
             assert right <= other_left or other_right <= left or abs(y - other_y) >= 13.0
+
+
+def test_no_name_in_the_picture_of_a_fleet_covers_a_sensor_that_needs_a_look():
+    random = np.random.default_rng(5)
+    states = random.choice(["ok", "firing"], 300, p=[0.8, 0.2])
+    dots = [
+        Dot(f"node-{at:03}", "", "/", str(state), *random.normal((0.0, 1.0), (1.0, 0.3)).tolist())
+        for at, state in enumerate(states)
+    ]
+
+    picture = fleet_picture(dots)
+
+    word = r'<text class="word note" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">'
+    named = re.findall(word, picture)
+    firing = re.findall(r'class="dot firing" cx="([\d.]+)" cy="([\d.]+)"', picture)
+    assert len(named) > 5
+    assert len(firing) == np.count_nonzero(states == "firing")
+    for x, y, anchor in named:
+        left = float(x) - (8 * LETTER if anchor == "end" else 0.0)
+        for a, b in firing:
+            beside = not left < float(a) < left + 8 * LETTER
+            assert beside or not float(y) - 13.0 < float(b) < float(y) + 3.0
