@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "compare": "compare two sensors on common events, or one sensor before and after",
     "budget": "split the variance of differences among sensors and reference",
     "due": "list who needs a reference next, and where one would tell most",
+    "correct": "correct recorded readings as a daemon would have, with intervals that hold",
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
     "reproduce": "make the tables and figures of the three papers again, beside what they print",
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,18 +15,11 @@ from monitor.core.formatting import finite, instant
 from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
 from monitor.core.verdict.sentences import past_sentence
 from monitor.core.verdict.words import counted
+from monitor.report.alert_spans import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, explaining
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
-
-
-class _Span(NamedTuple):
-    """An alert of one series, from its firing to its end, and when the one before ended."""
-
-    began: AlertChange
-    ended: AlertChange | None
-    before: float
 
 
 def incidents_of(
@@ -41,22 +33,10 @@ def incidents_of(
     """
     if not recorded.timed:
         return []
-    firing: dict[int, AlertChange] = {}
-    ends: dict[int, float] = {}
-    found: list[_Span] = []
-    for change in sorted(recorded.changes, key=lambda each: each.time):
-        row = change.series
-        if change.before == "firing" and row in firing:
-            found.append(_Span(firing.pop(row), change, ends.get(row, -inf)))
-            ends[row] = change.time
-        if change.after == "firing":
-            firing[row] = change
-    found += [_Span(began, None, ends.get(row, -inf)) for row, began in firing.items()]
-    found.sort(key=lambda each: each.began.time)
     return [
         _incident(recorded, windows, each)
         | _explained(explaining(wrong.get(each.began.series, []), each.began.time))
-        for each in found
+        for each in alert_spans(recorded)
     ]
 
 
@@ -64,7 +44,7 @@ def _explained(reference: Suspect | None) -> dict[str, str | None]:
     return {"explained": None if reference is None else reference.sentence}
 
 
-def _incident(recorded: Recorded, windows: Columns, of: _Span) -> dict[str, Any]:
+def _incident(recorded: Recorded, windows: Columns, of: AlertSpan) -> dict[str, Any]:
     """Return one incident with the figures that it has now, or last had under its longest name."""
     began, ended = of.began, of.ended
     name = recorded.names[began.series]

@@ -1,0 +1,123 @@
+"""Which remedy is applied to the readings of a series, pair by pair.
+
+Rules of this file: the remedy is the verdict's own; none is chosen here. It is adopted at a pair,
+for those after it. It is taken back when the alert ends, or when it no longer helps. The difference
+that it makes to the CRPS of a pair, over the largest that it can make, is a bet between -1 and 1
+against "on average it makes the CRPS no worse"; what is won from every pair on is added, as in the
+Shiryaev-Roberts procedure, so that a remedy that does no harm is taken back once in ``PATIENCE``
+pairs at most. Then none is adopted for ``PAUSE`` pairs.
+
+Sources: Shin, Ramdas, Rinaldo, E-detectors, NEJSDS (2024); Dawid, JRSS A 147 (1984) (prequential).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int
+from monitor.core.verdict import Pairs, Remedy
+from monitor.core.verdict.remedy import crps
+
+PATIENCE: Final = 100.0  # pairs between two times that a remedy is taken back for nothing, at least
+PAUSE: Final = 32  # pairs
+_BET: Final = 0.5
+# By which a CRPS of the normal changes at most with its standard deviation, and with its mean by 1.
+_BY_WIDTH: Final = 1.0 / math.sqrt(math.pi)
+
+
+class Amendment(NamedTuple):
+    """value' = intercept + slope value, u' = scale abs(slope) u."""
+
+    intercept: float = 0.0
+    slope: float = 1.0
+    scale: float = 1.0
+
+    def value(self, value: Float) -> Float:
+        """Return corrected values."""
+        return self.intercept + self.slope * value
+
+    def u(self, u: Float) -> Float:
+        """Return corrected standard uncertainties."""
+        return self.scale * abs(self.slope) * u
+
+
+AS_SENT: Final = Amendment()
+
+
+def amendment_of(remedy: Remedy | None) -> Amendment:
+    """Return what a remedy does to readings; None, or one of kind "none", does nothing."""
+    if remedy is None:
+        return AS_SENT
+    shift = remedy.intercept if math.isfinite(remedy.intercept) else remedy.add
+    return Amendment(
+        shift if math.isfinite(shift) else 0.0,
+        remedy.slope if math.isfinite(remedy.slope) else 1.0,
+        remedy.scale_u if math.isfinite(remedy.scale_u) else 1.0,
+    )
+
+
+class Told(NamedTuple):
+    """What was known after pair ``at``: the remedy of the fault, None if the alert ended there."""
+
+    at: int
+    remedy: Remedy | None
+
+
+class Adoption(NamedTuple):
+    """From pair ``first`` on readings are corrected so; ``taken_back``: it no longer helped."""
+
+    first: int
+    amendment: Amendment
+    taken_back: bool = False
+
+
+def adoptions(pairs: Pairs, told: Sequence[Told]) -> list[Adoption]:
+    """Return what applies to the pairs of a series, from the first one on, in event order.
+
+    ``told`` is in the order of its pairs; one that tells no remedy leaves the one before in force.
+    """
+    found = [Adoption(0, AS_SENT)]
+    allowed, evidence = 0, 0.0
+    stops = [each.at + 1 for each in (*told[1:], Told(pairs.n - 1, None))]
+    for each, stop in zip(told, stops, strict=False):
+        first, now = each.at + 1, found[-1].amendment
+        wanted = _wanted(each.remedy, now, may_adopt=first >= allowed)
+        if wanted != now:
+            found.append(Adoption(first, wanted))
+        if wanted == AS_SENT:
+            evidence = 0.0
+            continue
+        for at, bet in enumerate(_bets(pairs.rows(slice(first, stop)), wanted), first):
+            evidence = (evidence + 1.0) * bet
+            if evidence >= PATIENCE:
+                found.append(Adoption(at + 1, AS_SENT, taken_back=True))
+                allowed, evidence = at + 1 + PAUSE, 0.0
+                break
+    return found
+
+
+def _wanted(remedy: Remedy | None, now: Amendment, *, may_adopt: bool) -> Amendment:
+    if remedy is None:
+        return AS_SENT
+    told = amendment_of(remedy)
+    return told if told != AS_SENT and may_adopt else now
+
+
+def _bets(p: Pairs, amendment: Amendment) -> list[float]:
+    """Return a bet of each pair against "the CRPS is at least as good as without"."""
+    value, u = amendment.value(p.value), np.hypot(amendment.u(p.u), p.u_ref)
+    stated = np.hypot(p.u, p.u_ref)
+    worse = crps(value - p.reference, u) - crps(p.error, stated)
+    most = np.abs(value - p.value) + _BY_WIDTH * np.abs(u - stated)
+    share = np.divide(worse, most, out=np.zeros_like(worse), where=most > 0.0)
+    bets: list[float] = (1.0 + _BET * np.clip(share, -1.0, 1.0)).tolist()
+    return bets
+
+
+def each_pairs(found: Sequence[Adoption], n: int) -> Int:
+    """Return the adoption that applies to each of ``n`` pairs, as its place in ``found``."""
+    return np.searchsorted([each.first for each in found], np.arange(n), side="right") - 1
