@@ -83,7 +83,7 @@ def figures(of: CorrectedSeries) -> tuple[float, ...]:
         *coverage(one.within(p.reference)),
         float(np.mean(one.factor * one.u) / np.mean(NORMAL * p.u)),
         of.crps / of.crps_as_sent,
-        sum(each.taken_back for each in one.adopted) * PAIRS / p.n,
+        sum(each.taken_back for each in one.adopted.steps) * PAIRS / p.n,
     )
 
 

@@ -69,7 +69,7 @@ def examples_taken_in(text: str) -> str:
         for line in text.splitlines()
         if line not in ("areas: []", "thresholds: []", "groups: []", "overrides: []")
     ]
-    for nothing in ("tls", "mqtt", "webhook", "prefix", "home_assistant"):
+    for nothing in ("tls", "mqtt", "webhook", "prefix", "home_assistant", "publish"):
         kept.remove(f"  {nothing}: null")
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)
 

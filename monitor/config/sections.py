@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 
 from monitor.alerts.mqtt_sink import Prefix
-from monitor.config.kinds import Derived, Globs, Host, Section, setting
+from monitor.config.kinds import Derived, Globs, Host, Section, Topic, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Systematic
 from monitor.core.setting import Contradiction, File, Glob
 from monitor.mqtt.connection import is_loopback
+from monitor.mqtt.topic_templates import Template
 
 # Modes in which `candidates` chooses the pairing rule, with its default.
 CANDIDATES_OF_MODE: Final[Mapping[str, str]] = {"nearest": "nearest", "key": "all"}
@@ -262,6 +263,31 @@ class Verdicts(Section):
         if self.home_assistant is not None and self.prefix is None:
             yield Contradiction(
                 ("home_assistant",), "shows what is published; give verdicts.prefix too"
+            )
+
+
+class Correct(Section):
+    """Readings published again, corrected as their verdict advises, with an interval."""
+
+    publish: Topic | None = setting(
+        None,
+        "Topic of corrected readings, with {sensor} and {quantity}, such as "
+        "monitor/corrected/{sensor}/{quantity}. null corrects nothing.",
+    )
+    level: float = setting(
+        0.9, "Share of references that the interval of a corrected reading holds.", gt=0, lt=1
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A topic for each series."""
+        if self.publish is None:
+            return
+        template = Template.parse(self.publish)
+        if {*template.names} != {"sensor", "quantity"} or set(self.publish) & set("+#"):
+            yield Contradiction(
+                ("publish",),
+                "must have {sensor} and {quantity}, each once, and no other place to fill in, "
+                "such as monitor/corrected/{sensor}/{quantity}",
             )
 
 

@@ -14,6 +14,7 @@ from monitor.config.kinds import Derived, Section, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
+    Correct,
     Http,
     Journal,
     Log,
@@ -115,6 +116,11 @@ class Settings(Section):
     verdicts: Verdicts = setting(
         Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."
     )
+    correct: Correct = setting(
+        Correct(),
+        "Readings published again, corrected as their verdict advises, with an interval that "
+        "holds its level (docs/beyond.md).",
+    )
     series: Series = setting(
         Series(),
         "How many series (one quantity of one sensor) there may be, and when one is stale.",
@@ -150,6 +156,7 @@ class Settings(Section):
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
         yield from _verdict_contradictions(self)
+        yield from _correct_contradictions(self)
         yield from _typed_contradictions(self)
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
@@ -184,6 +191,22 @@ def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
         if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
             what = "takes in the verdicts too, which are published below it (verdicts.prefix)"
             yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
+
+
+def _correct_contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """No source takes in what is published as corrected."""
+    topic = settings.correct.publish
+    if topic is None:
+        return
+    published = topic.replace("{sensor}", "\x1f").replace("{quantity}", "\x1f")
+    for at, source in enumerate(settings.sources):
+        if Template.parse(source.topic).match(published):
+            what = "takes in the corrected readings too (correct.publish), which would be corrected"
+            yield Contradiction(
+                ("sources", at, "topic"),
+                f"{what} again; give them a topic of their own",
+                ("sources", "correct"),
+            )
 
 
 def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:

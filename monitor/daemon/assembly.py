@@ -17,6 +17,7 @@ from monitor.config.credentials import Credentials, resolve_secret, resolve_sink
 from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
+from monitor.daemon.corrector import Corrector
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
@@ -27,6 +28,7 @@ from monitor.mqtt.publish import BrokerPublisher, Retained
 from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import KindTopics
+from monitor.topics.corrected_readings import CorrectedTopics
 from monitor.topics.thread import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
@@ -65,7 +67,11 @@ def assemble(settings: Settings, now: float) -> Parts:
     births = Births()
     births.load_notes(journal.note)
     clock = ClockGuard(newest)
-    intake = Intake(router_of(settings, births, units), network, journal, births, clock)
+    corrector = None
+    if settings.correct.publish is not None:
+        corrector = Corrector(network, journal, settings.correct.level)
+    router = router_of(settings, births, units)
+    intake = Intake(router, network, journal, births, clock, corrector)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     return Parts(settings, network, journal, intake, clock, check)
 
@@ -189,6 +195,18 @@ def verdict_topics(
         lambda will: publisher_of(settings, credentials, client_id=name, will=will),
         settings.publish.interval_seconds,
         references_topic=native_topic(settings.sources, "reference"),
+    )
+
+
+def corrected_topics(
+    settings: Settings, credentials: Credentials, client_id: str
+) -> CorrectedTopics | None:
+    """Return what publishes corrected readings, not started; None if the settings want none."""
+    if settings.correct.publish is None:
+        return None
+    name = f"{client_id}-corrected"
+    return CorrectedTopics(
+        settings.correct.publish, lambda: publisher_of(settings, credentials, client_id=name)
     )
 
 

@@ -16,12 +16,14 @@ from monitor.core.model import (
     Collocation,
     Event,
     Reading,
+    Records,
     Reference,
 )
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ERA_END, NEAR_SECONDS, TOPICS_MAX, ClockGuard
+from monitor.daemon.corrector import Corrector
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
@@ -93,7 +95,8 @@ class Intake:
     """Commits batches of messages to the journal and applies them to the network.
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
-    are the units that it learned. ``clock`` says whether the time can be believed.
+    are the units that it learned. ``clock`` says whether the time can be believed; ``corrector``
+    corrects readings where the settings want them.
     """
 
     def __init__(
@@ -103,7 +106,9 @@ class Intake:
         store: Store,
         births: Births | None = None,
         clock: ClockGuard | None = None,
+        corrector: Corrector | None = None,
     ) -> None:
+        self.corrector: Final = corrector
         self._router: Final = router
         self._clock: Final = clock if clock is not None else ClockGuard()
         self._births: Final = births if births is not None else Births()
@@ -148,8 +153,15 @@ class Intake:
             totals=self.counts.totals(),
             events=kept.events,
             collocations=kept.collocations,
-            notes={**self._notes(received), **held.notes},
+            notes={
+                **self._notes(received),
+                **held.notes,
+                **self._correct(kept.measured, outcome.pairs),
+            },
         )
+
+    def _correct(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
+        return {} if self.corrector is None else self.corrector.take(measured, pairs)
 
     def _decode(
         self, topics: Sequence[str], payloads: Sequence[bytes], received: float
@@ -188,6 +200,8 @@ class Intake:
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
+        if self.corrector is not None:
+            self.corrector.release()
 
     def _notes(self, received: float) -> Mapping[str, bytes]:
         """Return the notes to write with the batch: births, units and summaries that changed."""

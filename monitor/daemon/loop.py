@@ -26,6 +26,7 @@ from monitor.daemon.assembly import (
     Parts,
     assemble,
     client_id_of,
+    corrected_topics,
     mqtt_settings,
     note_subscriptions,
     outlets,
@@ -259,7 +260,9 @@ class ReloadingDaemon:
         daemon = Daemon(
             parts,
             source,
-            Publisher(parts, service, sinks, topics),
+            Publisher(
+                parts, service, sinks, topics, corrected_topics(settings, credentials, client_id)
+            ),
             supervisor=supervisor,
             signals=self._signals,
             reload=self.reload,

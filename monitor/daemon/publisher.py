@@ -27,6 +27,7 @@ from monitor.explain.doctor import doctor_report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
+from monitor.topics.corrected_readings import CorrectedTopics
 from monitor.topics.thread import VerdictTopics
 
 DEAD_LETTERS_SHOWN: Final = 100
@@ -60,7 +61,10 @@ class Show(Protocol):
 
 
 class Publisher:
-    """Evaluates the network and publishes the results; starts ``outlets`` and ``topics``."""
+    """Evaluates the network and publishes the results.
+
+    It starts ``outlets``, ``topics`` and ``corrected``.
+    """
 
     def __init__(
         self,
@@ -68,6 +72,7 @@ class Publisher:
         show: Show,
         outlets: Sequence[Outlet] = (),
         topics: VerdictTopics | None = None,
+        corrected: CorrectedTopics | None = None,
     ) -> None:
         self._parts: Final = parts
         self._show: Final = show
@@ -89,6 +94,10 @@ class Publisher:
         self._topics: Final = topics
         if topics is not None:
             topics.start()
+        self._corrected: Final = corrected
+        if corrected is not None and parts.intake.corrector is not None:
+            parts.intake.corrector.connect(corrected)
+            corrected.start()
 
     @property
     def is_busy(self) -> bool:
@@ -150,12 +159,16 @@ class Publisher:
         """Give the sinks a moment to deliver; the rest is delivered after the next start."""
         if self._topics is not None:
             self._topics.stop(_STOP_SECONDS)
+        if self._corrected is not None:
+            self._corrected.stop(_STOP_SECONDS)
         self._dispatch.close()
 
     def _steps(self, now: float, connection: SourceStatus, trouble: str) -> Steps[None]:
         parts = self._parts
         most = None if self._page is None else JUDGED_MOST
         snapshot = yield from parts.network.steps(now, most)
+        if parts.intake.corrector is not None:
+            snapshot = parts.intake.corrector.see(snapshot)
         self._dispatch.notify(
             View(
                 snapshot,
@@ -246,6 +259,7 @@ class Publisher:
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),
             verdicts=None if self._topics is None else self._topics.figures(),
+            corrected=None if self._corrected is None else self._corrected.figures(),
         )
 
 

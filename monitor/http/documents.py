@@ -48,6 +48,7 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         alerts=[alert for alert, active in now.alerts.items() if active[row]],
         sentence=now.sentences[row],
         advice=now.advice[row],
+        corrected=None if now.corrected is None else now.corrected[row],
         evidence=finite(now.evidence[row]),
         pairs=int(now.window_pairs[row]),
         uncertainty="assumed" if _is_assumed(now, row) else "stated",

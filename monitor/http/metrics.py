@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import orjson
 
+from monitor.core.correction.live_corrections import OF_CORRECTIONS
 from monitor.core.fleet.due_dates import OF_DUE_DATES
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
@@ -35,7 +36,9 @@ class Metric(NamedTuple):
 
 METRICS: Final[dict[str, Metric]] = {
     f"monitor_{name}": Metric(name, words)
-    for name, words in (live_metrics() | {each.name: each.help for each in OF_DUE_DATES}).items()
+    for name, words in (
+        live_metrics() | {each.name: each.help for each in (*OF_DUE_DATES, *OF_CORRECTIONS)}
+    ).items()
 }
 OTHERS: Final[dict[str, str]] = {
     "monitor_window_pairs": "Pairs in the series' own window, by count and by age.",

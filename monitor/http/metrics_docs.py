@@ -13,7 +13,7 @@ from monitor.core.scores.statistics import STATISTICS, live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import alert_meanings
 from monitor.http.metrics import ESSENTIAL, OTHERS
-from monitor.http.telemetry import Figures, OtlpFigures, VerdictFigures, families
+from monitor.http.telemetry import CorrectedFigures, Figures, OtlpFigures, VerdictFigures, families
 from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -154,6 +154,7 @@ def _every_figure() -> Figures:
             setattr(every, each.name, {"": 0})
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
     every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
+    every.corrected = CorrectedFigures()
     return every
 
 

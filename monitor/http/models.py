@@ -86,6 +86,13 @@ class SeriesEntry(TypedDict):
     alerts: Annotated[list[str], about(f"The alerts that fire. {ALERT}")]
     sentence: Annotated[str, about("What is known of it.")]
     advice: Annotated[str, about("What would mend it; empty where nothing is to be done.")]
+    corrected: Annotated[
+        str | None,
+        about(
+            "How its readings are corrected, and how often the interval holds; null unless "
+            "`correct.publish` is set, empty before the first pair."
+        ),
+    ]
     evidence: Annotated[Number, about("Evidence that it is not as right as it says.")]
     pairs: Annotated[int, about("Pairs in its window.")]
     uncertainty: Annotated[

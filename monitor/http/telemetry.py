@@ -24,6 +24,15 @@ class VerdictFigures(NamedTuple):
     connected: bool = False
 
 
+class CorrectedFigures(NamedTuple):
+    """Figures of the corrected readings: messages acknowledged, lost, and those that wait."""
+
+    published: int = 0
+    dropped: int = 0
+    waiting: int = 0
+    connected: bool = False
+
+
 class OtlpFigures(NamedTuple):
     """How many posts of metrics by OTLP were sent, and failed."""
 
@@ -70,6 +79,7 @@ class Figures:
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
     verdicts: VerdictFigures | None = None
+    corrected: CorrectedFigures | None = None
     otlp: OtlpFigures | None = None
 
 
@@ -81,6 +91,8 @@ def families(now: Figures) -> Iterator[Family]:
     yield from _alerts(now)
     if now.verdicts is not None:
         yield from _verdicts(now.verdicts)
+    if now.corrected is not None:
+        yield from _corrected(now.corrected)
     if now.otlp is not None:
         yield counters(
             "otlp_posts",
@@ -221,6 +233,19 @@ def _verdicts(now: VerdictFigures) -> Iterator[Family]:
     )
     yield gauge("verdict_series_waiting", "Series whose verdict is to be published.", now.waiting)
     yield gauge("verdict_connected", "1 while the connection of `verdicts` is up.", now.connected)
+
+
+def _corrected(now: CorrectedFigures) -> Iterator[Family]:
+    yield counter(
+        "corrected_readings", "Corrected readings that the broker acknowledged.", now.published
+    )
+    yield counter(
+        "corrected_readings_dropped",
+        "Corrected readings that are lost: too many waited, or their connection ended.",
+        now.dropped,
+    )
+    yield gauge("corrected_readings_waiting", "Corrected readings to be published.", now.waiting)
+    yield gauge("corrected_connected", "1 while the connection of `correct` is up.", now.connected)
 
 
 _SINK_COUNTERS: Final = {

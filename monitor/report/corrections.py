@@ -16,11 +16,11 @@ import numpy as np
 import scipy
 
 from monitor.core.columns import Columns
-from monitor.core.correction.adoption import Amendment, Told
+from monitor.core.correction.adoption import Told, in_words
 from monitor.core.correction.corrected import Corrected, corrected
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import PAIRS_MAX, at_alarms
-from monitor.core.formatting import amount, significant
+from monitor.core.formatting import significant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import Pairs
@@ -114,30 +114,17 @@ def _figures(of: CorrectedSeries) -> tuple[str, ...]:
         f"{100.0 * float(np.mean(one.within(p.reference))):.1f} %",
         figure(width),
         *(figure(of.crps_as_sent), figure(of.crps), figure(of.crps / of.crps_as_sent)),
-        str(len(one.adopted) - 1),
-        str(sum(each.taken_back for each in one.adopted)),
+        str(len(one.adopted.steps) - 1),
+        str(sum(each.taken_back for each in one.adopted.steps)),
     )
 
 
 def _now(of: CorrectedSeries) -> str:
     """Return how the next reading is corrected, as a sentence."""
     one, unit = of.corrected, of.name.unit
-    doing = _doing(one.adopted[-1].amendment, unit) or "as sent"
+    doing = in_words(one.adopted.amendment, unit) or "as sent"
     factor = significant(math.exp(one.log_factor))
     return (
         f"{of.name.sensor} {of.name.quantity}: {doing}; "
         f"{100.0 * one.level:g} % of references then lie within {factor} u"
     )
-
-
-def _doing(amendment: Amendment, unit: str) -> str:
-    intercept, slope, scale = amendment
-    parts = []
-    if slope != 1.0:
-        parts.append(f"take {amount(intercept, unit, 4)} + {significant(slope, 4)} times its value")
-    elif intercept:
-        verb = "add" if intercept > 0.0 else "subtract"
-        parts.append(f"{verb} {amount(abs(intercept), unit, 3)}")
-    if scale * abs(slope) != 1.0:
-        parts.append(f"multiply its u by {significant(scale * abs(slope), 3)}")
-    return " and ".join(parts)

@@ -36,7 +36,9 @@ def off_by(level: float, n: int = 200, seed: int = 1) -> Pairs:
 
 
 def test_a_remedy_holds_from_the_pair_after_it_was_told_to_the_end_of_the_alert():
-    found = adoptions(off_by(3.0), [Told(9, SUBTRACT), Told(17, Remedy("none")), Told(99, None)])
+    found = adoptions(
+        off_by(3.0), [Told(9, SUBTRACT), Told(17, Remedy("none")), Told(99, None)]
+    ).steps
 
     assert [(each.first, each.amendment) for each in found] == [
         (0, AS_SENT),
@@ -68,7 +70,7 @@ def test_each_kind_of_remedy_does_to_a_reading_what_it_says(remedy, value, u):
 def test_a_remedy_that_does_harm_is_taken_back_soon_and_not_tried_again_at_once(seed):
     right = off_by(0.0, seed=seed)
 
-    found = adoptions(right, [Told(at, SUBTRACT) for at in range(9, 60, 5)])
+    found = adoptions(right, [Told(at, SUBTRACT) for at in range(9, 60, 5)]).steps
 
     taken_back = found[2]
     assert (taken_back.amendment, taken_back.taken_back) == (AS_SENT, True)
@@ -77,7 +79,7 @@ def test_a_remedy_that_does_harm_is_taken_back_soon_and_not_tried_again_at_once(
 
 
 def test_a_remedy_that_helps_is_kept():
-    helped = [adoptions(off_by(3.0, seed=seed), [Told(0, SUBTRACT)]) for seed in range(50)]
+    helped = [adoptions(off_by(3.0, seed=seed), [Told(0, SUBTRACT)]).steps for seed in range(50)]
 
     assert all(len(each) == 2 for each in helped)
 
@@ -89,7 +91,7 @@ def test_a_remedy_that_changes_nothing_on_average_is_rarely_taken_back():
     error = 0.5 + np.random.default_rng(3).standard_normal(n)
     told = [Told(at, remedy) for at in range(0, n, 10)]
 
-    found = adoptions(pairs_of(error), told)
+    found = adoptions(pairs_of(error), told).steps
 
     corrected_pairs = sum(
         later.first - each.first for each, later in pairwise(found) if each.amendment != AS_SENT
@@ -117,3 +119,25 @@ def test_a_reading_of_no_uncertainty_has_no_interval():
     assert np.isnan(found.lower).all()
     assert np.isnan(found.upper).all()
     assert np.isfinite(found.value).all()
+
+
+@pytest.mark.parametrize("cuts", [[1], [50], [21, 22, 121], [*range(10, 200, 7)]])
+def test_pairs_that_come_in_pieces_give_the_same_bits(cuts):
+    pairs = off_by(0.6, seed=4)
+    told = [*(Told(at, SUBTRACT) for at in range(20, 190, 8)), Told(195, None)]
+    whole = corrected(pairs, told, 0.9)
+
+    before, found = None, []
+    for first, last in pairwise([0, *cuts, 200]):
+        some = [
+            each._replace(at=each.at - first) for each in told if first - 1 <= each.at < last - 1
+        ]
+        part = corrected(pairs.rows(slice(first, last)), some, 0.9, before)
+        before = (part.adopted, part.log_factor)
+        found.append(part)
+
+    assert any(each.taken_back for each in whole.adopted.steps)
+    assert before == (whole.adopted._replace(steps=part.adopted.steps), whole.log_factor)
+    for name in ("value", "u", "lower", "upper"):
+        joined = np.concatenate([getattr(each, name) for each in found])
+        np.testing.assert_array_equal(joined, getattr(whole, name))

@@ -63,7 +63,7 @@ def test_intervals_hold_90_percent_over_any_1000_pairs_and_the_crps_is_no_worse(
     if kind in ("drift", "jumps"):
         assert found.crps <= 0.6 * found.crps_as_sent
     if kind in ("honest", "ar"):
-        assert len(found.corrected.adopted) == 1
+        assert len(found.corrected.adopted.steps) == 1
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="recorded data are not here")

@@ -18,9 +18,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.formatting import amount, significant
 from monitor.core.model import Float, Int
 from monitor.core.verdict import Pairs, Remedy
 from monitor.core.verdict.remedy import crps
+from monitor.core.verdict.verdict import NO_REMEDY
 
 PATIENCE: Final = 100.0  # pairs between two times that a remedy is taken back for nothing, at least
 PAUSE: Final = 32  # pairs
@@ -61,7 +63,7 @@ def amendment_of(remedy: Remedy | None) -> Amendment:
 
 
 class Told(NamedTuple):
-    """What was known after pair ``at``: the remedy of the fault, None if the alert ended there."""
+    """What was known after pair ``at``: the fault's remedy, None if no alert fires any more."""
 
     at: int
     remedy: Remedy | None
@@ -75,15 +77,35 @@ class Adoption(NamedTuple):
     taken_back: bool = False
 
 
-def adoptions(pairs: Pairs, told: Sequence[Told]) -> list[Adoption]:
+class Adopted(NamedTuple):
+    """What applies to some pairs in event order, and what is known after the last.
+
+    ``evidence`` is that against the remedy in force; none is adopted for ``pause`` more pairs.
+    """
+
+    steps: tuple[Adoption, ...] = (Adoption(0, AS_SENT),)
+    evidence: float = 0.0
+    pause: int = 0
+
+    @property
+    def amendment(self) -> Amendment:
+        """What applies after the last pair."""
+        return self.steps[-1].amendment
+
+
+def adoptions(pairs: Pairs, told: Sequence[Told], before: Adopted | None = None) -> Adopted:
     """Return what applies to the pairs of a series, from the first one on, in event order.
 
-    ``told`` is in the order of its pairs; one that tells no remedy leaves the one before in force.
+    ``told`` is in the order of its pairs, -1 for before the first; one that tells of no remedy
+    leaves the one in force as it is. ``before`` is what applied until the first pair, as sent if
+    None. Pairs may come in any pieces.
     """
-    found = [Adoption(0, AS_SENT)]
-    allowed, evidence = 0, 0.0
-    stops = [each.at + 1 for each in (*told[1:], Told(pairs.n - 1, None))]
-    for each, stop in zip(told, stops, strict=False):
+    before = before or Adopted()
+    found = [Adoption(0, before.amendment)]
+    allowed, evidence = before.pause, before.evidence
+    told = [Told(-1, NO_REMEDY), *told]
+    stops = [*(each.at + 1 for each in told[1:]), pairs.n]
+    for each, stop in zip(told, stops, strict=True):
         first, now = each.at + 1, found[-1].amendment
         wanted = _wanted(each.remedy, now, may_adopt=first >= allowed)
         if wanted != now:
@@ -97,7 +119,7 @@ def adoptions(pairs: Pairs, told: Sequence[Told]) -> list[Adoption]:
                 found.append(Adoption(at + 1, AS_SENT, taken_back=True))
                 allowed, evidence = at + 1 + PAUSE, 0.0
                 break
-    return found
+    return Adopted(tuple(found), evidence, max(allowed - pairs.n, 0))
 
 
 def _wanted(remedy: Remedy | None, now: Amendment, *, may_adopt: bool) -> Amendment:
@@ -121,3 +143,17 @@ def _bets(p: Pairs, amendment: Amendment) -> list[float]:
 def each_pairs(found: Sequence[Adoption], n: int) -> Int:
     """Return the adoption that applies to each of ``n`` pairs, as its place in ``found``."""
     return np.searchsorted([each.first for each in found], np.arange(n), side="right") - 1
+
+
+def in_words(amendment: Amendment, unit: str) -> str:
+    """Return what is done to a reading, empty for nothing."""
+    intercept, slope, scale = amendment
+    parts = []
+    if slope != 1.0:
+        parts.append(f"take {amount(intercept, unit, 4)} + {significant(slope, 4)} times its value")
+    elif intercept:
+        verb = "add" if intercept > 0.0 else "subtract"
+        parts.append(f"{verb} {amount(abs(intercept), unit, 3)}")
+    if scale * abs(slope) != 1.0:
+        parts.append(f"multiply its u by {significant(scale * abs(slope), 3)}")
+    return " and ".join(parts)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.core.correction.adoption import Adoption, Told, adoptions, each_pairs
+from monitor.core.correction.adoption import Adopted, Told, adoptions, each_pairs
 from monitor.core.correction.conformal import first_log_factors, track_factors
 from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict import Pairs
@@ -18,7 +18,8 @@ class Corrected(NamedTuple):
     """Corrected pairs in event order [pairs], in the series' unit; ``level`` is the interval's.
 
     ``lower`` and ``upper`` are value -+ ``factor`` u, NaN where u is 0. ``which`` says by which of
-    ``adopted`` a pair is corrected.
+    ``adopted.steps`` a pair is corrected, ``log_factor`` and ``adopted`` are also what is known
+    after the last pair.
     """
 
     value: Float
@@ -27,9 +28,9 @@ class Corrected(NamedTuple):
     upper: Float
     factor: Float
     which: Int
-    adopted: tuple[Adoption, ...]
+    adopted: Adopted
     level: float
-    log_factor: float  # after the last pair
+    log_factor: float
 
     def within(self, reference: Float) -> Bool:
         """Return whether each interval contains its reference."""
@@ -40,21 +41,30 @@ class Corrected(NamedTuple):
         return crps(self.value - pairs.reference, np.hypot(self.u, pairs.u_ref))
 
 
-def corrected(pairs: Pairs, told: Sequence[Told], level: float) -> Corrected:
+def corrected(
+    pairs: Pairs,
+    told: Sequence[Told],
+    level: float,
+    before: tuple[Adopted, float] | None = None,
+) -> Corrected:
     """Return the pairs of a series with what was ``told`` of it applied to those after.
+
+    ``before``: what applied until the first pair, and the logarithm of the factor; None for a
+    series without a pair before. Pairs may come in any pieces: the numbers are the same bits.
 
     Raises:
         ValueError: if ``level`` is not between 0 and 1.
     """
-    adopted = adoptions(pairs, told)
-    which = each_pairs(adopted, pairs.n)
-    intercept, slope, scale = np.array([each.amendment for each in adopted]).T[:, which]
+    first, log_factor = before or (Adopted(), float(first_log_factors(1, level)[0]))
+    adopted = adoptions(pairs, told, first)
+    which = each_pairs(adopted.steps, pairs.n)
+    intercept, slope, scale = np.array([each.amendment for each in adopted.steps]).T[:, which]
     value = intercept + slope * pairs.value
     u = scale * np.abs(slope) * pairs.u
     ratio = np.full(pairs.n, np.nan)
     some = u > 0.0
     ratio[some] = np.abs(value - pairs.reference)[some] / u[some]
-    tracked = track_factors(first_log_factors(1, level), ratio[None, :], level)
+    tracked = track_factors(np.array([log_factor]), ratio[None, :], level)
     factor = np.exp(tracked.before[0])
     return Corrected(
         value=value,
@@ -63,7 +73,7 @@ def corrected(pairs: Pairs, told: Sequence[Told], level: float) -> Corrected:
         upper=value + factor * u,
         factor=factor,
         which=which,
-        adopted=tuple(adopted),
+        adopted=adopted,
         level=level,
         log_factor=float(tracked.after[0]),
     )

@@ -36,7 +36,8 @@ class Snapshot:
     say what counts, balanced where there are none; ``gone`` are the rows of series that memory let
     go of, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
     alert fires, and falls again after a false alarm. ``due`` has dates where settings ask for them,
-    None where no series does.
+    None where no series does; ``corrected`` says what is done to the readings of each, None where
+    they are not published again.
     """
 
     time: float
@@ -62,6 +63,7 @@ class Snapshot:
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
     due: DueDates | None = None
+    corrected: tuple[str, ...] | None = None
 
     def present(self) -> Bool:
         """Return which series there are: all but those that are gone."""

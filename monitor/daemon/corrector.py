@@ -1,0 +1,132 @@
+"""Readings republished with the verdict's remedy and an interval that holds its level.
+
+Rules of this file: a reading is corrected by what was known before its batch, and leaves after the
+batch is durable; what its pairs move is written in the same transaction. Which remedy is told comes
+from the newest snapshot, as sentence and advice do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+import numpy as np
+
+from monitor.core.columns import coverage_factor
+from monitor.core.correction.live_corrections import LiveCorrections
+from monitor.core.model import Float, Int, Reading, Records
+from monitor.core.pairing.observations import Durable, PackedReadings
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.network import Network
+from monitor.core.verdict import Remedy
+from monitor.core.verdict.verdict import NO_REMEDY
+from monitor.topics.corrected_readings import CorrectedReading
+
+
+class _Notes(Protocol):
+    """What was written with former batches."""
+
+    def note(self, name: str) -> bytes:
+        """Return the last note of a name, empty if there is none."""
+
+
+class Outward(Protocol):
+    """Where corrected readings go."""
+
+    def offer(self, readings: Iterable[CorrectedReading]) -> None:
+        """Publish them soon."""
+
+
+class Corrector:
+    """State: what applies to each series, and the corrected readings of a batch under way."""
+
+    def __init__(self, network: Network, store: _Notes, level: float) -> None:
+        self.corrections: Final = LiveCorrections(level)
+        self.corrections.load(store.note, len(network.registry.keys))
+        self._network: Final = network
+        self._snapshot: Snapshot | None = None
+        self._waiting: list[CorrectedReading] = []
+        self._outward: Outward | None = None
+
+    def connect(self, outward: Outward) -> None:
+        """Let corrected readings go somewhere from now on."""
+        self._outward = outward
+
+    def see(self, snapshot: Snapshot) -> Snapshot:
+        """Take remedies from a snapshot from now on; return it with what is corrected."""
+        self._snapshot = snapshot
+        count, corrections = len(snapshot.names), self.corrections
+        coverage = corrections.coverage(count)
+        factor = np.where(np.isnan(coverage), np.nan, corrections.now(np.arange(count)).factor)
+        numbers = {"corrected_coverage_ratio": coverage, "corrected_interval_factor": factor}
+        return replace(
+            snapshot,
+            statistics={**snapshot.statistics, **numbers},
+            corrected=tuple(
+                corrections.sentence(row, name.unit) for row, name in enumerate(snapshot.names)
+            ),
+        )
+
+    def take(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
+        """Correct the readings of a batch, then take its pairs; return the notes to write."""
+        if self._outward is not None:
+            self._waiting = self._corrected(measured)
+        return self.corrections.take(pairs, self._told)
+
+    def release(self) -> None:
+        """Publish the corrected readings of the batch: it is durable."""
+        if self._outward is not None and self._waiting:
+            self._outward.offer(self._waiting)
+        self._waiting = []
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _told(self, row: int) -> Remedy | None:
+        """Return the remedy that applies to a series whose alert fires, None for others."""
+        now = self._snapshot
+        if now is None or row >= len(now.names):
+            return NO_REMEDY
+        if not any(active[row] for active in now.alerts.values()):
+            return None
+        report = now.reports.get(row)
+        return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
+
+    def _corrected(self, measured: Sequence[Durable]) -> list[CorrectedReading]:
+        found: list[CorrectedReading] = []
+        others: list[Reading] = []
+        for each in measured:
+            if isinstance(each, PackedReadings):
+                found += self._columns(*each.columns())
+            elif isinstance(each, Reading):
+                others.append(each)
+        if others:
+            found += self._columns(*self._read(others))
+        return found
+
+    def _read(self, readings: Sequence[Reading]) -> tuple[Int, Float, Float, Float]:
+        """Return rows, times, values and standard uncertainties of readings."""
+        get = self._network.registry.get
+        rows = np.array([get(each.sensor, each.quantity) for each in readings], dtype=np.int64)
+        numbers = [(each.time, each.value, each.u, each.lower, each.upper, each.p)
+                   for each in readings]  # fmt: skip
+        time, value, u, lower, upper, p = np.array(numbers, dtype=np.float64).T
+        level = self.corrections.level
+        half = 0.5 * (upper - lower) / coverage_factor(np.where(np.isnan(p), level, p))
+        return rows, time, value, np.where(np.isnan(u), half, u)
+
+    def _columns(self, rows: Int, times: Float, values: Float, us: Float) -> list[CorrectedReading]:
+        now, names = self.corrections.now(rows), self._network.names()
+        level = self.corrections.level
+        value, u = now.intercept + now.slope * values, now.scale * us
+        half = now.factor * u
+        listed = zip(
+            rows.tolist(),
+            *(each.tolist() for each in (times, value, u, value - half, value + half)),
+            now.is_known.tolist(),
+            strict=True,
+        )
+        return [
+            CorrectedReading(names[row], time, corrected, u, lower, upper, level, is_known)
+            for row, time, corrected, u, lower, upper, is_known in listed
+        ]

@@ -1,0 +1,150 @@
+"""Corrected readings at the broker: a message for each reading, in order, at QoS 1.
+
+Rules of this file: the data's thread only adds to a bounded queue. When it is full the oldest leave
+and are counted; so are those that were on their way when a connection was lost. A message is one
+that a native source reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from monitor.core.formatting import finite, instant
+from monitor.core.registry import SeriesName
+from monitor.http.telemetry import CorrectedFigures
+from monitor.mqtt.publish import BrokerPublisher, PublishError
+from monitor.mqtt.source import SourceRefusedError
+from monitor.mqtt.topic_templates import topic_level
+
+WAITING_MAX: Final = 20_000
+_AT_ONCE: Final = 500
+_ROUND_SECONDS: Final = 0.1
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS_MAX: Final = 30.0
+
+_log: Final = logging.getLogger("monitor")
+
+
+class CorrectedReading(NamedTuple):
+    """A reading as corrected, in its series' unit; ``time`` in s UTC.
+
+    ``lower`` and ``upper`` hold the reference with probability ``p``; ``is_compared`` says whether
+    any pair has told of the series yet.
+    """
+
+    name: SeriesName
+    time: float
+    value: float
+    u: float
+    lower: float
+    upper: float
+    p: float
+    is_compared: bool
+
+
+def corrected_message(reading: CorrectedReading) -> bytes:
+    """Return the payload of a reading, as JSON that a native source reads."""
+    found = {
+        "time": instant(reading.time, "microseconds"),
+        "value": finite(reading.value),
+        "u": finite(reading.u),
+        "lower": finite(reading.lower),
+        "upper": finite(reading.upper),
+        "p": reading.p,
+        "unit": reading.name.unit,
+        "compared": reading.is_compared,
+    }
+    stated = {name: each for name, each in found.items() if each is not None and each != ""}
+    return msgspec.json.encode(stated)
+
+
+class CorrectedTopics:
+    """Publishes corrected readings from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, template: str, connect: Callable[[], BrokerPublisher]) -> None:
+        """``template`` is the topic, with ``{sensor}`` and ``{quantity}``."""
+        self._template: Final = template
+        self._connect: Final = connect
+        self._waiting: Final[deque[CorrectedReading]] = deque()
+        self._published = self._dropped = 0
+        self._connected = False
+        self._stopping: Final = threading.Event()
+        self._thread: Final = threading.Thread(target=self._run, name="corrected", daemon=True)
+
+    def start(self) -> None:
+        """Begin to connect and publish."""
+        self._thread.start()
+
+    def offer(self, readings: Iterable[CorrectedReading]) -> None:
+        """Publish readings soon; the data's thread calls it."""
+        self._waiting.extend(readings)
+        while len(self._waiting) > WAITING_MAX:
+            self._waiting.popleft()
+            self._dropped += 1
+
+    def figures(self) -> CorrectedFigures:
+        """Return how many were published and dropped, and how many wait."""
+        waiting = len(self._waiting)
+        return CorrectedFigures(self._published, self._dropped, waiting, self._connected)
+
+    def stop(self, seconds: float) -> None:
+        """Publish what waits and disconnect, within ``seconds``."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    # -- the thread of this file --------------------------------------------------------------
+
+    def _run(self) -> None:
+        pause, complained = _FIRST_PAUSE_SECONDS, ""
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._serve()
+            except (PublishError, SourceRefusedError) as error:
+                if str(error) != complained:
+                    _log.warning("corrected readings: %s; trying again", error)
+                complained = str(error)
+            except Exception:  # noqa: BLE001 - a fault here costs readings, not the daemon
+                _log.exception("corrected readings: an internal error; trying again")
+            if time.monotonic() - began > _PAUSE_SECONDS_MAX:
+                pause = _FIRST_PAUSE_SECONDS
+            self._stopping.wait(pause)
+            pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)
+
+    def _serve(self) -> None:
+        """Publish until stopped; raises PublishError when the connection is lost."""
+        broker = self._connect()
+        with broker:
+            before = self._published
+            self._connected = True
+            try:
+                while not (self._stopping.is_set() and not self._waiting):
+                    self._round(broker)
+                    if not self._waiting:
+                        broker.sleep(_ROUND_SECONDS)
+                    self._published = before + broker.acknowledged
+                broker.flush()
+            finally:
+                self._connected = False
+                self._published = before + broker.acknowledged
+                self._dropped += broker.on_their_way
+
+    def _round(self, broker: BrokerPublisher) -> None:
+        for _ in range(min(len(self._waiting), _AT_ONCE)):
+            try:
+                reading = self._waiting.popleft()
+            except IndexError:  # the data's thread took it away: too many wait
+                return
+            broker.publish(self._topic(reading.name), corrected_message(reading))
+
+    def _topic(self, name: SeriesName) -> str:
+        sensor, quantity = topic_level(name.sensor), topic_level(name.quantity)
+        return self._template.replace("{sensor}", sensor).replace("{quantity}", quantity)
