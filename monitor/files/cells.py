@@ -25,6 +25,7 @@ import orjson
 from monitor.core.model import Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.errors import USAGE, MonitorError, install_hint
+from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
 from monitor.files.input_file import (
     BLOCK_ROWS,
     Block,
@@ -83,6 +84,8 @@ def encoded_column(cells: Sequence[str]) -> Coded:
     """Return a column of texts as what differs in it, in the order of appearance."""
     if isinstance(cells, Coded):
         return cells
+    if isinstance(cells, ArrowTexts):
+        return Coded(*cells.codes())
     code = {text: at for at, text in enumerate(dict.fromkeys(cells))}
     return Coded(np.array([*map(code.__getitem__, cells)], dtype=np.int64), [*code])
 
@@ -99,6 +102,10 @@ def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], It
     """Give the names of a table's columns, and its rows in chunks; raises FileError."""
     if is_parquet(path):
         yield _parquet(path)
+        return
+    if (table := arrow_csv(path)) is not None:
+        names = header(path, iter([(1, table.names)]))
+        yield names, _renamed(names, table)
         return
     with opened(path) as text, _without_collection():
         if is_json_lines(path):
@@ -119,6 +126,11 @@ def _without_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _renamed(names: list[str], table: ArrowTable) -> Iterator[Chunk]:
+    for lines, columns in table.batches:
+        yield Chunk(lines, dict(zip(names, columns.values(), strict=True)))
 
 
 def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> Iterator[Chunk]:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX, Rejected, check_name
+from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
 from monitor.files.empty_columns import empty_column, joined, zero_where_empty
 from monitor.files.input_file import (
@@ -211,6 +212,8 @@ class _Gathered:
                 what = f"{cells[row]:g} is not finite, or is larger than {VALUE_MAX:g}"
                 self._mistakes.add(lines[row], name, what)
             return cells
+        if isinstance(cells, ArrowTexts) and (found := cells.numbers(VALUE_MAX)) is not None:
+            return found
         try:
             return all_numbers(cells)
         except ValueError:
@@ -225,6 +228,8 @@ class _Gathered:
             for row in np.flatnonzero(np.isnan(cells)).tolist():
                 self._mistakes.add(chunk.lines[row], name, "a time is missing")
             return cells
+        if isinstance(cells, ArrowTexts) and (found := cells.seconds()) is not None:
+            return found
         try:
             return np.array(all_seconds(cells))
         except ValueError:

@@ -1,0 +1,135 @@
+"""An accelerator: large plain CSV files by columns, read by pyarrow where it is installed.
+
+Rules of this file: it reads only what it reads as the plain way does, and hands everything else
+back: another separator, quotes, a row of another length, text that is not UTF-8, by returning
+nothing; a column that holds more than numbers or times, by being a sequence of texts like any
+other. tests/shell/test_arrow_csv.py holds both ways equal, docs/performance.md says what it buys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.model import Float, Int
+from monitor.files.input_file import BLOCK_ROWS
+
+LEAST_BYTES: Final = 4_000_000  # below which importing pyarrow costs more than it saves
+_MOST_BYTES: Final = 500_000_000  # that fit in memory several times
+_NOT_PLAIN: Final = (b'"', b"\n\n", b"\n\r", b"\r\r")  # quotes, and lines with nothing in them
+_GZIP: Final = b"\x1f\x8b"
+
+
+class ArrowTexts(Sequence[str]):
+    """A column of texts; ``numbers``, ``seconds`` and ``codes`` are None where it must be read."""
+
+    def __init__(self, column: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+        self._column: Final = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, at: Any) -> Any:  # noqa: ANN401 - a sequence's has two meanings
+        return self._column.to_pylist()[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._column.to_pylist())
+
+    def numbers(self, most: float) -> Float | None:
+        """Return the column as numbers of which none is beyond ``most``."""
+        cast = self._cast("float64")
+        if cast is None:
+            return None
+        found = np.asarray(cast.to_numpy(), dtype=np.float64)
+        return None if (np.abs(found) > most).any() else found
+
+    def seconds(self) -> Float | None:
+        """Return the column's times, which state their zones, as s UTC."""
+        times = self._cast(import_module("pyarrow").timestamp("us", "UTC"))
+        if times is None:
+            return None
+        whole = times.cast("int64").to_numpy()
+        return np.asarray(whole / 1e6, dtype=np.float64)
+
+    def codes(self) -> tuple[Int, list[str]]:
+        """Return the column as what differs in it, in the order of appearance, and where."""
+        found = self._column.dictionary_encode()
+        which = found.indices.to_numpy().astype(np.int64)
+        return which, found.dictionary.to_pylist()
+
+    def _cast(self, kind: Any) -> Any:  # noqa: ANN401
+        arrow = import_module("pyarrow")
+        try:
+            return self._column.cast(kind)
+        except arrow.ArrowInvalid:
+            return None
+
+
+class ArrowTable(NamedTuple):
+    """The names of the columns as they stand, and the rows in batches: lines and columns."""
+
+    names: list[str]
+    batches: Iterator[tuple[Sequence[int], Mapping[str, ArrowTexts]]]
+
+
+def arrow_csv(path: Path) -> ArrowTable | None:
+    """Return a file's table; None if it is small, not plain, or pyarrow is not installed."""
+    try:
+        size = path.stat().st_size
+        if not LEAST_BYTES <= size <= _MOST_BYTES or find_spec("pyarrow") is None:
+            return None
+        first = _plain_head(path)
+    except OSError:
+        return None
+    if first is None:
+        return None
+    arrow, csv = import_module("pyarrow"), import_module("pyarrow.csv")
+    names = first.split(",")
+    try:
+        table = csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(use_threads=False, column_names=names, skip_rows=1),
+            parse_options=csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False
+            ),
+        )
+    except arrow.ArrowInvalid:
+        return None
+    return ArrowTable(names, _batches(names, table))
+
+
+def _batches(
+    names: Sequence[str],
+    table: Any,  # noqa: ANN401
+) -> Iterator[tuple[Sequence[int], Mapping[str, ArrowTexts]]]:
+    for first in range(0, table.num_rows, BLOCK_ROWS):
+        batch = table.slice(first, BLOCK_ROWS)
+        columns = (ArrowTexts(column.combine_chunks()) for column in batch.columns)
+        lines = range(first + 2, first + 2 + batch.num_rows)
+        yield lines, dict(zip(names, columns, strict=True))
+
+
+def _plain_head(path: Path) -> str | None:
+    """Return the first line of a file whose separator is the comma, if nothing in it is special."""
+    with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
+        head = content.readline()
+        if head.startswith(_GZIP) or not head.endswith(b"\n") or _has_other_separator(head):
+            return None
+        if any(content.find(each, 0) >= 0 for each in _NOT_PLAIN):
+            return None
+    try:
+        return head.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _has_other_separator(head: bytes) -> bool:
+    commas = head.count(b",")
+    return commas < max(1, head.count(b";"), head.count(b"\t"))
