@@ -7,7 +7,7 @@ which every number is new, as ``monitor run`` does by default. First paint is Ch
 first-contentful-paint, the median of several loads with an empty cache, in turns with that of a
 page with two sentences, which is what this machine takes for any page; weight is what came over
 the wire, by Chromium's resource timing. CPU is that of the service's process, publishing included,
-with the pages open (each in a profile of its own, 200 lines, server-sent events) less that without.
+with the pages open (each in a profile of its own, 100 lines, server-sent events) less that without.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.snapshot.snapshot import Snapshot
 
 STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
-ROWS: Final = 200
+ROWS: Final = 100
 _LASTING_MOST: Final = 1e6
 _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
 
