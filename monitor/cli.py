@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
     "replay": "publish a recorded stream to the broker as if it were live",
     "reference": "publish references: one measured by hand, or a table",
+    "certificate": "read a digital calibration certificate (DCC): value, u, k, validity",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
     "docs": "print a page of the documentation, or write all of them as a site",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
@@ -62,6 +62,22 @@ def conversion(stated: str, wanted: str) -> Conversion:
         what = _not_understood(stated, stated, wanted)
         raise Rejected("unit", what, field="unit") from error
     return Conversion(float(one - zero), float(zero))
+
+
+@lru_cache(maxsize=1024)
+def components(unit: str) -> tuple[tuple[str, int], ...]:
+    """Return the units that a unit is a product of: their English names, with prefix, and powers.
+
+    Raises Rejected for what is not understood.
+    """
+    if len(unit) > UNIT_CHARACTERS_MAX or _PLAIN.match(unit) is None:
+        raise Rejected("unit", f"unit {unit[:60]!r} is not understood", field="unit")
+    try:
+        found = _registry().Quantity(1.0, _POWER.sub(r"^\1", unit)).unit_items()
+        return tuple((name, round(cast("float", power))) for name, power in found)
+    except Exception as error:  # pint's parser lets many kinds of error through
+        what = f"unit {unit[:60]!r} is not understood"
+        raise Rejected("unit", what, field="unit") from error
 
 
 def _not_understood(unit: str, stated: str, wanted: str) -> str:

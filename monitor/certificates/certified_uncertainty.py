@@ -1,0 +1,83 @@
+"""The standard uncertainty that a reference gets from its certificate.
+
+Rules of this file: the largest of all points of one quantity, for a reference is used between them
+too. Which quantity it is may have to be said; it is never guessed among several.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from monitor.certificates.dcc import Certificate, CertifiedValue
+from monitor.decode.checks import Rejected
+from monitor.decode.units import conversion
+
+# What DCC's good practice calls the result of a calibration, in the order they are looked for.
+_RESULTS: Final = ("basic_measurementError", "basic_correction", "basic_measuredValue")
+
+
+class CertifiedUncertainty(NamedTuple):
+    """Standard uncertainty ``u`` in ``unit``, of the quantity ``name``, divided by ``k``."""
+
+    u: float
+    unit: str
+    k: float
+    name: str
+
+
+class NoUncertaintyError(ValueError):
+    """A certificate does not give the u that was asked for; the message says what to do."""
+
+
+def certified_uncertainty(
+    certificate: Certificate, quantity: str = "", unit: str = ""
+) -> CertifiedUncertainty:
+    """Return the largest u of a quantity, in ``unit`` (its own if empty).
+
+    ``quantity`` is a name or a type (refType) of the certificate; empty where only one can be
+    meant. Raises NoUncertaintyError.
+    """
+    with_u = [each for each in certificate.values if each.u > 0.0]
+    if not with_u:
+        raise NoUncertaintyError(
+            "states no uncertainty above 0; ask the laboratory for U and k of its results"
+        )
+    meant = _meant(with_u, quantity)
+    wanted = unit or meant[0].unit
+    try:
+        converted = [(each.u * abs(conversion(each.unit, wanted).scale), each) for each in meant]
+    except Rejected as error:
+        raise NoUncertaintyError(f"{meant[0].name or quantity}: {error.detail}") from error
+    u, found = max(converted, key=lambda each: each[0])
+    return CertifiedUncertainty(u, wanted, found.k, _named(found))
+
+
+def _meant(with_u: list[CertifiedValue], quantity: str) -> list[CertifiedValue]:
+    if quantity:
+        found = [each for each in with_u if quantity in (each.name, *each.ref_types)]
+        if not found:
+            raise NoUncertaintyError(
+                f"has no quantity {quantity!r} with an uncertainty; it has {_names(with_u)}"
+            )
+        return found
+    if len({_named(each) for each in with_u}) == 1:
+        return with_u
+    for kind in _RESULTS:
+        found = [each for each in with_u if kind in each.ref_types]
+        if len({_named(each) for each in found}) == 1:
+            return found
+    raise NoUncertaintyError(f"has several quantities: {_names(with_u)}; choose one")
+
+
+def _named(value: CertifiedValue) -> str:
+    return value.name or " ".join(value.ref_types) or value.unit
+
+
+def _names(values: list[CertifiedValue]) -> str:
+    return ", ".join(repr(each) for each in dict.fromkeys(_named(each) for each in values))
+
+
+def factor_text(k: float) -> str:
+    """Return what is said of a coverage factor."""
+    return "k not stated" if math.isnan(k) else f"k = {k:g}"

@@ -1,0 +1,140 @@
+"""``monitor certificate``: what a digital calibration certificate says of a reference."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from monitor.certificates.certificate_text import (
+    certificate_document,
+    certificate_text,
+    settings_lines,
+    shortcomings,
+    signature_sentence,
+)
+from monitor.certificates.certified_uncertainty import NoUncertaintyError, certified_uncertainty
+from monitor.certificates.dcc import Certificate, CertificateError, read_certificate
+from monitor.certificates.safe_xml import BYTES_MAX
+from monitor.certificates.signatures import is_signed, signature_file
+from monitor.certificates.validity import Validity, ValidityError, validity_of
+from monitor.errors import BAD_INPUT, USAGE, MonitorError
+
+
+class ValidityOptionError(MonitorError):
+    """An option states no day and no length of time."""
+
+    exit_code = USAGE
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("file", metavar="FILE", help="certificate: XML of PTB's DCC schema 3.x")
+    valid = parser.add_mutually_exclusive_group()
+    valid.add_argument(
+        "--valid-for", metavar="TIME", help="how long from its calibration on: 12mo, 1y, 26w, 90d"
+    )
+    valid.add_argument("--valid-until", metavar="DATE", help="its last day, such as 2027-03-01")
+    parser.add_argument(
+        "--quantity",
+        default="",
+        metavar="NAME",
+        help="quantity of the reference: its name in the certificate, or its type (refType)",
+    )
+    parser.add_argument("--unit", default="", help="unit of the series (default: as certified)")
+    parser.add_argument(
+        "--key", metavar="PEM", help="public Ed25519 key: check the signature in FILE.sig"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print everything as JSON")
+    form.add_argument(
+        "--settings", action="store_true", help="print the reference's settings instead"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what the certificate gives, and on standard error why it cannot be used as it is."""
+    path, now = Path(options.file), time.time()
+    data = read_whole(path)
+    certificate = read_certificate(data, options.file)
+    validity = _validity(certificate, options)
+    wrong = shortcomings(certificate, validity, now, options.file)
+    signed, broken = _signed(path, data, options.key)
+    wrong += broken
+    if options.json:
+        print(json.dumps(certificate_document(certificate, validity), allow_nan=False))
+    elif options.settings:
+        wrong += _print_settings(certificate, options)
+    else:
+        for line in certificate_text(certificate, validity, now):
+            print(line)
+        print(f"{signature_sentence(certificate)}; {signed}")
+        wrong += _print_u(certificate, options) if options.quantity or options.unit else []
+    for each in wrong:
+        print(each, file=sys.stderr)
+    return BAD_INPUT if wrong else 0
+
+
+def read_whole(path: Path) -> bytes:
+    """Return a file's content as far as it may be a certificate; raises CertificateError."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity | None:
+    try:
+        return validity_of(
+            certificate.performed,
+            certificate.recalibration,
+            valid_for=options.valid_for,
+            valid_until=options.valid_until,
+        )
+    except ValidityError as error:
+        name = "--valid-for" if options.valid_for is not None else "--valid-until"
+        raise ValidityOptionError(f"{name} {error}") from error
+
+
+def _signed(path: Path, data: bytes, key: str | None) -> tuple[str, list[str]]:
+    """Return what is known of the signature beside a file, and what is wrong with it."""
+    beside = signature_file(path)
+    if key is None:
+        known = "is not checked without --key" if beside.exists() else "is none"
+        return f"a signature beside it ({beside.name}) {known}", []
+    if not beside.exists():
+        what = f"{beside}: is not there; ask for the signature, or leave --key out"
+        return "its signature is missing", [what]
+    if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
+        return f"{beside.name} is its signature by the holder of {key}", []
+    what = (
+        f"{path}: the signature {beside.name} is not of this content by the holder of {key}: the "
+        "file was changed, or another key signed it; ask its issuer for both again"
+    )
+    return "its signature is broken", [what]
+
+
+def _print_settings(certificate: Certificate, options: argparse.Namespace) -> list[str]:
+    try:
+        found = certified_uncertainty(certificate, options.quantity, options.unit)
+    except NoUncertaintyError as error:
+        return [f"{options.file}: {error}{_hint(options)}"]
+    print("\n".join(settings_lines(found, certificate)))
+    return []
+
+
+def _print_u(certificate: Certificate, options: argparse.Namespace) -> list[str]:
+    try:
+        found = certified_uncertainty(certificate, options.quantity, options.unit)
+    except NoUncertaintyError as error:
+        return [f"{options.file}: {error}{_hint(options)}"]
+    unit = "" if found.unit == "1" else f" {found.unit}"
+    print(f"of {found.name} the largest u is {found.u:.4g}{unit}")
+    return []
+
+
+def _hint(options: argparse.Namespace) -> str:
+    return "" if options.quantity else " (--quantity)"
