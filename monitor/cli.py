@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "replay": "publish a recorded stream to the broker as if it were live",
     "reference": "publish references: one measured by hand, or a table",
     "certificate": "read a digital calibration certificate (DCC): value, u, k, validity",
+    "certify": "write or check the as-found / as-left record of a sensor, signed",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
     "docs": "print a page of the documentation, or write all of them as a site",

@@ -1,7 +1,8 @@
 """Calibration certificates: what a DCC says of a reference, and how a record is signed.
 
 A digital calibration certificate is XML after PTB's schema (https://ptb.de/dcc, versions 3.x are
-read) with quantities in D-SI. ``dcc`` makes plain values of it, ``dsi_units`` its units,
+read) with quantities in D-SI. ``dcc`` and ``certified_values`` make plain values of it,
+``dsi_units`` its units,
 ``validity`` the day it ends; ``certified_uncertainty`` is the u that a reference gets from it.
 ``signatures`` signs files with Ed25519 beside them.
 

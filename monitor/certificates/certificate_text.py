@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from monitor.certificates.certified_uncertainty import CertifiedUncertainty, factor_text
-from monitor.certificates.dcc import Certificate, CertifiedValue
+from monitor.certificates.certified_values import CertifiedValue
+from monitor.certificates.dcc import Certificate
 from monitor.certificates.validity import SOON_DAYS, Validity
 from monitor.core.formatting import finite
 

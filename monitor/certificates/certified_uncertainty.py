@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from monitor.certificates.dcc import Certificate, CertifiedValue
+from monitor.certificates.certified_values import CertifiedValue
+from monitor.certificates.dcc import Certificate
 from monitor.decode.checks import Rejected
 from monitor.decode.units import conversion
 

@@ -57,12 +57,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def instant_of(text: str) -> float:
-    """Return the time (s since 1970 UTC) that a person wrote for ``--time``."""
+def instant_of(text: str, option: str = "--time") -> float:
+    """Return the time (s since 1970 UTC) that a person wrote for an option; raises EventError."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:
-        raise EventError(f"--time {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
+        raise EventError(f"{option} {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
     if instant.tzinfo is None:
-        raise EventError(f"--time {text}: has no zone; add Z or an offset such as +13:00")
+        raise EventError(f"{option} {text}: has no zone; add Z or an offset such as +13:00")
     return instant.timestamp()

@@ -1,0 +1,249 @@
+"""The as-found / as-left record of a sensor: its pairs before and after it was adjusted.
+
+Rules of this file: a record is plain values, a function of the pairs, the events and what was asked
+for; statistics, verdict and remedy are those of ``monitor score`` over the same pairs. As found is
+what the sensor was before the first event of the time (adjusted, moved, replaced), as left what it
+was after the last. All that the pairs must be asked again for stands in the record, and the
+SHA-256 of the pairs, so that anybody who has the journal can make it again (:func:`differences`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from monitor import __version__
+from monitor.core.analysis.adjustments import suggestions
+from monitor.core.formatting import amount, finite, instant
+from monitor.core.model import Event, Records
+from monitor.core.pairing.series_rules import COVERAGE_FACTOR, SeriesRules, Systematic
+from monitor.core.verdict.verdict import Estimate
+from monitor.report.recorded import replayed
+from monitor.report.scored import Scored
+
+FORM: Final = 1
+_NORMAL: Final = 1.959963984540054
+# What says when and by which version a record was made; the pairs do not give it.
+_OF_THE_MAKING: Final = ("made", "monitor")
+
+
+class Issuer(NamedTuple):
+    """Who issues a record: an organisation, a person, and the country (ISO 3166-1)."""
+
+    laboratory: str
+    person: str
+    country: str
+
+
+class RecordScope(NamedTuple):
+    """What a record is of: a series from ``start`` to before ``end`` (s since 1970 UTC).
+
+    ``references`` are the certificates of the references as plain values, with their u in the unit
+    of the series; ``dsi_unit`` is that unit as D-SI writes it, "" if it has none.
+    """
+
+    sensor: str
+    quantity: str
+    unit: str
+    dsi_unit: str
+    start: float
+    end: float
+    level: float
+    patience: float
+    systematic: Systematic
+    references: tuple[Mapping[str, Any], ...]
+    issuer: Issuer
+
+
+def record_of(
+    asked: RecordScope, pairs: Records, events: Sequence[Event], made: float
+) -> dict[str, Any]:
+    """Return the record; ``pairs`` are all of the series in event order, ``events`` all events."""
+    kept = pairs[(pairs["time"] >= asked.start) & (pairs["time"] < asked.end)].copy()
+    kept["series"] = 0
+    marks = [
+        each
+        for each in events
+        if each.sensor == asked.sensor and asked.start < each.time < asked.end
+    ]
+    found = kept if not marks else kept[kept["time"] < marks[0].time]
+    left = kept[:0] if not marks else kept[kept["time"] >= marks[-1].time]
+    parts = {"as_found": _part(asked, found), "as_left": _part(asked, left)}
+    record = {
+        "form": FORM,
+        "sensor": asked.sensor,
+        "quantity": asked.quantity,
+        "unit": asked.unit,
+        "dsi_unit": asked.dsi_unit,
+        "from": instant(asked.start),
+        "to": instant(asked.end),
+        "level": asked.level,
+        "patience": asked.patience,
+        "u_systematic": asked.systematic._asdict(),
+        "references": [dict(each) for each in asked.references],
+        "issuer": asked.issuer._asdict(),
+        "events": [
+            {"time": instant(each.time), "event": each.event, "note": _printable(each.note)}
+            for each in marks
+        ],
+        "pairs": int(kept.size),
+        "pairs_sha256": _digest(kept),
+        **parts,
+        "sentence": _sentence(asked, marks, parts),
+        "made": instant(made, "seconds"),
+        "monitor": __version__,
+    }
+    identifier = hashlib.sha256(canonical(_of_the_pairs(record)).encode()).hexdigest()[:16]
+    return {"identifier": f"{asked.sensor}/{asked.quantity}/{identifier}", **record}
+
+
+def scope_of(record: Mapping[str, Any]) -> RecordScope:
+    """Return what a record was asked for; raises ValueError where it is not whole."""
+    try:
+        references = tuple(dict(each) for each in record["references"])
+        for each in references:
+            float(each["u"])
+        return RecordScope(
+            sensor=str(record["sensor"]),
+            quantity=str(record["quantity"]),
+            unit=str(record["unit"]),
+            dsi_unit=str(record["dsi_unit"]),
+            start=_time(record["from"]),
+            end=_time(record["to"]),
+            level=_share(record["level"]),
+            patience=float(record["patience"]),
+            systematic=Systematic(**{key: float(u) for key, u in record["u_systematic"].items()}),
+            references=references,
+            issuer=Issuer(**record["issuer"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{error} is missing or of another kind") from error
+
+
+def _time(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _share(level: float) -> float:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level {level} is not between 0 and 1")
+    return float(level)
+
+
+def canonical(record: Mapping[str, Any]) -> str:
+    """Return a record as one text: JSON with its keys in order."""
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def differences(told: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
+    """Return where a record and the one that the journal gives now differ, a sentence each."""
+    was, now = _flat(_of_the_pairs(told)), _flat(_of_the_pairs(again))
+    return [
+        f"{key} is {_shown(was.get(key))} in the record, {_shown(now.get(key))} by the journal"
+        for key in sorted({*was, *now})
+        if was.get(key) != now.get(key)
+    ]
+
+
+def _of_the_pairs(record: Mapping[str, Any]) -> dict[str, Any]:
+    out = (*_OF_THE_MAKING, "identifier")
+    return {key: each for key, each in record.items() if key not in out}
+
+
+def _flat(value: object, path: str = "") -> dict[str, object]:
+    if isinstance(value, Mapping):
+        return {
+            place: each
+            for key, below in value.items()
+            for place, each in _flat(below, f"{path}.{key}" if path else str(key)).items()
+        }
+    return {path: value}
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else str(value)[:100]
+
+
+def _digest(pairs: Records) -> str:
+    return hashlib.sha256(pairs.tobytes()).hexdigest()
+
+
+def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
+    """Return what pairs of one epoch say, None of no pairs."""
+    if not pairs.size:
+        return None
+    rules = SeriesRules(
+        unit=asked.unit, level=asked.level, patience=asked.patience, systematic=asked.systematic
+    )
+    recorded = replayed([(asked.sensor, asked.quantity)], pairs, lambda *_: rules)
+    scored = Scored(recorded, asked.level)
+    one = scored.windows
+    document = scored.series[0]
+    statistics = document["statistics"]
+    fits = suggestions(one)
+    return {
+        "from": instant(float(one.time[0])),
+        "to": instant(float(one.time[-1])),
+        "pairs": int(one.value.size),
+        "references": int(np.unique(pairs["reference_id"]).size),
+        "reference_least": finite(float(one.reference.min())),
+        "reference_most": finite(float(one.reference.max())),
+        "u": finite(float(np.median(one.u))),
+        "u_reference": finite(float(np.median(one.u_ref))),
+        "bias": statistics["bias"],
+        "bias_expanded": _expanded(asked, fits["offset"], float(np.median(one.u_ref))),
+        "u_factor": _estimate(scored.verdicts[0].scale),
+        "gain": _estimate(fits["gain"]),
+        "rmse": statistics["rmse"],
+        "zms": statistics["zms"],
+        "coverage": statistics["coverage"],
+        "verdict": document["verdict"],
+        "pairs_sha256": _digest(pairs),
+    }
+
+
+def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | None:
+    """Return U (k = 2) of the bias: by chance, and by what is systematic of the reference.
+
+    The larger of what is declared and what the certificates say counts.
+    """
+    by_chance = 0.5 * (offset.upper - offset.lower) / _NORMAL
+    of = asked.systematic
+    declared = math.hypot(of.reference_value, of.reference_share * u_ref)
+    certified = max((float(each["u"]) for each in asked.references), default=0.0)
+    return finite(COVERAGE_FACTOR * math.hypot(by_chance, max(declared, certified)))
+
+
+def _estimate(of: Estimate) -> dict[str, float | None]:
+    return {name: finite(each) for name, each in of._asdict().items()}
+
+
+def _printable(text: str) -> str:
+    """Return a text without what XML has no characters for."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _sentence(
+    asked: RecordScope, marks: Sequence[Event], parts: Mapping[str, Mapping[str, Any] | None]
+) -> str:
+    found, left = (_said(asked, parts[name]) for name in ("as_found", "as_left"))
+    if not marks:
+        return f"No adjustment is recorded in this time, so all pairs are as found: {found}."
+    when = f"{marks[-1].event} at {instant(marks[-1].time)}"
+    return f"As found: {found}. As left ({when}): {left}."
+
+
+def _said(asked: RecordScope, part: Mapping[str, Any] | None) -> str:
+    if part is None:
+        return "there are no pairs"
+    told = str(part["verdict"]["sentence"])
+    if part["bias"] is None or part["bias_expanded"] is None:
+        return told
+    bias, expanded = (amount(part[name], asked.unit, 3) for name in ("bias", "bias_expanded"))
+    return f"{told}; bias {bias}, U {expanded} (k = 2)"
