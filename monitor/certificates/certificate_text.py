@@ -14,7 +14,7 @@ from typing import Any
 from monitor.certificates.certified_uncertainty import CertifiedUncertainty, factor_text
 from monitor.certificates.certified_values import CertifiedValue
 from monitor.certificates.dcc import Certificate
-from monitor.certificates.validity import SOON_DAYS, Validity
+from monitor.certificates.validity import CERTIFICATE, SOON_DAYS, Validity
 from monitor.core.formatting import finite
 
 
@@ -37,7 +37,8 @@ def validity_sentence(validity: Validity | None, now: float) -> str:
             "(valid_for, valid_until in the settings)"
         )
     left = validity.days_left(now)
-    said = f"{validity.until}, as {validity.said_by} say{'' if validity.said_by == 'you' else 's'}"
+    verb = "says" if validity.said_by == CERTIFICATE else "say"
+    said = f"{validity.until}, as {validity.said_by} {verb}"
     if left <= 0.0:
         return f"expired after {said}: have the reference calibrated, and use the new certificate"
     if left <= SOON_DAYS:

@@ -15,6 +15,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
 SOON_DAYS: Final = 30
+CERTIFICATE: Final = "the certificate"
+OWNER: Final = "you"
 _TOLD: Final = re.compile(r"(\d{1,5})\s*(d|w|mo|y)")
 _XML: Final = re.compile(r"P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,5})D)?(?:T0+S)?")
 _IN_MONTHS: Final = {"mo": 1, "y": 12}
@@ -103,9 +105,9 @@ def validity_of(
     owner's words and count before ``recalibration``, the certificate's own.
     """
     if valid_until is not None:
-        return Validity(parse_day(valid_until), "you")
+        return Validity(parse_day(valid_until), OWNER)
     if valid_for is not None:
-        return Validity(parse_period(valid_for).after(performed), "you")
+        return Validity(parse_period(valid_for).after(performed), OWNER)
     if recalibration is not None:
-        return Validity(recalibration, "the certificate")
+        return Validity(recalibration, CERTIFICATE)
     return None

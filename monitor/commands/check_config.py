@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import time
 
 from monitor.config import SettingsError, check, load
+from monitor.config.certified import certificate_notices, certified_sources
 from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
 from monitor.errors import USAGE
@@ -22,6 +24,9 @@ def run(options: argparse.Namespace) -> int:
         print(line)
     if not mistakes:
         print(f"{options.config}: no mistakes")
+        certified = [*certified_sources(load(options.config)).values()]
+        for notice in certificate_notices(certified, time.time()):
+            print(notice)
         _compare_uses(options.config)
     return USAGE if mistakes else 0
 
@@ -39,7 +44,9 @@ def _compare_uses(config: str) -> None:
 def _beside(config: str) -> list[str]:
     """Return the mistakes in the files that valid settings name."""
     try:
-        concerns_of(load(config))
+        settings = load(config)
+        concerns_of(settings)
+        certified_sources(settings)
     except SettingsError as error:
         return error.lines()
     return []

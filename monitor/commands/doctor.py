@@ -35,11 +35,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
     try:
-        parts = assemble(settings, time.time())
+        now = time.time()
+        parts = assemble(settings, now)
     except JournalBusyError as error:
         raise client.unreachable(settings.journal.path) from error
     try:
-        found = doctor_report(examined(parts), None)
+        found = doctor_report(examined(parts, now), None)
         return {**found.document(), "text": text(found)}
     finally:
         parts.journal.close()

@@ -10,6 +10,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Final, TypeVar
 
+from monitor.config.certified import CertifiedSource, certified_sources
 from monitor.config.concerns import concerns_of
 from monitor.config.kinds import Section
 from monitor.config.parts import Group, Overridable
@@ -22,7 +23,7 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.route import Maintenance, Route, Work
-from monitor.decode.router import Router
+from monitor.decode.router import DECODERS, Router
 from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
 
@@ -178,9 +179,14 @@ def router_of(
     """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
 
     ``units`` are those that series are kept in; without them each is kept as it is stated.
+    Raises SettingsError where a certificate cannot be used.
     """
     births = births if births is not None else Births()
-    routes = [_route(source)._replace(births=births, units=units) for source in settings.sources]
+    certified = certified_sources(settings)
+    routes = [
+        _route(source, certified.get(at))._replace(births=births, units=units)
+        for at, source in enumerate(settings.sources)
+    ]
     works = [
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
@@ -188,11 +194,15 @@ def router_of(
     return Router(routes, settings.mqtt.max_packet_bytes, maintenance)
 
 
-def _route(source: Source) -> Route:
+def _route(source: Source, certified: CertifiedSource | None) -> Route:
     mapped, specification = None, source.specification
+    own = DECODERS[source.decoder].mapping
+    if certified is not None and specification is None and own is not None:
+        specification = own(source.kind, source.unit, source.topic).spec
     if specification is not None:
         names = Template.parse(source.topic).names
-        mapped = Mapped(specification, source.kind, names, source.unit)
+        u = math.nan if certified is None else certified.u
+        mapped = Mapped(specification, source.kind, names, source.unit, certified_u=u)
     return Route(source.kind, source.decoder, source.unit, source.topic, mapped)
 
 

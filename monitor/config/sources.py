@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from monitor.certificates.validity import ValidityError, parse_day, parse_period
 from monitor.config.kinds import Derived, Globs, Name, Section, Topic, setting
-from monitor.core.setting import Contradiction, Glob
+from monitor.core.setting import Contradiction, File, Glob
 from monitor.decode.mapping import Mapped
 from monitor.decode.router import DECODERS
 from monitor.decode.spec import MapError, MapSpec, Unit
@@ -49,6 +50,49 @@ class Maintenance(Section):
     end: Instant | None = setting(None, "End; null if it is not known yet.")
 
 
+def _valid_for(text: str) -> str:
+    try:
+        parse_period(text)
+    except ValidityError as error:
+        raise ValueError("is no length of time; write 12mo, 1y, 26w or 90d") from error
+    return text
+
+
+def _valid_until(text: str) -> str:
+    try:
+        parse_day(text)
+    except ValidityError as error:
+        raise ValueError("is no date; write one such as 2027-03-01") from error
+    return text
+
+
+class ReferenceCertificate(Section):
+    """The calibration certificate of a reference (docs/certificates.md)."""
+
+    path: File = Field(
+        description="Digital calibration certificate (DCC 3.x, XML); a relative path starts from "
+        "the daemon's working directory."
+    )
+    valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
+        None,
+        "How long it is valid from the calibration on, such as 12mo, 1y, 26w or 90d; null for what "
+        "the certificate says itself.",
+    )
+    valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
+        None, "Its last day, such as 2027-03-01, instead of valid_for."
+    )
+    result: Annotated[str, Field(max_length=200)] = setting(
+        "",
+        "Which of several results of the certificate is meant: its name or type (refType); empty "
+        "where only one can be.",
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Its end is said in one way."""
+        if self.valid_for is not None and self.valid_until is not None:
+            yield Contradiction(("valid_for",), "stands beside valid_until; give one of the two")
+
+
 class Source(Section):
     """Topics to subscribe to, and what their messages are."""
 
@@ -68,6 +112,11 @@ class Source(Section):
     )
     qos: int = setting(1, "QoS of the subscription; with 0 messages may be lost.", ge=0, le=2)
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
+    certificate: ReferenceCertificate | None = setting(
+        None,
+        "Calibration certificate of these references: gives u to those that state none, and tells "
+        "when it ends.",
+    )
     map: Annotated[MapSpec, Derived()] | None = setting(
         None,
         "Where the fields are in a payload; required by every decoder but native "
@@ -83,6 +132,8 @@ class Source(Section):
 
     def contradictions(self) -> Iterator[Contradiction]:
         """A topic names the sensor or subject of its messages unless the mapping does."""
+        if self.certificate is not None:
+            yield from _of_certificate(self)
         if self.specification is not None:
             yield from _of_mapping(self, self.specification)
             return
@@ -98,6 +149,17 @@ class Source(Section):
             yield Contradiction(
                 ("topic",), "the topic of a reference must name its {subject} or {sensor}"
             )
+
+
+def _of_certificate(source: Source) -> Iterator[Contradiction]:
+    if source.kind != "reference":
+        yield Contradiction(("certificate",), "is for references; this source has another kind")
+    if not source.unit:
+        what = "is missing; a source with a certificate names the unit of its values"
+        yield Contradiction(("unit",), what)
+    if source.map is None and source.decoder != "native":
+        what = f"needs the decoder native or a map, not {source.decoder} alone"
+        yield Contradiction(("certificate",), what)
 
 
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:

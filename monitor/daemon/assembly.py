@@ -12,6 +12,7 @@ import msgspec
 
 from monitor.alerts.outlet import Outlet, SinkContext
 from monitor.alerts.sinks import SINKS
+from monitor.config.certified import CertifiedSource, certificate_notices, certified_sources
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings, native_topic
@@ -47,6 +48,7 @@ class Parts(NamedTuple):
     intake: Intake
     clock: ClockGuard
     self_check: SelfCheck
+    certified: tuple[CertifiedSource, ...] = ()
 
 
 def assemble(settings: Settings, now: float) -> Parts:
@@ -73,11 +75,12 @@ def assemble(settings: Settings, now: float) -> Parts:
     router = router_of(settings, births, units)
     intake = Intake(router, network, journal, births, clock, corrector)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
-    return Parts(settings, network, journal, intake, clock, check)
+    certified = tuple(certified_sources(settings).values())
+    return Parts(settings, network, journal, intake, clock, check, certified)
 
 
-def examined(parts: Parts) -> Examined:
-    """Return what the doctor examines."""
+def examined(parts: Parts, now: float) -> Examined:
+    """Return what the doctor examines at ``now``, s since 1970 UTC."""
     intake = parts.intake
     return Examined(
         parts.settings,
@@ -85,6 +88,7 @@ def examined(parts: Parts) -> Examined:
         intake.counts,
         intake.delays.medians(),
         parts.journal.dead_letters(LETTERS_EXAMINED),
+        tuple(certificate_notices(parts.certified, now)),
     )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from monitor.alerts.outlet import Outlet
+from monitor.config.certified import certified_sources
 from monitor.config.core_plan import plan_of
 from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load
@@ -289,6 +290,7 @@ class ReloadingDaemon:
     def _check(self, settings: Settings) -> None:
         """Raise MonitorError if the daemon could not continue with these settings."""
         plan_of(settings)
+        certified_sources(settings)
         if settings.journal.path != self._current.settings.journal.path:
             raise MonitorError(
                 f"{self._path}: journal.path has changed; restart the daemon to use another journal"

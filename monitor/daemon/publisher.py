@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
+from monitor.config.certified import certificate_notices
 from monitor.config.loading import settings_hash, shown_settings
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
@@ -152,7 +153,7 @@ class Publisher:
         self._noted = noted
         if self._on_demand.is_behind() or self._is_doctor_behind():
             answers = self._on_demand.evaluate(now)
-            self._page = replace(self._page, **answers._asdict(), doctor=self._examined())
+            self._page = replace(self._page, **answers._asdict(), doctor=self._examined(now))
             self._show.publish(self._page)
 
     def close(self) -> None:
@@ -189,7 +190,8 @@ class Publisher:
             or ("" if connection.connected else connection.status)
             or parts.clock.doubt,
             dead_letters=self._refused(trouble),
-            doctor=self._examined(),
+            doctor=self._examined(now),
+            notices=tuple(certificate_notices(parts.certified, now)),
             details=answers.details,
             occasions=answers.occasions,
             contenders=answers.contenders,
@@ -212,13 +214,16 @@ class Publisher:
     def _is_doctor_behind(self) -> bool:
         return self._show.requests.doctor() and not self._doctor
 
-    def _examined(self) -> dict[str, Any]:
-        """Return the doctor's report if somebody reads it, at most every few seconds a new one."""
+    def _examined(self, moment: float) -> dict[str, Any]:
+        """Return the doctor's report if somebody reads it, at most every few seconds a new one.
+
+        It is as of ``moment``, s since 1970 UTC.
+        """
         now = time.perf_counter()
         if not self._show.requests.doctor():
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
-            found = doctor_report(examined(self._parts), self._connection)
+            found = doctor_report(examined(self._parts, moment), self._connection)
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
@@ -254,6 +259,7 @@ class Publisher:
             clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
+            certificates={each.identifier: each.validity.expiry for each in parts.certified},
             public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),

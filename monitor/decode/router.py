@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
@@ -344,6 +345,8 @@ class Router:
         is_reference = route.kind == "reference"
         if self._maintenance is not None or not (is_reference or route.kind == "reading"):
             return DECODED
+        if route.mapped is not None and not math.isnan(route.mapped.certified_u):
+            return DECODED  # what states no u has that of its certificate
         declared = route.declared_unit()
         if declared and self._units is not None and stream.unit != declared:
             return DECODED  # its values are converted, or its unit is the first of its quantity

@@ -51,13 +51,17 @@ class Counted(Protocol):
 
 
 class Examined(NamedTuple):
-    """What the doctor examines; ``delays`` are medians by topic filter, s."""
+    """What the doctor examines; ``delays`` are medians by topic filter, s.
+
+    ``notices`` are sentences on what needs somebody, such as certificates that expire.
+    """
 
     settings: Settings
     pairing: Pairing
     counts: Counted
     delays: Mapping[str, float]
     letters: Sequence[DeadLetter]
+    notices: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     pairing = (*unmet, *member_findings(members))
     findings = [
         *_of_connection(connection),
+        *examined.notices,
         *(_of_filters(filters) if connection is not None and connection.connected else ()),
         *pairing,
         *(_of_quantity(each) for each in quantities if each.cause == "paired"),

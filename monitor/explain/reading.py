@@ -37,6 +37,7 @@ from monitor.explain.explanation import (
     utc,
 )
 
+_EXACT: Final = "none is stated: taken as exact"
 _FORMS: Final = ("u", "U", "percent", "samples", "lower", "plus_minus", "quantiles")
 _PARTS: Final = ("u", "U", "percent", "plus_minus", "lower", "upper", "k", "p")
 _TEXTS: Final = (
@@ -237,7 +238,10 @@ class MappedRecord:
     def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
         """Return how the uncertainty was stated, and what is kept of it."""
         if isinstance(found, Reference):
-            return Uncertainty(self._form(each, reference=True), found.u)
+            form = self._form(each, reference=True)
+            if form == _EXACT and found.u > 0.0:
+                form = "none is stated: that of the source's certificate"
+            return Uncertainty(form, found.u)
         if found.assumed:
             form = f"assumed by the settings: {each.assumed}"
             return Uncertainty(form, found.u, assumed=True)
@@ -253,7 +257,7 @@ class MappedRecord:
             if getattr(each, name) not in ("", {}) and self._is_there(name, each)
         ]
         if not forms:
-            return "none is stated: taken as exact" if reference else "none is stated"
+            return _EXACT if reference else "none is stated"
         alone = reference and not (each.u or each.U or each.percent or each.samples)
         return "; ".join(forms) + ("; a reference's u is that of the normal" if alone else "")
 

@@ -95,7 +95,8 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
     async def fleet(request: Request, query: PageQuery) -> Response:
         page = shared.page()
         if page is None:
-            nothing = {"selection": _NOTHING, "total": 0, "not_ready": "still starting"}
+            nothing = {"selection": _NOTHING, "total": 0, "notices": ()}
+            nothing |= {"not_ready": "still starting"}
             text = renderer.text("fleet.html", nothing | {"here": "/", "live": "page"})
             return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
@@ -107,6 +108,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "time": page.snapshot.time,
             "total": len(page.snapshot.names) - len(page.snapshot.gone),
             "not_ready": page.not_ready,
+            "notices": page.notices,
             "unpaired": unpaired[:_UNPAIRED_SHOWN],
             "unpaired_more": max(len(unpaired) - _UNPAIRED_SHOWN, 0),
             "selection": shown.selection,
@@ -119,8 +121,9 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "mark": shown.mark,
         }
         text = renderer.text("fleet.html", values)
+        told = f"{unpaired} {page.notices}"
         return unless_known(
-            request, text, f"{request.url.query} {shown.summary} {shown.mark} {unpaired}"
+            request, text, f"{request.url.query} {shown.summary} {shown.mark} {told}"
         )
 
 

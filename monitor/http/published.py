@@ -35,7 +35,7 @@ class Page:
     of metrics, is written for those who ask for it (:mod:`monitor.http.application`).
     ``details``, ``occasions`` and ``contenders`` are those that somebody looks at; ``settings``
     are in force and hold no credentials, ``settings_hash`` names them. ``history`` are the last
-    transitions of alerts, the newest first.
+    transitions of alerts, the newest first; ``notices`` are sentences on what needs somebody.
     """
 
     snapshot: Snapshot
@@ -49,6 +49,7 @@ class Page:
     settings: Mapping[str, Any] = field(default_factory=dict)
     settings_hash: str = ""
     history: tuple[Transition, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:

@@ -74,6 +74,7 @@ class Figures:
     clock_doubts: int = 0
     reload_successful: bool = True
     tls_not_after: float | None = None
+    certificates: Mapping[str, float] = field(default_factory=dict)
     settings_hash: str = ""
     public_url: str = ""
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -188,6 +189,12 @@ def _work(now: Figures) -> Iterator[Family]:
         yield gauge(
             "tls_peer_not_after_seconds", "When the broker's certificate ends.", now.tls_not_after
         )
+    yield gauges(
+        "certificate_expiry_timestamp_seconds",
+        "When the calibration of references ends, by the number of their certificate.",
+        ("certificate",),
+        by(now.certificates),
+    )
     if now.public_url:
         yield gauges(
             "pages_info",

@@ -1,0 +1,91 @@
+"""The certificates of references that the settings name: read, and what follows from them.
+
+Rules of this file: a certificate that cannot be read, that nobody says the end of, or that gives no
+u in the unit of its source is a mistake of the settings. One that has expired is not, because the
+daemon must start: a metric, an alert and a notice tell of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from monitor.certificates.certificate_text import validity_sentence
+from monitor.certificates.certified_uncertainty import NoUncertaintyError, certified_uncertainty
+from monitor.certificates.dcc import CertificateError, read_certificate
+from monitor.certificates.safe_xml import BYTES_MAX
+from monitor.certificates.validity import OWNER, SOON_DAYS, Validity, ValidityError, validity_of
+from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.settings import Settings
+from monitor.config.sources import ReferenceCertificate
+
+_KEY: Final = "certificate"
+
+
+class CertifiedSource(NamedTuple):
+    """A source of references with a certificate: ``u`` is in the unit of the source."""
+
+    topic: str
+    identifier: str
+    validity: Validity
+    u: float
+
+
+def certified_sources(settings: Settings) -> dict[int, CertifiedSource]:
+    """Return what the certificates say of the sources that name one, by their numbers.
+
+    Raises SettingsError with every mistake, at the place in the certificate where there is one.
+    """
+    found: dict[int, CertifiedSource] = {}
+    mistakes: list[Mistake] = []
+    for at, source in enumerate(settings.sources):
+        if source.certificate is None:
+            continue
+        try:
+            found[at] = _certified(source.topic, source.unit, source.certificate)
+        except ValueError as error:
+            path = f"sources[{at}].{_KEY}"
+            mistakes.append(Mistake(source.certificate.path, 1, 1, path, str(error)))
+    if mistakes:
+        raise SettingsError(mistakes)
+    return found
+
+
+def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedSource:
+    """Return what a certificate says; raises ValueError with what to do."""
+    try:
+        with Path(asked.path).open("rb") as stream:
+            data = stream.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror or error}") from error
+    try:
+        certificate = read_certificate(data, asked.path)
+        u = certified_uncertainty(certificate, asked.result, unit).u
+        validity = validity_of(
+            certificate.performed,
+            certificate.recalibration,
+            valid_for=asked.valid_for,
+            valid_until=asked.valid_until,
+        )
+    except CertificateError as error:
+        raise ValueError(str(error)) from error
+    except NoUncertaintyError as error:
+        hint = "" if asked.result else " (result)"
+        also = f"; {certificate.mistakes[0]}" if certificate.mistakes else ""
+        raise ValueError(f"{error}{hint}{also}") from error
+    except ValidityError as error:
+        raise ValueError(f"valid_for {error}") from error
+    if validity is None:
+        raise ValueError("does not say until when it is valid; add valid_for or valid_until")
+    if validity.said_by == OWNER:
+        validity = validity._replace(said_by="the settings")
+    return CertifiedSource(topic, certificate.identifier, validity, u)
+
+
+def certificate_notices(certified: Sequence[CertifiedSource], now: float) -> Iterator[str]:
+    """Yield a sentence for each certificate that has expired or will soon; ``now`` is s UTC."""
+    for each in certified:
+        if each.validity.days_left(now) <= SOON_DAYS:
+            told = validity_sentence(each.validity, now)
+            yield f"certificate {each.identifier} of the references on {each.topic}: {told}"
