@@ -70,6 +70,8 @@ def shortcomings(
 ) -> list[str]:
     """Return why a certificate cannot be used as it is, a sentence each with its place."""
     found = list(certificate.mistakes)
+    if certificate.signature is not None and certificate.signature.is_broken:
+        found.append(f"{file}: {certificate.signature.sentence}")
     if validity is None or validity.days_left(now) <= 0.0:
         found.append(f"{file}: {validity_sentence(validity, now)}")
     return found
@@ -77,12 +79,8 @@ def shortcomings(
 
 def signature_sentence(certificate: Certificate) -> str:
     """Return what is known of the signature within a certificate."""
-    if not certificate.signature:
-        return "it has no XML signature"
-    return (
-        f"it has an XML signature by {certificate.signature}, which is not checked here: check it "
-        "with the laboratory's own tool"
-    )
+    found = certificate.signature
+    return "it has no XML signature" if found is None else found.sentence
 
 
 def settings_lines(found: CertifiedUncertainty, certificate: Certificate) -> list[str]:
@@ -111,7 +109,7 @@ def certificate_document(certificate: Certificate, validity: Validity | None) ->
         "performed": certificate.performed.isoformat(),
         "valid_until": None if validity is None else validity.until.isoformat(),
         "valid_until_said_by": None if validity is None else validity.said_by,
-        "signature": certificate.signature or None,
+        "signature": None if certificate.signature is None else certificate.signature._asdict(),
         "values": [
             {
                 "name": each.name,

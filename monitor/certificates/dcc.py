@@ -21,10 +21,10 @@ from monitor.certificates.certified_values import (
 )
 from monitor.certificates.safe_xml import XmlElement, XmlError, read_xml
 from monitor.certificates.validity import ValidityError, parse_duration
+from monitor.certificates.xml_signatures import XmlSignature, xml_signature_of
 from monitor.errors import BAD_INPUT, MonitorError
 
 DCC: Final = "https://ptb.de/dcc"
-SIGNATURES: Final = "http://www.w3.org/2000/09/xmldsig#"
 RECALIBRATION: Final = "basic_recalibration"
 _VERSION: Final = re.compile(r"3\.\d{1,3}(\.\d{1,3})?([-.]?[A-Za-z0-9.]{1,20})?")
 _DATE: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(Z|[+-]\d{2}:\d{2})?")
@@ -41,7 +41,7 @@ class Certificate(NamedTuple):
 
     ``performed`` is the last day of the calibration, ``recalibration`` the day until which the
     certificate itself says that the item be calibrated again, None if it says nothing.
-    ``signature`` tells of an XML signature: "" for none, else by whom.
+    ``signature`` is what is known of its XML signature, None if it has none.
     """
 
     identifier: str
@@ -51,7 +51,7 @@ class Certificate(NamedTuple):
     performed: date
     recalibration: date | None
     values: tuple[CertifiedValue, ...]
-    signature: str
+    signature: XmlSignature | None
     mistakes: tuple[str, ...]
 
 
@@ -89,7 +89,7 @@ def read_certificate(data: bytes, file: str) -> Certificate:
         performed,
         _recalibration(root, performed, wrong),
         values,
-        _signature(root, wrong),
+        xml_signature_of(data),
         tuple(wrong.found),
     )
 
@@ -163,19 +163,3 @@ def _recalibration(root: XmlElement, performed: date, wrong: FileMistakes) -> da
             except ValidityError as error:
                 wrong.add(period.line, f"period until recalibration {error}")
     return min(days, default=None)
-
-
-def _signature(root: XmlElement, wrong: FileMistakes) -> str:
-    """Return by whom an XML signature says to be, "" if there is none."""
-    found = [each for each in root.named("Signature") if each.namespace == SIGNATURES]
-    for each in found:
-        if not each.text_of("SignatureValue") or each.first("SignedInfo", "Reference") is None:
-            wrong.add(
-                each.line,
-                "has a broken XML signature, without SignatureValue or Reference; ask the "
-                "laboratory for the file as it was signed",
-            )
-    if not found:
-        return ""
-    subject = found[0].text_of("KeyInfo", "X509Data", "X509SubjectName")
-    return " ".join(subject.split())[:200] or "an unnamed signer"

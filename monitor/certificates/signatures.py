@@ -57,7 +57,7 @@ def is_signed(data: bytes, signature: bytes, key: bytes, key_file: str) -> bool:
 
 
 def _private(key: bytes, key_file: str) -> Ed25519PrivateKey:
-    serialization, ed25519 = _library()
+    serialization, ed25519 = crypto_library()
     try:
         found = serialization.load_pem_private_key(key, None)
     except TypeError as error:
@@ -71,7 +71,7 @@ def _private(key: bytes, key_file: str) -> Ed25519PrivateKey:
 
 
 def _public(key: bytes, key_file: str) -> Ed25519PublicKey:
-    serialization, ed25519 = _library()
+    serialization, ed25519 = crypto_library()
     try:
         found = serialization.load_pem_public_key(key)
     except Exception as error:  # as above
@@ -81,7 +81,8 @@ def _public(key: bytes, key_file: str) -> Ed25519PublicKey:
     return found
 
 
-def _library() -> tuple[ModuleType, ModuleType]:
+def crypto_library() -> tuple[ModuleType, ModuleType]:
+    """Return its modules for serialized keys and for Ed25519; raises SignatureError."""
     try:
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - an extra
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415

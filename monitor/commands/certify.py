@@ -195,6 +195,8 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
     """Return what a record keeps of the certificate of a reference."""
     data = read_whole(Path(file))
     certificate = read_certificate(data, file)
+    if certificate.signature is not None and certificate.signature.is_broken:
+        raise CertifyError(f"--reference {file}: {certificate.signature.sentence}")
     try:
         u = certified_uncertainty(certificate, options.reference_quantity, asked.unit)
         validity = validity_of(

@@ -76,6 +76,8 @@ def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedS
         raise ValueError(f"{error}{hint}{also}") from error
     except ValidityError as error:
         raise ValueError(f"valid_for {error}") from error
+    if certificate.signature is not None and certificate.signature.is_broken:
+        raise ValueError(certificate.signature.sentence)
     if validity is None:
         raise ValueError("does not say until when it is valid; add valid_for or valid_until")
     if validity.said_by == OWNER:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from harness.daemon import Daemon
-from harness.dcc_examples import certificate, quantity, real
+from harness.dcc_examples import SIGNATURE, certificate, quantity, real
 from harness.programs import until
 from test_publishing import CONNECTED, Screen
 
@@ -188,6 +188,7 @@ UNUSABLE = {
         "",
         "has several quantities: 'A', 'B'; choose one (result)",
     ),
+    "signature": (certificate(signature=SIGNATURE.format(value="")), "", "signature is broken"),
     "far": (certificate(until=""), "valid_for: 99999y", "ends after the year 9999"),
 }
 
