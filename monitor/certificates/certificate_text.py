@@ -25,7 +25,7 @@ def certificate_text(
     by = f" by {certificate.laboratory}" if certificate.laboratory else ", of an unnamed laboratory"
     yield f"certificate {certificate.identifier}{by} (DCC {certificate.version})"
     yield from (f"of {each}" for each in certificate.items)
-    yield f"calibrated until {certificate.performed}; {validity_sentence(validity, now)}"
+    yield f"calibrated on {certificate.performed}; {validity_sentence(validity, now)}"
     yield from (_value_line(each) for each in certificate.values)
 
 

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for line in certificate_text(certificate, validity, now):
             print(line)
-        print(f"{signature_sentence(certificate)}; {signed}")
+        print(f"{signature_sentence(certificate)}{signed}")
         wrong += _print_u(certificate, options) if options.quantity or options.unit else []
     for each in wrong:
         print(each, file=sys.stderr)
@@ -100,21 +100,22 @@ def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity
 
 
 def _signed(path: Path, data: bytes, key: str | None) -> tuple[str, list[str]]:
-    """Return what is known of the signature beside a file, and what is wrong with it."""
+    """Return the words on the signature beside a file, and what is wrong with it."""
     beside = signature_file(path)
     if key is None:
-        known = "is not checked without --key" if beside.exists() else "is none"
-        return f"a signature beside it ({beside.name}) {known}", []
+        if beside.exists():
+            return f"; the one beside it ({beside.name}) is not checked without --key", []
+        return f", and none beside it ({beside.name})", []
     if not beside.exists():
         what = f"{beside}: is not there; ask for the signature, or leave --key out"
-        return "its signature is missing", [what]
+        return f"; the one beside it ({beside.name}) is missing", [what]
     if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
-        return f"{beside.name} is its signature by the holder of {key}", []
+        return f"; {beside.name} is its signature by the holder of {key}", []
     what = (
         f"{path}: the signature {beside.name} is not of this content by the holder of {key}: the "
         "file was changed, or another key signed it; ask its issuer for both again"
     )
-    return "its signature is broken", [what]
+    return f"; the one beside it ({beside.name}) is broken", [what]
 
 
 def _print_settings(certificate: Certificate, options: argparse.Namespace) -> list[str]:

@@ -262,7 +262,9 @@ def _verify(options: argparse.Namespace) -> int:
     path = Path(options.verify)
     data = read_whole(path)
     record, form = record_in(data, options.verify)
-    checks = [_signature(path, data, options.key), _words(record, form, data)]
+    signed = _signature(path, data, options.key)
+    is_proven = options.key is not None and signed[0]
+    checks = [signed, _words(record, form, data, is_proven=is_proven)]
     if options.journal is not None or options.config is not None:
         checks.append(_again(options, record))
     else:
@@ -287,12 +289,15 @@ def _signature(path: Path, data: bytes, key: str | None) -> tuple[bool, str]:
     )
 
 
-def _words(record: Mapping[str, Any], form: Form, data: bytes) -> tuple[bool, str]:
-    """Return whether a file shows what its record says."""
+def _words(
+    record: Mapping[str, Any], form: Form, data: bytes, *, is_proven: bool
+) -> tuple[bool, str]:
+    """Return whether a file shows what its record says; another version's words only if signed."""
     if record.get("monitor") != __version__:
-        return True, (
-            f"was made by monitor {record.get('monitor')}, this is {__version__}: whether its "
-            "words are those of its record was not looked at"
+        return is_proven, (
+            f"was made by monitor {str(record.get('monitor'))[:40]}, this is {__version__}, which "
+            "cannot say whether its words are those of its record"
+            f"{'' if is_proven else ': give --key, for its signature can'}"
         )
     if shows_itself(record, form, data):
         return True, "its words are those of its record"

@@ -123,14 +123,21 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
         print(topic, payload.decode())
         return 0
     size = f"{reference.value:g} {options.unit}".strip()
-    stated = (
-        f" (u {reference.u:g})" if reference.u else ", taken as exact: --u states how sure it is"
-    )
+    unstated = ", taken as exact: --u states how sure it is"
+    if options.u is None and _is_certified(settings):
+        unstated = ", with the u of its certificate"
+    stated = f" (u {reference.u:g})" if reference.u else unstated
     when = instant(reference.time, "seconds")
     print(
         f"{reference.subject} {reference.quantity} {size} at {when}{stated}; published on {topic}"
     )
     return 0
+
+
+def _is_certified(settings: Settings) -> bool:
+    """Return whether the source that reads native references names a certificate."""
+    topic = native_topics(settings).reference
+    return any(each.topic == topic and each.certificate is not None for each in settings.sources)
 
 
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
@@ -142,7 +149,8 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
             print(each.topic, each.payload.decode())
     exact = sum(reference.u == 0.0 for reference, _ in found)
     also = [f"{skipped} rows without a value left out"] if skipped else []
-    also += [f"{exact} taken as exact: column u or --u states how sure they are"] if exact else []
+    known = "with the u of their certificate" if _is_certified(settings) else "taken as exact"
+    also += [f"{exact} {known}: column u or --u states how sure they are"] if exact else []
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
     print("; ".join([f"{len(found)} references {done}", *also]), file=sys.stderr)
     return 0

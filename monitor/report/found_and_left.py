@@ -28,6 +28,7 @@ from monitor.report.recorded import replayed
 from monitor.report.scored import Scored
 
 FORM: Final = 1
+_MOST: Final = 1e15
 _NORMAL: Final = 1.959963984540054
 # What says when and by which version a record was made; the pairs do not give it.
 _OF_THE_MAKING: Final = ("made", "monitor")
@@ -108,7 +109,7 @@ def scope_of(record: Mapping[str, Any]) -> RecordScope:
     try:
         references = tuple(dict(each) for each in record["references"])
         for each in references:
-            float(each["u"])
+            _within("u", each["u"], 0.0, _MOST)
         return RecordScope(
             sensor=str(record["sensor"]),
             quantity=str(record["quantity"]),
@@ -116,13 +117,15 @@ def scope_of(record: Mapping[str, Any]) -> RecordScope:
             dsi_unit=str(record["dsi_unit"]),
             start=_time(record["from"]),
             end=_time(record["to"]),
-            level=_share(record["level"]),
-            patience=float(record["patience"]),
-            systematic=Systematic(**{key: float(u) for key, u in record["u_systematic"].items()}),
+            level=_within("level", record["level"], 0.01, 0.9999),
+            patience=_within("patience", record["patience"], 2.0, 1e9),
+            systematic=Systematic(
+                **{key: _within(key, u, 0.0, _MOST) for key, u in record["u_systematic"].items()}
+            ),
             references=references,
             issuer=Issuer(**record["issuer"]),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{error} is missing or of another kind") from error
 
 
@@ -130,10 +133,10 @@ def _time(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def _share(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level {level} is not between 0 and 1")
-    return float(level)
+def _within(name: str, number: float, least: float, most: float) -> float:
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}")
+    return float(number)
 
 
 def canonical(record: Mapping[str, Any]) -> str:

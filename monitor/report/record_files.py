@@ -69,7 +69,7 @@ def record_in(data: bytes, file: str) -> tuple[dict[str, Any], Form]:
     text = _in_page(data) if is_page else _in_xml(data, file)
     try:
         record = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NoRecordError(_none(file)) from error
     if not isinstance(record, dict) or record.get("form") != FORM:
         raise NoRecordError(_none(file))

@@ -95,6 +95,22 @@ def test_explain_says_where_u_is_from(file, tmp_path, capsys):
     assert "none is stated: that of the source's certificate" in capsys.readouterr().out
 
 
+def test_a_reference_by_hand_says_whose_u_it_has(file, tmp_path, mosquitto, capsys):
+    settings = tmp_path / "monitor.yaml"
+    broker = f"mqtt: {{port: {mosquitto.port}}}\n"
+    settings.write_text(text(file) + broker)
+    words = ["reference", "--config", str(settings), "a", "mass", "20"]
+    assert main(words) == 0
+    assert "20 at " in (told := capsys.readouterr().out)
+    assert ", with the u of its certificate; published on monitor/a/mass/reference" in told
+    assert main([*words, "--u", "0.1"]) == 0
+    assert "(u 0.1)" in capsys.readouterr().out
+    table = tmp_path / "table.csv"
+    table.write_text("time,subject,quantity,value\n2026-03-01T00:00Z,a,mass,20\n")
+    assert main(["reference", "--config", str(settings), str(table)]) == 0
+    assert "1 with the u of their certificate" in capsys.readouterr().err
+
+
 # -- until when -----------------------------------------------------------------------------------
 
 

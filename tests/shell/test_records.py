@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from harness.dcc_examples import certificate, quantity, real
 from harness.programs import need
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from monitor.certificates.dcc import read_certificate
@@ -343,13 +345,13 @@ def test_the_journal_is_only_read_and_may_be_open(journal, tmp_path):
 
 
 def test_settings_say_level_and_what_is_systematic(journal, tmp_path):
-    settings = tmp_path / "monitor.yaml"
-    settings.write_text(
+    file = tmp_path / "monitor.yaml"
+    file.write_text(
         f"journal: {{path: '{journal}'}}\n"
         "scoring: {level: 0.8, u_systematic: {reference_value: 0.5}}\n"
     )
     out = tmp_path / "cart.html"
-    said = ["certify", "cart/ü <3>", "mass", "--config", str(settings), "--out", str(out), *BY]
+    said = ["certify", "cart/ü <3>", "mass", "--config", str(file), "--out", str(out), *BY]
     assert main(said) == 0
     assert certify(journal, tmp_path / "plain.html") == 0
 
@@ -426,6 +428,43 @@ def test_what_is_no_record_is_refused(tmp_path, capsys, data):
 
     assert main(["certify", "--verify", str(file)]) == BAD_INPUT
     assert capsys.readouterr().err.startswith(f"monitor: {file}")
+
+
+def test_the_words_of_another_version_are_proven_by_the_signature(
+    journal, tmp_path, keys, capsys, monkeypatch
+):
+    out = tmp_path / "cart.xml"
+    with monkeypatch.context() as then:
+        then.setattr("monitor.report.found_and_left.__version__", "0.1.0")
+        assert certify(journal, out, "--sign", keys[0]) == 0
+    verify = ["certify", "--verify", str(out), "--journal", str(journal)]
+
+    assert main(verify) == BAD_INPUT
+    assert "was made by monitor 0.1.0, this is" in capsys.readouterr().err
+    assert main([*verify, "--key", keys[1]]) == 0
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_a_record_says_the_answer_is_a_sentence(journal, tmp_path, data):
+    out = tmp_path / "cart.html"
+    if not out.exists():
+        assert certify(journal, out) == 0
+    record = record_of(out)
+    key = data.draw(st.sampled_from(sorted(record)))
+    record[key] = data.draw(VALUES | st.sampled_from(["2026-01-01T00:00:00Z", 10**400]))
+    written = html.escape(json.dumps(record))
+    file = tmp_path / "other.html"
+    file.write_text(f'<!doctype html><meta name="monitor-record" content="{written}">', "utf-8")
+
+    assert main(["certify", "--verify", str(file), "--journal", str(journal)]) in (2, BAD_INPUT)
 
 
 def test_a_record_that_is_not_whole_is_told(journal, tmp_path, capsys):
