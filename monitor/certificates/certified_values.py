@@ -219,7 +219,7 @@ def _floats(element: XmlElement, name: str, *, optional: bool = False) -> list[f
             number = float(text)
         except ValueError:
             number = NAN
-        if not math.isfinite(number) or "_" in text:
+        if not (math.isfinite(number) and text.isascii()) or "_" in text:
             raise _WrongValueError(place.line, f"{name} {text[:40]!r} is not a finite number")
         numbers.append(number)
     return numbers

@@ -218,6 +218,8 @@ MISTAKES = {
     "no D-SI": (real(unit="kg"), "unit kg is not a D-SI unit"),
     "no unit": ("<si:real><si:value>1</si:value></si:real>", "has no unit"),
     "comma": (real(value="20,5"), "value '20,5' is not a finite number"),
+    "digits": (real(value="\u0661"), "value '\u0661' is not a finite number"),
+    "underscore": (real(U="1_0"), "valueExpandedMU '1_0' is not a finite number"),
     "infinite": (real(value="INF"), "value 'INF' is not a finite number"),
     "no factor": (real(k=""), "coverageFactor '' is not a finite number"),
     "factor 0": (real(k="0"), "its coverage factor 0 is not above 0"),
