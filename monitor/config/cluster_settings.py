@@ -29,7 +29,12 @@ MEANINGS: Final = (
         "the daemon's session; null: made once, in the journal",
         "a bridge's session, with -bridge- and its name appended; null: monitor",
     ),
-    Meaning("sources", "what is read, and how", "bridges subscribe and place, blocks decode"),
+    Meaning(
+        "sources",
+        "what is read, and how",
+        "bridges subscribe and place, blocks decode; certificates are on every node, and only a "
+        "daemon tells when they end",
+    ),
     Meaning("maintenance", "when readings do not count", SAME),
     Meaning(
         "areas", "which references apply to which sensors", "the same, and which blocks get a copy"
