@@ -1,7 +1,11 @@
-"""XML signatures by another implementation: that of Java (``javax.xml.crypto``)."""
+"""XML signatures by another implementation: that of Java (``javax.xml.crypto``).
+
+Where there is no Java, tests/small has two files that it signed.
+"""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -63,18 +67,28 @@ class XmlSigner:
     def sign(
         self, file: Path, canonical: str, method: str, *, key: tuple[str, ...], uri: str = ""
     ) -> bytes:
-        """Return a file with an enveloped signature of it; ``key`` is the kind for keytool."""
-        store = self._folder / f"{'-'.join(key)}.p12"
-        if not store.exists():
-            password = ("-storepass", "changeit", "-keypass", "changeit")
-            made = ("-genkeypair", "-alias", "k", "-dname", "CN=Lab A, C=DE", "-keyalg", *key)
-            self._run(need("keytool"), *made, *password, "-keystore", str(store))
+        """Return a file with an enveloped signature of it; ``key`` is what openssl makes."""
+        java = shutil.which("java") or pytest.skip("Java is not installed")
+        store = self._store(key)
         signed = self._folder / "signed.xml"
         self._run(
-            *(need("java"), str(self._folder / "Sign.java"), str(store), str(file), str(signed)),
+            *(java, str(self._folder / "Sign.java"), str(store), str(file), str(signed)),
             *(canonical, method, uri),
         )
         return signed.read_bytes()
+
+    def _store(self, key: tuple[str, ...]) -> Path:
+        """Return a key with a certificate that it signed itself, as Java reads it."""
+        store = self._folder / f"{abs(hash(key))}.p12"
+        if not store.exists():
+            made = [str(self._folder / name) for name in ("key.pem", "cert.pem")]
+            subject = ("-subj", "/C=DE/CN=Lab A", "-days", "3650")
+            request = ("req", "-x509", "-nodes", "-newkey", *key, *subject)
+            self._run(need("openssl"), *request, "-keyout", made[0], "-out", made[1])
+            export = ("pkcs12", "-export", "-name", "k", "-passout", "pass:changeit")
+            files = ("-inkey", made[0], "-in", made[1], "-out", str(store))
+            self._run(need("openssl"), *export, *files)
+        return store
 
     def _run(self, *words: str) -> None:
         done = subprocess.run(words, check=False, capture_output=True, text=True)

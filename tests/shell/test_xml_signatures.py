@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from harness.dcc_examples import SIGNATURE, certificate, quantity, real
@@ -18,8 +19,9 @@ from monitor.errors import BAD_INPUT
 INCLUSIVE = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315"
 EXCLUSIVE = "http://www.w3.org/2001/10/xml-exc-c14n#"
 MORE = "http://www.w3.org/2001/04/xmldsig-more#"
-RSA = ("RSA", "-keysize", "2048")
-EC = ("EC", "-groupname", "secp256r1")
+RSA = ("rsa:2048",)
+EC = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+SIGNED = Path(__file__).parents[1] / "small"
 METHODS = {
     "rsa": (f"{MORE}rsa-sha256", RSA),
     "ecdsa": (f"{MORE}ecdsa-sha256", EC),
@@ -74,6 +76,18 @@ def test_a_signature_by_java_is_whole_and_of_no_other_content(
         assert "the content was changed after it was signed" in changed.sentence
 
 
+@pytest.mark.parametrize("name", ["signed-inclusive.xml", "signed-exclusive.xml"])
+def test_a_signature_that_java_made_once_is_whole_and_of_no_other_content(name):
+    signed = (SIGNED / name).read_bytes()
+
+    found = xml_signature_of(signed)
+    assert found is not None
+    assert found.sentence.startswith("its XML signature is of this content, by the certificate of")
+    changed = xml_signature_of(signed.replace(b"two   spaces", b"two spaces"))
+    assert changed is not None
+    assert changed.is_broken
+
+
 def test_the_command_tells_a_certificate_that_was_changed(signer, tmp_path, capsys):
     file = tmp_path / "scale.xml"
     file.write_bytes(certificate())
@@ -92,7 +106,7 @@ def test_a_value_by_another_key_is_broken(signer, tmp_path):
     file = tmp_path / "scale.xml"
     file.write_bytes(certificate())
     first = signer.sign(file, EXCLUSIVE, METHODS["rsa"][0], key=RSA)
-    other = signer.sign(file, EXCLUSIVE, METHODS["rsa"][0], key=("RSA", "-keysize", "3072"))
+    other = signer.sign(file, EXCLUSIVE, METHODS["rsa"][0], key=("rsa:3072",))
 
     def part(data: bytes, name: bytes) -> bytes:
         return data[data.index(b"<" + name) : data.index(b"</" + name)]
