@@ -158,6 +158,7 @@ def followed(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", PAIRING_RULES)
 @pytest.mark.parametrize(
     "few", [0, pytest.param(32, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.slow)]

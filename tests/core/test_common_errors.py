@@ -83,6 +83,7 @@ def test_honest_sensors_and_references_are_cleared(sensors, heavy):
     assert cleared >= 0.98 * 20 * sensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensors", [10, 20, 50])
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_reference_is_accused_of_what_is_wrong_with_it(kind, sensors):

@@ -33,6 +33,7 @@ def test_mean_of_ence_under_the_null_is_that_of_chi(number, per_bin):
     assert got.mean == pytest.approx(gap, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 1.2])
 def test_large_bins_have_the_null_of_errors_drawn_one_by_one(spread):
     """Ten bins of 450 pairs are drawn as sums of four neighbours each."""

@@ -80,6 +80,7 @@ def mean_between(first, length):
     return np.minimum(first + 1, length).sum() / max(1, (first < length).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("errors", "least"),
     [

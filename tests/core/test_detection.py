@@ -437,6 +437,7 @@ def test_honest_sensors_rarely_fire(shape, most):
     assert (first < 3000).sum() <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "median"),
     [
@@ -517,6 +518,7 @@ def bare_intervals(u_ref, offset=0.0, p=0.9, streams=60, length=1000):
     return e_values.coverage_code(c.reference, *c.widened, c.alpha).reshape(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
 @pytest.mark.parametrize("u_ref", [0.33, 0.5, 1.0])
 def test_bare_intervals_are_not_accused_of_the_uncertainty_of_their_reference(p, u_ref):
@@ -526,6 +528,7 @@ def test_bare_intervals_are_not_accused_of_the_uncertainty_of_their_reference(p,
     assert (first < 1000).sum() <= 60 * (1 - np.exp(-1)) - 10  # 1000 pairs between two, and better
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
 def test_an_uncertain_reference_hardly_delays_what_bare_intervals_show(p):
     delays = [

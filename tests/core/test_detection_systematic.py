@@ -92,6 +92,7 @@ def test_what_is_declared_but_is_by_chance_after_all_is_no_fault_either(share):
     assert means("normal", 0.0, 1.0, share).max() <= 1.0 + 2e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edge", [-1.0, 1.0])
 @pytest.mark.parametrize("shape", ["normal", "exponential", "t4"])
 def test_evidence_of_t_pairs_has_a_mean_of_at_most_t_at_the_edge(shape, edge):
@@ -136,6 +137,7 @@ def test_without_the_declaration_about_half_of_them_are():
     assert 0.35 <= (first_alarms(honest("normal", 1), 0.0) < 2000).mean() <= 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 @pytest.mark.parametrize(("beyond", "median"), [(0.5, 110), (1.0, 30), (2.0, 11), (5.0, 5)])
 def test_a_bias_beyond_it_is_found(side, beyond, median):

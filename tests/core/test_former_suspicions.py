@@ -111,6 +111,7 @@ def test_fewer_than_five_sensors_accuse_no_former_one():
     assert former_suspicion(as_met(*world("offset", 1, 4)), 1000.0, Systematic()) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_repaired_reference_leaves_no_sensor_blamed_and_hides_no_fault(kind):
     """Without looking back up to 49 of the 50 are blamed some 15 rounds after the repair."""
@@ -136,6 +137,7 @@ def test_a_repaired_reference_leaves_no_sensor_blamed_and_hides_no_fault(kind):
     assert "agreed with each other)" in told or "disagreed in the same direction)" in told
 
 
+@pytest.mark.slow
 def test_what_is_left_is_a_function_of_the_pairs_and_not_of_when_they_were_looked_at():
     value, reference = world("noise", 4)
     often, once = network(), network()

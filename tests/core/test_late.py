@@ -78,6 +78,7 @@ def lived(after: float, *, batch: int = 1) -> Stream:
     return stream
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [3.0, 7.0])
 def test_a_live_reference_never_reads_the_history(after):
     stream = lived(after)
@@ -100,6 +101,7 @@ def test_a_live_reference_replays_a_few_pairs(monkeypatch):
     assert sum(taken) < 40 * SENSORS * PAIRS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("back", [5, 60, 230])
 def test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past(back):
     stream = lived(3.0)
@@ -151,6 +153,7 @@ def test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits():
     assert stream.bits() == whole.bits()
 
 
+@pytest.mark.slow
 def test_references_that_are_late_across_events_read_no_history_and_leave_the_same_bits():
     chance, stream, whole = np.random.default_rng(8), Stream(), Stream()
     said: list[list[Observation]] = []

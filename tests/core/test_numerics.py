@@ -186,6 +186,7 @@ def with_stated_crps(c: Columns) -> Columns:
     return replace(c, stated_crps=stated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_every_figure_is_that_of_fifty_digits(window):
     """From the doubles of the window, to 1e-12 of the size of a figure's terms."""

@@ -125,6 +125,7 @@ def test_what_a_sensor_is_paired_with_beside_the_others_is_its_pairing():
     assert [each.verdict for each in found.views] == ["", "", ""]
 
 
+@pytest.mark.slow
 def test_the_planted_parts_are_held_as_often_as_said():
     """95 % intervals; of 16 streams with 3 views each nine in ten are held all but surely."""
     held = 0

@@ -40,6 +40,7 @@ def drawn(seed, count, shape="normal", *, plant=None, factor=2.0, shift=0.0):
 SHAPES = ("normal", "t4", "AR(.7)", "heteroscedastic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_honest_sensor_is_wrong_nowhere_over_its_whole_life(shape):
     false = 0
