@@ -179,6 +179,9 @@ def test_a_message_of_a_hundred_readings_costs_a_few_calls(tmp_path, before, pyt
         {"topic": topic, "kind": kind} for kind, topic in kinds.items()
     ]
     sources[0] |= {"decoder": "json", "map": mapping}
+    other = assembled(tmp_path / "other", sources=sources)
+    take(other, Fed(), arrays(0))  # what a process imports with its first message
+    other.journal.close()
     parts = assembled(tmp_path, sources=sources)
     client = Fed()
     for number in range(before):
