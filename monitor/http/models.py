@@ -63,6 +63,10 @@ class Verdict(TypedDict):
     unit: Annotated[str, about("Of the estimate; empty for a factor or a share.")]
     slope_per_day: Annotated[Number, about("Of a drift, in the unit of the quantity a day.")]
     since: Annotated[str | None, about("When the fault began.")]
+    changed: Annotated[
+        str | None,
+        about("When it took the form that is told; null if it began with it, or nobody knows."),
+    ]
     due: Annotated[str | None, about("When a drift leaves its tolerance.")]
     explained: Annotated[
         Number,

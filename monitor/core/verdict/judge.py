@@ -31,8 +31,10 @@ from monitor.core.verdict.rivals import NONE, Rival, gain_of, kept_of, lag_of, s
 from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.spread import HISTORY, Spread, far_since, parts_of, shapes_of, spreads_of
 from monitor.core.verdict.verdict import (
+    FAULT,
     NO_SLOPES,
     NOTHING,
+    RELATED,
     UNDECIDED,
     Estimate,
     Slopes,
@@ -51,6 +53,7 @@ _ALIKE: Final = 0.25  # share of a level that the one before must have to be the
 # an incident: there are as many as pairs since, and each pair puts the cheapest to the test anew.
 _CHANGED: Final = 10.0
 _DUE_MOST: Final = 1e10  # seconds
+_OF_A_FORM: Final = 40  # pairs of an incident in one form before it is said to have taken another
 _AT_ONCE: Final = 32  # series, whose numbers a processor keeps near
 
 
@@ -143,7 +146,29 @@ def judged(
         begin = np.array([found[i].segment for i in some])
         for i, each in zip(some, slopes_of(side.some(some), begin, side.n[some]), strict=True):
             found[i] = found[i]._replace(error_model=each.model)
+    found = [
+        each._replace(changed=_changed(starts, kinds, each, p))
+        for each, starts, kinds, p in zip(found, cut.starts, cut.kinds, side.pairs, strict=True)
+    ]
     return found, [_held(*each) for each in zip(cut.starts, found, strict=True)]
+
+
+def _changed(starts: list[int], kinds: list[int], found: Verdict, p: Pairs) -> float:
+    """Return when an incident took its newest form, NaN if it began with it, or nobody knows."""
+    at = len(starts) - 1
+    if not p.timed or found.state != FAULT or found.fault in RELATED or not at:
+        return NAN
+    if min(starts[at], found.segment) <= found.since:
+        return NAN
+    newest, before = p.n - starts[at], starts[at] - max(starts[at - 1], found.since)
+    is_another = _form(kinds[at]) != _form(kinds[at - 1])
+    clear = is_another and min(newest, before) >= _OF_A_FORM
+    return float(p.time[starts[at]]) if clear else NAN
+
+
+def _form(kind: int) -> tuple[bool, bool]:
+    """Return whether a piece has a level of its own, and a spread of its own."""
+    return kind % WIDE != RIGHT, kind >= WIDE
 
 
 def _began(found: Verdict, p: Pairs, earlier: float) -> float:

@@ -102,7 +102,10 @@ def _open(n: int) -> str:
 def _full(found: Verdict, unit: str) -> str:
     told = _told(found, unit, words.NOW)
     when, due = day(found.began), day(found.due)
-    told = f"{told}, since {when}" if when else told
+    if changed := day(found.changed):
+        told = f"{told}, since {changed}; not right since {when}"
+    elif when:
+        told = f"{told}, since {when}"
     # A drift of hours is due at a time, one of days on a day.
     on = due if found.span < _A_DAY else due[:10]
     told = f"{told}; leaves its tolerance on {on}" if due else told

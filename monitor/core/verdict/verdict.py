@@ -254,6 +254,7 @@ class Verdict(NamedTuple):
     ``scale`` the factor on u once level, slope and gain have left the error. ``since`` (the
     incident's first pair, never after the alarm) and ``segment`` (the first of the pairs that the
     sizes are from) count in the pairs given, ``began`` is the time of ``since``, NaN without times.
+    ``changed`` is when the incident took the form that is told, s UTC, NaN if it began with it.
     ``healthy`` is how the error moved with the level while it was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
@@ -279,6 +280,7 @@ class Verdict(NamedTuple):
     since: int = 0
     segment: int = 0
     began: float = NAN
+    changed: float = NAN
     due: float = NAN
     tolerance: float = NAN
     pairs: int = 0

@@ -28,6 +28,7 @@ def document(found: Verdict, unit: str) -> dict[str, Any]:
         "unit": estimate_unit(found.fault, unit) if is_fault else "",
         "slope_per_day": finite(found.slope_per_day.value) if is_fault else None,
         "since": instant(found.began) or None if is_fault else None,
+        "changed": instant(found.changed) or None if is_fault else None,
         "due": instant(found.due) or None if is_fault else None,
         "explained": finite(found.explained) if found.explained else None,
         "pairs": found.pairs,
