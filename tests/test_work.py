@@ -281,8 +281,7 @@ def test_a_read_of_few_messages_costs_a_bounded_number_of_calls(warm):
     parts.network.evaluate(NOW)
     assert taken == [2 * len(few)]
     python, c = min(needed)  # one of them may be a note beside the journal
-    assert python < 600
-    assert c < 720
+    assert python + c < 2_000, needed  # some 1200; an evaluation takes 9000
 
 
 @pytest.mark.parametrize("waiting", [2_000, 20_000])
