@@ -254,9 +254,12 @@ def test_everything_works_without_a_script(visit, yard):
     tab.get_by_role("button", name="Show").click()
     expect(tab.locator("#rows .chip.firing")).to_have_count(0)
     tab.get_by_role("link", name="sensor", exact=True).click()
+    heading = tab.locator("th", has=tab.get_by_role("link", name="sensor", exact=True))
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    tab.wait_for_load_state()
     assert names(tab) == sorted(names(tab))
     tab.locator("#rows th a").first.click()
-    assert tab.locator("figure svg.plot").count() >= 9
+    expect(tab.locator("figure svg.plot").nth(8)).to_be_visible()
 
 
 FIRST_POINT = """each => {
