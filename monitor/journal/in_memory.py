@@ -8,7 +8,7 @@ a copy answers for them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
 import msgspec
@@ -96,18 +96,18 @@ class InMemoryStore:
 
     def _record_revision(self, reference: Reference) -> None:
         name, identity = digest(*reference_identity(reference)), reference.identity
-        highest = max(reference.revision, self.revision(name))
+        highest = max(reference.revision, self._revisions.get(name, -1))
         if not identity:
             self._revisions[name] = highest
             return
-        self._revisions[name] = max(highest, self.revision(name_alone(identity)))
+        self._revisions[name] = max(highest, self._revisions.get(name_alone(identity), -1))
         known = self._named.setdefault(identity, set())
         if not names_nobody(reference):
             known.add((reference.subject, reference.quantity))
             return
         for subject, quantity in known:
             one = digest(subject, quantity, identity)
-            self._revisions[one] = max(reference.revision, self.revision(one))
+            self._revisions[one] = max(reference.revision, self._revisions.get(one, -1))
 
     # -- read -------------------------------------------------------------------------------
 
@@ -164,9 +164,10 @@ class InMemoryStore:
         """Return (subject, quantity) of every reference that came with this identity, sorted."""
         return sorted(self._named.get(identity, ())) if identity else []
 
-    def revision(self, reference_id: int) -> int:
-        """Return the highest revision that came of a reference, -1 if none is known."""
-        return self._revisions.get(reference_id, -1)
+    def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
+        """Return the highest revision that came of each reference; those not known are left out."""
+        known = self._revisions
+        return {name: known[name] for name in reference_ids if name in known}
 
     # -- forget -----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -166,9 +166,9 @@ class Journal:
         found = ((subject, quantity) for _, _, subject, quantity, *_ in rows)
         return sorted(each for each in found if each != ("", ""))
 
-    def revision(self, reference_id: int) -> int:
-        """Return the highest revision that came of a reference, -1 if none is known."""
-        return writing.revision_of(self._database, reference_id)
+    def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
+        """Return the highest revision that came of each reference; those not known are left out."""
+        return writing.revisions_of(self._database, reference_ids)
 
     # -- forget -----------------------------------------------------------------------------
 

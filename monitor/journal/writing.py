@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -122,9 +122,8 @@ class Writer:
 
     def _record_revision(self, reference: Reference, received: float) -> None:
         name, identity = digest(*reference_identity(reference)), reference.identity
-        highest = max(reference.revision, revision_of(self._database, name))
-        if identity:
-            highest = max(highest, revision_of(self._database, name_alone(identity)))
+        names = (name, name_alone(identity)) if identity else (name,)
+        highest = max((reference.revision, *revisions_of(self._database, names).values()))
         row = (signed_64(name), identity, reference.subject, reference.quantity)
         self._database.delete("revisions", "reference = ?", row[0])
         self._database.insert("revisions", [(*row, highest, _real(received))])
@@ -149,10 +148,12 @@ def observations_row(
     return (number, _real(received), count, zlib.crc32(body)), (body,)
 
 
-def revision_of(database: Database, reference_id: int) -> int:
-    """Return the highest revision that came of a reference, -1 if none is known."""
-    rows = database.read("revisions", "reference = ?", (signed_64(reference_id),))
-    return max((row[4] for row in rows), default=-1)
+def revisions_of(database: Database, reference_ids: Collection[int]) -> dict[int, int]:
+    """Return the highest revision that came of each reference; those not known are left out."""
+    names = {signed_64(each): each for each in reference_ids}
+    listed = msgspec.json.encode([*names]).decode()
+    rows = database.read("revisions", "reference in (select value from json_each(?))", (listed,))
+    return {names[row[0]]: row[4] for row in rows}
 
 
 # -- housekeeping -------------------------------------------------------------------------------

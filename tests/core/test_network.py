@@ -275,7 +275,7 @@ def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restar
     again.network.restore_series(shell.told)
     again.network.restore(0.0, observations)
     again.network.restore(1.0, lone)
-    again.network.apply(shell.store.pairs())
+    again.network.recall(shell.store.pairs())
     assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
 
 

@@ -450,7 +450,8 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
     store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
     pairing.expire(10.0)
     again = fresh()
-    again.add_reference(sample("a", "x"), 50.0, recalled=True)
+    with again.recalling():
+        again.add_reference(sample("a", "x"), 50.0)
     again.recall(store.pairs(), event_order(store.pairs()), [("a", "x"), ("b", "x")])
     late = fresh()
     late.add_reference(sample("b", "x"), 60.0)

@@ -88,7 +88,7 @@ def everything(path: Path) -> dict[str, object]:
             **contents(journal),
             "histories": [journal.pairs_of(at).tobytes() for at in range(4)],
             "made": journal.made_by(NAME).tobytes(),
-            "revision": journal.revision(NAME),
+            "revision": journal.revisions([NAME]),
             "named": journal.named("lab-7"),
             "note": journal.note("births"),
             "alerts": (

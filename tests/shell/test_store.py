@@ -127,7 +127,7 @@ def all_but_letters(store: Store) -> dict[str, object]:
         "histories": [store.pairs_of(series).tobytes() for series in range(4)],
         "made": store.made_by(NAME).tobytes(),
         "named": list(store.named("lab-7")),
-        "revision": store.revision(NAME),
+        "revision": store.revisions([NAME]),
     }
 
 
@@ -164,7 +164,7 @@ def test_everything_comes_back_as_it_was_appended_also_later_and_from_a_copy(kin
     assert store.totals() == {"received": 5, "committed": 4}
     assert (store.note("births"), store.note("more"), store.note("?")) == (b"\0\1", b"", b"")
     assert list(store.named("lab-7")) == [("a", "x")]
-    assert store.revision(NAME) == 6
+    assert store.revisions([NAME]) == {NAME: 6}
     assert store.made_by(NAME)["id"].tolist() == [7]
 
 
@@ -179,7 +179,11 @@ def test_a_copy_is_not_changed_by_what_comes_after_it(kind, store):
 def test_a_new_store_is_empty(store):
     assert not any(contents(store).values())
     assert store.pairs_of(0).size == store.made_by(NAME).size == store.pairs().size == 0
-    assert (store.note("births"), list(store.named("lab-7")), store.revision(NAME)) == (b"", [], -1)
+    assert (store.note("births"), list(store.named("lab-7")), store.revisions([NAME])) == (
+        b"",
+        [],
+        {},
+    )
 
 
 def test_batches_come_back_in_the_order_they_were_appended(kind, store):
@@ -305,7 +309,7 @@ def test_a_reference_without_identity_and_revision_is_not_known(store):
     plain = sample("a", 0, identity="")
     store.append(batch(1.0, observations=[plain]))
 
-    assert store.revision(digest(*reference_identity(plain))) == -1
+    assert store.revisions([digest(*reference_identity(plain))]) == {}
     assert list(store.named("")) == []
 
 
@@ -314,7 +318,8 @@ def test_a_revision_without_an_identity_is_known_by_key_and_time(kind, store):
     store.append(batch(1.0, observations=[revised]))
 
     for found in now_and_later(kind, store):
-        assert found.revision(digest(*reference_identity(revised))) == 3
+        name = digest(*reference_identity(revised))
+        assert found.revisions([name]) == {name: 3}
         assert list(found.named("")) == []
 
 
@@ -345,7 +350,8 @@ def test_a_void_without_a_subject_counts_for_all_of_its_identity_in_any_order(ar
     for at in arrival:
         store.append(batch(1.0, observations=[VOIDS[at]]))
     for found in now_and_later(kind, store):
-        revisions = [found.revision(digest(*reference_identity(each))) for each in VOIDS]
+        names = [digest(*reference_identity(each)) for each in VOIDS]
+        revisions = [found.revisions(names)[name] for name in names]
         assert revisions == [3, 5, 3, 2]
         assert list(found.named("S-1")) == [("a", "x"), ("b", "x")]
         assert list(found.named("S-2")) == [("a", "x")]
@@ -374,7 +380,8 @@ def test_the_revision_of_a_reference_is_the_highest_of_it_and_of_voids_of_its_id
                 highest = max(
                     other.revision for other in same if other.subject in ("", each.subject)
                 )
-                assert store.revision(digest(*reference_identity(each))) == highest
+                name = digest(*reference_identity(each))
+                assert store.revisions([name]) == {name: highest}
                 subjects = sorted({other.subject for other in same} - {""})
                 assert list(store.named(each.identity)) == [(name, "x") for name in subjects]
             kind.close()

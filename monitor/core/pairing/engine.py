@@ -8,6 +8,7 @@ There is no clock: the time of arrival is handed in and only decides how long th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import Final, Literal
 
@@ -28,6 +29,7 @@ from monitor.core.pairing.reference_revisions import (
     ReferenceStore,
     by_buffer,
     is_in_place,
+    is_revisable,
     names_nobody,
     rank,
 )
@@ -139,33 +141,27 @@ class Pairing:
             for readings in self._index.reading_buffers.values():
                 readings.in_order = False
 
-    def add_reference(
-        self, reference: Reference, received: float, *, recalled: bool = False
-    ) -> Added:
-        """Ingest a reference or a revision of one; the highest revision stands.
-
-        ``recalled`` marks one that a journal gives back, which is not new.
-        """
+    def add_reference(self, reference: Reference, received: float) -> Added:
+        """Ingest a reference or a revision of one; the highest revision stands."""
         if not (reference.identity or reference.revision or reference.void):
-            return self._ingest_reference(reference, reference, received, recalled=recalled)
+            return self._ingest_reference(reference, reference, received)
         if names_nobody(reference):
-            voids = self.references.void_by_name(reference, received, recalled=recalled)
+            is_recalling = self._reconciler.is_recalling
+            voids = self.references.void_by_name(reference, received, recalled=is_recalling)
             for void in voids or ():
-                self._ingest_reference(void, void, received, recalled=recalled)
+                self._ingest_reference(void, void, received)
             return "duplicate" if voids is None else "accepted"
-        effective = self.references.effective(reference)
-        return self._ingest_reference(reference, effective, received, recalled=recalled)
+        return self._ingest_reference(reference, self.references.effective(reference), received)
 
-    def _ingest_reference(
-        self, came: Reference, effective: Reference, received: float, *, recalled: bool
-    ) -> Added:
+    def _ingest_reference(self, came: Reference, effective: Reference, received: float) -> Added:
         """Ingest a reference that came as ``came`` and counts as ``effective``."""
+        is_recalling = self._reconciler.is_recalling
         identity = reference_identity(came)
         known, references = self.references.get(identity), self._index.references_of(effective)
         self._index.flush_staged(references.reading_buffers)
         superseded = () if effective is came else (came,)
         if known is None:
-            pairs = [] if recalled else self._revise_evicted(came, effective, identity)
+            pairs = [] if is_recalling else self._revise_evicted(came, effective, identity)
             if pairs is None:
                 return "duplicate"
             held = HeldReference(effective, references, received, superseded)
@@ -177,7 +173,7 @@ class Pairing:
             held = msgspec.structs.replace(known, superseded=(*known.superseded, came))
             self.references.put(identity, held)
             return "accepted"
-        self.corrections += not recalled
+        self.corrections += not is_recalling
         superseded = (*known.superseded, known.reference, *superseded)
         self._index.flush_staged(known.references.reading_buffers)
         if is_in_place(known.reference, effective):
@@ -208,7 +204,7 @@ class Pairing:
 
         Returns None if ``came`` was superseded before.
         """
-        if not came.identity and not came.revision:
+        if not is_revisable(came):
             return []
         if self.references.evicted_revision(identity) >= came.revision:
             return None
@@ -250,6 +246,18 @@ class Pairing:
             drop_references(references, names)
             self._index.mark_changed(references)
         self._index.drop_empty_buffers()
+
+    @contextmanager
+    def recalling(self) -> Iterator[None]:
+        """Within it observations come back from a journal: they are held and make no pairs.
+
+        :meth:`recall` brings those.
+        """
+        self._reconciler.is_recalling = True
+        try:
+            yield
+        finally:
+            self._reconciler.is_recalling = False
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Give the references held the pairs they made, as a journal knows them, and no others.

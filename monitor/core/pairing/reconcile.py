@@ -18,11 +18,15 @@ from monitor.core.pairing.reference_revisions import HeldReference, ReferenceSto
 
 
 class Reconciler:
-    """State: the changes of pairs that nobody has drained yet."""
+    """State: the changes of pairs that nobody has drained yet.
+
+    While it ``is_recalling`` nothing is paired: a journal has the pairs of what it gives back.
+    """
 
     def __init__(self, index: JoinIndex, references: ReferenceStore) -> None:
         self._index: Final = index
         self._references: Final = references
+        self.is_recalling = False
         self.limited = 0  # references that came to have as many pairs with a series as they may
         self._changes: list[Row] = []
         self._removed: Final[list[Row]] = []
@@ -39,6 +43,8 @@ class Reconciler:
 
     def reading_added(self, readings: ReadingBuffer, at: int) -> None:
         """Pair the references again that a new reading may affect."""
+        if self.is_recalling:
+            return
         rule, rules = self._index.pairing_rules[readings.series], self._index.rules[readings.series]
         for join in readings.joins:
             if join.references.times:
@@ -51,6 +57,8 @@ class Reconciler:
 
     def reference_added(self, references: ReferenceBuffer, at: int) -> None:
         """Pair a new reference, and those it competes with, with every joined reading buffer."""
+        if self.is_recalling:
+            return
         for readings in references.reading_buffers:
             rule = self._index.pairing_rules[readings.series]
             self._reconcile(
@@ -65,6 +73,8 @@ class Reconciler:
 
         ``near`` is the reading nearest to it; None if it must be looked for.
         """
+        if self.is_recalling:
+            return
         at = len(references.times) - 1
         time, rule = references.times[at], self._index.pairing_rules[readings.series]
         join = readings.nearest_join(references, time)
@@ -131,6 +141,8 @@ class Reconciler:
     ) -> None:
         """Pair some references with one reading buffer again; frozen pairs stay."""
         references.last_match_time = NAN
+        if self.is_recalling:
+            return
         for at in places:
             identity = references.identities[at]
             match = readings.matches.get(identity)

@@ -7,15 +7,20 @@ revision is higher. What was evicted is looked up in the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
 import numpy as np
 
-from monitor.core.model import NAN, PAIR, Records, Reference
+from monitor.core.model import NAN, PAIR, Observation, Records, Reference
 from monitor.core.pairing.buffers import ReferenceBuffer
-from monitor.core.pairing.identities import Identity, digest, same_content
+from monitor.core.pairing.identities import (
+    Identity,
+    digest,
+    reference_identity,
+    same_content,
+)
 
 # -- the history ----------------------------------------------------------------------------------
 
@@ -38,8 +43,8 @@ class History(Protocol):
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
         """Return (subject, quantity) of every reference that came with this identity, sorted."""
 
-    def revision(self, reference_id: int) -> int:
-        """Return the highest revision that came of a reference, -1 if none is known."""
+    def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
+        """Return the highest revision that came of each reference; those not known are left out."""
 
 
 class _NoHistory:
@@ -64,10 +69,10 @@ class _NoHistory:
         del identity
         return ()
 
-    def revision(self, reference_id: int) -> int:
-        """Return -1: no revision is known."""
-        del reference_id
-        return -1
+    def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
+        """Return nothing: no revision is known."""
+        del reference_ids
+        return {}
 
 
 NO_HISTORY: Final[History] = _NoHistory()
@@ -112,6 +117,7 @@ class ReferenceStore:
         self._held: dict[Identity, HeldReference] = {}
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
+        self._looked_up: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._held) + len(self._voids)
@@ -160,6 +166,22 @@ class ReferenceStore:
             received for _, received in self._voids.values()
         ]
 
+    def look_up(self, observations: Sequence[Observation]) -> None:
+        """Read at once what the history has of the revisions of the references among some.
+
+        It is used until the next call: nothing about these may be made durable before.
+        """
+        revisable = [
+            each
+            for each in observations
+            if type(each) is Reference and (each.identity or each.revision)
+        ]
+        self._looked_up = {}
+        if revisable:
+            ids = {digest(*reference_identity(each)) for each in revisable}
+            ids.update(name_alone(each.identity) for each in revisable if each.identity)
+            self._looked_up = {**dict.fromkeys(ids, -1), **self._history.revisions(ids)}
+
     def void_by_name(
         self, void: Reference, received: float, *, recalled: bool
     ) -> list[Reference] | None:
@@ -181,21 +203,25 @@ class ReferenceStore:
         if not reference.identity:
             return reference
         known = self._voids.get(reference.identity)
-        voided = (
-            known[0].revision if known else self._history.revision(name_alone(reference.identity))
-        )
+        voided = known[0].revision if known else self._revision(name_alone(reference.identity))
         if voided < reference.revision:
             return reference
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
     def evicted_revision(self, identity: Identity) -> int:
         """Return the highest revision of a reference that was evicted, else -1."""
-        return self._history.revision(digest(*identity))
+        return self._revision(digest(*identity))
+
+    def _revision(self, reference_id: int) -> int:
+        found = self._looked_up.get(reference_id)
+        if found is None:
+            found = self._history.revisions((reference_id,)).get(reference_id, -1)
+        return found
 
     def is_outdated(self, identity: Identity, held: HeldReference) -> bool:
         """Return whether a revision that was evicted superseded a reference."""
         reference = held.reference
-        if not reference.identity and not reference.revision:
+        if not is_revisable(reference):
             return False
         return self.evicted_revision(identity) > reference.revision
 

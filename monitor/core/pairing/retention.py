@@ -195,6 +195,7 @@ def restore_all(
     """
     index.names.update(enumerate(names))
     held: dict[int, tuple[Identity, HeldReference]] = {}
+    references.look_up([each.reference for _, each in references])
     for identity, each in references:
         if references.is_outdated(identity, each):
             references.evict(identity)

@@ -126,12 +126,13 @@ class Network:
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
+        self.pairing.references.look_up(batch.others)
         callbacks = Callbacks(
             self.registry.admit,
             lambda rows, times, assumed: self._record(
                 rows, times, assumed, received, recalled=recalled
             ),
-            lambda other: self._add(other, received, recalled=recalled),
+            lambda other: self._add(other, received),
         )
         return Ingest(self.pairing, callbacks, received).ingest(batch)
 
@@ -142,9 +143,9 @@ class Network:
         self.liveness.record(rows, times, received, assumed)
         self.refusals.took(rows)
 
-    def _add(self, observation: Observation, received: float, *, recalled: bool) -> str:
+    def _add(self, observation: Observation, received: float) -> str:
         if isinstance(observation, Reference):
-            return self.pairing.add_reference(observation, received, recalled=recalled)
+            return self.pairing.add_reference(observation, received)
         if isinstance(observation, Collocation):
             return self._collocate(observation)
         if isinstance(observation, Event):
@@ -180,8 +181,8 @@ class Network:
     def restore(self, received: float, kept: Sequence[Durable]) -> None:
         """Hold observations again that a journal kept; their pairs come by :meth:`recall`."""
         self._evict_excess()
-        self._ingest(unpack(kept, self.registry.keys), received, recalled=True)
-        self.pairing.drain_changes()
+        with self.pairing.recalling():
+            self._ingest(unpack(kept, self.registry.keys), received, recalled=True)
 
     def recall(self, pairs: Records, *, is_resumed: bool = False) -> None:
         """Load the pairs that a journal kept: all changes in the order they were made.
