@@ -21,12 +21,7 @@ import scipy
 
 from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
-from monitor.core.scores.normal import (
-    LAST,
-    SQRT_2PI,
-    density,
-    upper_tail,
-)
+from monitor.core.scores.normal import LAST, SQRT_2PI, density, upper_tail
 
 Density = Literal["normal", "tophat"]
 # How a number changes when the series is given in another unit.
@@ -64,8 +59,13 @@ def normal_density(c: Columns) -> Float:
 
 def crps_normal(c: Columns) -> Float:
     """CRPS of N(value, u): u (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)). Unit: quantity."""
-    z, phi = np.abs(c.once(stated_z)), c.once(normal_density)
-    return c.u * (z * (1.0 - 2.0 * upper_tail(z, phi)) + 2.0 * phi - 1.0 / SQRT_PI)
+    z = c.once(stated_z)
+    rows: Float = scipy.special.erf(z * math.sqrt(0.5))  # 2 Phi(z) - 1
+    rows *= z
+    rows += 2.0 * c.once(normal_density)
+    rows -= 1.0 / SQRT_PI
+    rows *= c.u
+    return rows
 
 
 def _both(c: Columns) -> Float:
@@ -150,7 +150,7 @@ def crps_tophat_expected(c: Columns) -> Float:
     if blurred.size:
         near, near_square = t[blurred], square[blurred]
         phi = density(near)
-        tails = (near_square + 3.0) * near * upper_tail(near, phi)
+        tails = (near_square + 3.0) * near * upper_tail(near)
         cubes[blurred] += 2.0 * ((near_square + 2.0) * phi - tails)
     cubes *= s
     cubes /= 3.0 * square
@@ -181,7 +181,7 @@ def _noisy_tail(c: Columns) -> tuple[Float, Float, Float, Float]:
     np.sqrt(spread, out=spread)
     t = half / spread
     phi = density(t)
-    return t, spread, phi, upper_tail(t, phi)
+    return t, spread, phi, upper_tail(t)
 
 
 def miss_expected(c: Columns) -> Float:
