@@ -34,7 +34,13 @@ from monitor.daemon.assembly import (
     verdict_topics,
 )
 from monitor.daemon.publisher import Publisher, SourceStatus
-from monitor.daemon.runtime import Signals, Supervisor, configure, freeze_after_start
+from monitor.daemon.runtime import (
+    Signals,
+    Supervisor,
+    collect_rarely,
+    configure,
+    freeze_after_start,
+)
 from monitor.errors import MonitorError
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
@@ -237,6 +243,7 @@ class ReloadingDaemon:
         """Open the journal of the first settings at ``now``; raises JournalError."""
         self._path: Final = path
         self._current = first
+        collect_rarely()
         self._parts = assemble(first.settings, now)
         self._next: Prepared | None = None
         self._signals: Final = Signals()

@@ -201,11 +201,16 @@ _ROUNDS: Final = 20
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
+def collect_rarely() -> None:
+    """Let the collector of cycles run rarely; a start makes millions of containers, no cycles."""
+    gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+
+
 def freeze_after_start() -> None:
     """Exclude modules, settings and recovered state from all further collections."""
     gc.unfreeze()  # what a daemon before a reload left behind may be in cycles
     freeze()
-    gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+    collect_rarely()
 
 
 def freeze() -> None:

@@ -209,8 +209,10 @@ class ReadingBuffer:
     def insert(self, time: float, reading: Reading, received: float) -> int:
         """Insert a reading at its place and return the place; -1 for a duplicate."""
         times = self.times
-        first = place = bisect_left(times, time)
-        last = bisect_right(times, time, lo=first)
+        first = place = last = len(times)
+        if first and not time > times[-1]:
+            first = place = bisect_left(times, time)
+            last = bisect_right(times, time, lo=first)
         if first < last:
             if any(same_reading(reading, self.reading(at)) for at in range(first, last)):
                 return -1

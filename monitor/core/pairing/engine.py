@@ -141,6 +141,17 @@ class Pairing:
             for readings in self._index.reading_buffers.values():
                 readings.in_order = False
 
+    def look_up(self, observations: Sequence[Observation]) -> None:
+        """Read at once what the history has of the references among the next observations."""
+        found = [
+            each
+            for each in observations
+            if type(each) is Reference and (each.identity or each.revision)
+        ]
+        is_recalling = self._reconciler.is_recalling  # and recall looks them up
+        identities = () if is_recalling else map(reference_identity, found)
+        self.references.look_up(identities, [each.identity for each in found if each.identity])
+
     def add_reference(self, reference: Reference, received: float) -> Added:
         """Ingest a reference or a revision of one; the highest revision stands."""
         if not (reference.identity or reference.revision or reference.void):

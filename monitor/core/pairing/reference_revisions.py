@@ -13,12 +13,11 @@ from typing import Final, Protocol
 import msgspec
 import numpy as np
 
-from monitor.core.model import NAN, PAIR, Observation, Records, Reference
+from monitor.core.model import NAN, PAIR, Records, Reference
 from monitor.core.pairing.buffers import ReferenceBuffer
 from monitor.core.pairing.identities import (
     Identity,
     digest,
-    reference_identity,
     same_content,
 )
 
@@ -166,21 +165,15 @@ class ReferenceStore:
             received for _, received in self._voids.values()
         ]
 
-    def look_up(self, observations: Sequence[Observation]) -> None:
-        """Read at once what the history has of the revisions of the references among some.
+    def look_up(self, identities: Iterable[Identity], names: Iterable[str]) -> None:
+        """Read at once what the history has of some references, and of voids by some names.
 
         It is used until the next call: nothing about these may be made durable before.
         """
-        revisable = [
-            each
-            for each in observations
-            if type(each) is Reference and (each.identity or each.revision)
-        ]
-        self._looked_up = {}
-        if revisable:
-            ids = {digest(*reference_identity(each)) for each in revisable}
-            ids.update(name_alone(each.identity) for each in revisable if each.identity)
-            self._looked_up = {**dict.fromkeys(ids, -1), **self._history.revisions(ids)}
+        ids = {digest(*identity) for identity in identities}
+        ids.update(map(name_alone, names))
+        found = self._history.revisions(ids) if ids else {}
+        self._looked_up = {**dict.fromkeys(ids, -1), **found}
 
     def void_by_name(
         self, void: Reference, received: float, *, recalled: bool

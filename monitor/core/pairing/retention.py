@@ -22,7 +22,11 @@ from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rule import MARGIN_SECONDS
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
-from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
+from monitor.core.pairing.reference_revisions import (
+    HeldReference,
+    ReferenceStore,
+    is_revisable,
+)
 from monitor.core.pairing.series_rules import Rules
 
 # -- eviction -------------------------------------------------------------------------------------
@@ -195,7 +199,7 @@ def restore_all(
     """
     index.names.update(enumerate(names))
     held: dict[int, tuple[Identity, HeldReference]] = {}
-    references.look_up([each.reference for _, each in references])
+    references.look_up((name for name, each in references if is_revisable(each.reference)), ())
     for identity, each in references:
         if references.is_outdated(identity, each):
             references.evict(identity)

@@ -126,7 +126,7 @@ class Network:
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
-        self.pairing.references.look_up(batch.others)
+        self.pairing.look_up(batch.others)
         callbacks = Callbacks(
             self.registry.admit,
             lambda rows, times, assumed: self._record(
