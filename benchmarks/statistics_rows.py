@@ -39,7 +39,7 @@ def scores() -> list[Line]:
     a_pair = [each / (20 * n) for each in mine]
     limit = "the error function of scipy"
     return [
-        line(Goal("CRPS of a normal, a pair among 10^5", "scoringrules, arrays", limit=limit),
+        line(Goal("CRPS of a normal, a pair among 10^5", "scoringrules, arrays", 1, limit=limit),
              a_pair, [each / (20 * n) for each in columns], "ns", 1e9),
         line(Goal("the same", "scoringrules, one by one", limit=limit),
              a_pair, [each / len(few) for each in one], "ns", 1e9),

@@ -59,10 +59,12 @@ def normal_density(c: Columns) -> Float:
 
 def crps_normal(c: Columns) -> Float:
     """CRPS of N(value, u): u (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)). Unit: quantity."""
-    z = c.once(stated_z)
-    rows: Float = scipy.special.erf(z * math.sqrt(0.5))  # 2 Phi(z) - 1
+    z, phi = c.once(stated_z), c.once(normal_density)
+    rows = z * math.sqrt(0.5)
+    scipy.special.erf(rows, out=rows)  # 2 Phi(z) - 1
     rows *= z
-    rows += 2.0 * c.once(normal_density)
+    rows += phi
+    rows += phi
     rows -= 1.0 / SQRT_PI
     rows *= c.u
     return rows
