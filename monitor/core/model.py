@@ -208,13 +208,16 @@ def _is_last(*columns: Int | Float) -> Bool:
     return last
 
 
-def in_portions(pairs: Records, order: Int) -> Iterator[Records]:
-    """Yield ``pairs`` in the :func:`event_order` in small portions of whole series."""
+def in_portions(pairs: Records, order: Int, most: int = _PORTION_PAIRS) -> Iterator[Records]:
+    """Yield ``pairs`` in the :func:`event_order` in portions of whole series.
+
+    A portion has at most so many pairs, or one series.
+    """
     names = pairs["series"][order]
     stops = np.append(np.flatnonzero(names[1:] != names[:-1]) + 1, order.size)
     first = 0
     while first < order.size:
-        within = np.searchsorted(stops, [first, first + _PORTION_PAIRS], side="right")
+        within = np.searchsorted(stops, [first, first + most], side="right")
         last = int(stops[max(within[0], within[1] - 1)])
         yield some_rows(pairs, order[first:last])
         first = last

@@ -46,11 +46,30 @@ def pairs_of_many() -> Records:
     return pairs.ravel()
 
 
+class CountedStore(InMemoryStore):
+    """A store that says whose histories were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[int] = []
+
+    def pairs_of_each(self, series):
+        self.read += series
+        return super().pairs_of_each(series)
+
+
 class Run:
     """A network of which replays look back on the windows or not, and how often they did."""
 
-    def __init__(self, *, in_windows: bool, precision: str, window: int = REPLAY) -> None:
-        self.store = InMemoryStore()
+    def __init__(
+        self,
+        *,
+        in_windows: bool,
+        precision: str,
+        window: int = REPLAY,
+        store: CountedStore | None = None,
+    ) -> None:
+        self.store = store or CountedStore()
         plan = CoreSettings(
             lambda _s, _q: SeriesRules(window_pairs=window, patience=50.0),
             limits=Limits(SERIES, 1000),
@@ -121,6 +140,27 @@ def test_an_epoch_and_a_removed_pair_leave_windows_and_kept_z_at_one():
 
     assert leaning.state() == keeping.state()
     assert leaning.asked
+
+
+def test_after_a_start_a_late_pair_reads_no_history_where_one_was_late_before():
+    pairs = pairs_of_many()
+    late = pairs["time"] < 3.0
+    later = pairs["time"] == 195.0
+    store = CountedStore()
+    store.append(Batch(pairs=in_event_order(pairs[~late & ~later])))
+    store.append(Batch(pairs=pairs[late & (pairs["series"] > 0)]))
+    again, whole = (Run(in_windows=True, precision="double", store=at) for at in (store, None))
+    again.network.recall(store.pairs())
+    again.state()
+    assert not store.read
+
+    again.take(pairs[later])
+    again.state()
+    assert store.read == [0]
+
+    again.take(pairs[late & (pairs["series"] == 0)])
+    whole.take(in_event_order(pairs))
+    assert again.state() == whole.state()
 
 
 def test_where_the_windows_are_shorter_the_z_are_kept():

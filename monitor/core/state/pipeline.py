@@ -36,6 +36,9 @@ from monitor.core.windows.windows import Applied, Windows
 
 # More at once would cost no less a pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512
+# Pairs that are replayed together when all are at hand: so many, or one in so many of all.
+_RECALLED_PAIRS: Final = 1 << 18
+_RECALLED_PORTIONS: Final = 8
 
 
 class Context(NamedTuple):
@@ -124,11 +127,10 @@ class Pipeline:
         gone = self._context.eviction.evicted
         if gone:
             standing = standing[~np.isin(pairs["series"][standing], list(gone))]
-        self._step(in_portions(pairs, standing))
         for portion in in_portions(pairs, standing):
             self._follow(self.stages.windows.recall(portion))
-            if not is_resumed:
-                self._replay_recalled(portion)
+        if not is_resumed:
+            self._replay_recalled(pairs, standing)
 
     # -- series -----------------------------------------------------------------------------
 
@@ -299,12 +301,23 @@ class Pipeline:
         self._transitions += self.stages.replayer.replay_disturbed(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
 
-    def _replay_recalled(self, pairs: Records) -> None:
-        """Make the evidence of series with epochs of all their pairs, which are at hand here."""
-        series, starts, _ = grouped(pairs)
-        parts = np.split(pairs, starts[1:])
-        histories = dict(zip(series.tolist(), parts, strict=True))
-        self._transitions += self._stages.replayer.replay_disturbed(series.tolist(), histories)
+    def _replay_recalled(self, pairs: Records, standing: Int) -> None:
+        """Make the evidence of all series of their pairs, which are at hand here.
+
+        Series with epochs are replayed, and series whose past changed before: only replays make
+        copies of evidence, without which their next late reference would read the journal.
+        """
+        replayer, series = self.stages.replayer, pairs["series"][standing]
+        is_late = (series[1:] == series[:-1]) & (standing[1:] < standing[:-1])
+        for row in np.unique(series[1:][is_late]).tolist():
+            replayer.disturb(row, -math.inf)
+        self._step(in_portions(pairs, standing))
+        some = standing[np.isin(series, list(replayer.disturbed))]
+        most = max(_RECALLED_PAIRS, pairs.size // _RECALLED_PORTIONS)
+        for portion in in_portions(pairs, some, most):
+            rows, starts, _ = grouped(portion)
+            histories = dict(zip(rows.tolist(), np.split(portion, starts[1:]), strict=True))
+            self._transitions += replayer.replay_disturbed(rows.tolist(), histories)
 
     def _start_of(self, row: int) -> float:
         return self._context.epochs.start_of(self._context.registry.keys[row])
