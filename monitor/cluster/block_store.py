@@ -17,7 +17,7 @@ import numpy as np
 from monitor.core.detector.series_state import with_calm, with_scales
 from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.diagnosis.onsets import Onsets
-from monitor.core.model import PAIR, Records, in_event_order
+from monitor.core.model import BESIDE, PAIR, Records, in_event_order
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.journal.in_memory import Image, InMemoryStore, PackedPairs, unpacked
 from monitor.journal.store import NO_PAIRS, Batch
@@ -43,6 +43,7 @@ class BlockImage(Image, array_like=True):
 
     compact_at: int = 0
     single: tuple[int, dict[str, bytes]] = (0, {})
+    covariates: bytes = b""
 
 
 class BlockStore(InMemoryStore):
@@ -127,7 +128,10 @@ class BlockStore(InMemoryStore):
         single = PackedPairs(_SINGLE)
         single.append(_as_single(settled))
         image = msgspec.structs.asdict(self._image(packed.dump()))
-        return BlockImage(**image, compact_at=self._compact_at, single=single.dump())
+        kept = self._covariates.tobytes()
+        return BlockImage(
+            **image, compact_at=self._compact_at, single=single.dump(), covariates=kept
+        )
 
     def copy(self) -> bytes:
         """Return all of it as bytes, which :meth:`open` takes; in double precision."""
@@ -157,6 +161,7 @@ class BlockStore(InMemoryStore):
 
     def _load_block(self, image: BlockImage) -> None:
         self._load(image)
+        self._covariates = np.frombuffer(image.covariates, BESIDE)
         self._changes = [_as_double(unpacked(image.single, _SINGLE)), *self._changes]
         self._compact_at = max(_COMPACT_FIRST, image.compact_at)
 

@@ -98,6 +98,19 @@ class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3)
     distance_km: float = 0.0
 
 
+class Sample(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
+    """A number that readings are judged along: what a covariate was at a time.
+
+    It holds for the readings of ``sensor`` and ``quantity``; of all where these are empty.
+    """
+
+    covariate: str
+    sensor: str
+    quantity: str
+    time: float
+    number: float
+
+
 Observation = Reading | Distribution | Reference | Event | Collocation
 
 
@@ -124,6 +137,19 @@ PAIR: Final = np.dtype(
         ("reference_id", np.uint64),  # identity of the reference, for corrections
         ("crps", np.float64),  # of the distribution that was stated, NaN if none was
         ("removed", np.bool_),  # this pair no longer stands
+    ]
+)
+
+
+# A number beside a pair, by the pair's identity; a pair that gets another time is another one. Of
+# rows with one series, id, time and covariate the first one counts.
+BESIDE: Final = np.dtype(
+    [
+        ("series", np.int64),
+        ("id", np.uint64),
+        ("time", np.float64),
+        ("covariate", np.uint64),  # identity of its name
+        ("number", np.float64),
     ]
 )
 

@@ -13,6 +13,8 @@ Invariants
     * The observations of a batch are one row, and so are its changes of pairs: a few columns and a
       blob with a checksum of its own. A later change of a pair replaces an earlier one with the
       same id. So nothing is updated in place, and a reading costs bytes, not rows.
+    * Numbers beside pairs (covariates) are in a table of their own, in the transaction of the
+      pairs: the form of these stays, and who has none pays nothing.
     * Every row has a checksum that covers its table and its key; the table ``seal`` has the number
       of rows of every table and the sum of their checksums. So a row that is damaged, in the wrong
       place or missing is refused and never read as something else.

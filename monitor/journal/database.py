@@ -182,17 +182,17 @@ class Database:
             self.path, f"{key} {columns[0]!r} of {table} is damaged, its checksum differs"
         )
 
-    def part(self, batch: int, start: int, length: int) -> bytes:
+    def part(self, table: str, batch: int, start: int, length: int) -> bytes:
         """Return some bytes of a batch of pairs, without reading the others."""
         try:
-            with self.connection.blobopen("pairs", "body", batch, readonly=True) as body:
+            with self.connection.blobopen(table, "body", batch, readonly=True) as body:
                 body.seek(start)
                 return body.read(length)
         except ValueError as error:
-            raise self._differs("pairs", (batch,)) from error  # it is shorter than it was
+            raise self._differs(table, (batch,)) from error  # it is shorter than it was
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # there is no such row any more
-                raise self._differs("pairs", (batch,)) from error
+                raise self._differs(table, (batch,)) from error
             raise cannot_use(self.path, error) from error
 
     def rows(self, query: str, *values: object) -> Iterator[Any]:

@@ -14,12 +14,12 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Collocation, Event, Records, Reference, in_event_order
+from monitor.core.model import BESIDE, PAIR, Collocation, Event, Records, Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
-from monitor.journal.store import NO_PAIRS, Batch, DeadLetter, Notification
+from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch, DeadLetter, Notification
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _observations: Final = msgspec.msgpack.Decoder(list[Durable]).decode
@@ -39,6 +39,12 @@ class Image(msgspec.Struct, array_like=True):
     notes: dict[str, bytes]
 
 
+class WholeImage(Image, array_like=True):
+    """The same with the numbers beside pairs, of ``BESIDE``."""
+
+    covariates: bytes = b""
+
+
 class InMemoryStore:
     """State: all that was appended; see :class:`monitor.journal.store.Store`."""
 
@@ -46,6 +52,7 @@ class InMemoryStore:
         self._series: dict[int, KnownSeries] = {}
         self._rows: dict[tuple[str, str], int] = {}
         self._changes: list[Records] = []
+        self._covariates: Records = NO_NUMBERS
         self._observations: list[tuple[float, bytes]] = []
         self._events: dict[tuple[Any, ...], Event] = {}
         self._collocations: dict[tuple[Any, ...], Collocation] = {}
@@ -59,7 +66,9 @@ class InMemoryStore:
     def open(cls, copy: bytes) -> Self:
         """Return a store that holds what :meth:`copy` was made of; raises msgspec's errors."""
         store = cls()
-        store._load(msgspec.msgpack.decode(copy, type=Image))
+        image = msgspec.msgpack.decode(copy, type=WholeImage)
+        store._load(image)
+        store._covariates = np.frombuffer(image.covariates, BESIDE)
         return store
 
     # -- append -----------------------------------------------------------------------------
@@ -72,6 +81,8 @@ class InMemoryStore:
             self._record_revisions(batch.observations)
         if batch.pairs.size:
             self._changes.append(batch.pairs)
+        if batch.covariates.size:
+            self._covariates = np.concatenate([self._covariates, batch.covariates])
         self._replace_series(batch.series)
         self._events.update((_event_key(each), each) for each in batch.events)
         self._collocations.update((_collocation_key(each), each) for each in batch.collocations)
@@ -125,6 +136,14 @@ class InMemoryStore:
         if len(self._changes) > 1:
             self._changes = [np.concatenate(self._changes)]
         return self._changes[0] if self._changes else NO_PAIRS
+
+    def covariates(self) -> Records:
+        """Return all numbers beside pairs in the order they were made."""
+        return self._covariates
+
+    def covariates_of(self, series: int) -> Records:
+        """Return the numbers beside the pairs of one series in the order they were made."""
+        return self._covariates[self._covariates["series"] == series]
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
@@ -180,6 +199,8 @@ class InMemoryStore:
         first = int(young[0]) if young.size else changes.size
         if first:
             self._replace_pairs(changes[first:])
+        young = np.flatnonzero(self._covariates["time"] >= pairs_before)
+        self._covariates = self._covariates[young[0] :] if young.size else NO_NUMBERS
 
     def _replace_pairs(self, changes: Records) -> None:
         self._changes = [changes]
@@ -190,7 +211,8 @@ class InMemoryStore:
         """Return all of it but the dead letters as bytes, which :meth:`open` takes."""
         packed = PackedPairs(PAIR)
         packed.append(self.pairs())
-        return _encode(self._image(packed.dump()))
+        image = msgspec.structs.asdict(self._image(packed.dump()))
+        return _encode(WholeImage(**image, covariates=self._covariates.tobytes()))
 
     def _image(self, pairs: tuple[int, dict[str, bytes]]) -> Image:
         return Image(

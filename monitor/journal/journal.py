@@ -10,12 +10,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Collocation, Event, Records, in_event_order
+from monitor.core.model import Collocation, Event, Int, Records, in_event_order
 from monitor.core.pairing.observations import Durable
 from monitor.core.registry import KnownSeries
 from monitor.journal import writing
 from monitor.journal.database import Database
-from monitor.journal.schema import PLACE, signed_64
+from monitor.journal.schema import PLACE, ROWS, signed_64
 from monitor.journal.store import Batch, DeadLetter, Notification
 
 
@@ -67,14 +67,21 @@ class Journal:
 
     def pairs(self) -> Records:
         """Return all changes of pairs; those of one series in the order they were made."""
-        query = "select coalesce(sum(length(body)), 0) from pairs"
+        return self._whole("pairs")
+
+    def covariates(self) -> Records:
+        """Return all numbers beside pairs; those of one series in the order they were made."""
+        return self._whole("covariates")
+
+    def _whole(self, table: str) -> Records:
+        query = f"select coalesce(sum(length(body)), 0) from {table}"
         ((size,),) = self._database.rows(query)
         memory, first = np.empty(size, dtype=np.uint8), 0
         with self._database.mapped():
-            for *_, body in self._database.whole("pairs"):
+            for *_, body in self._database.whole(table):
                 memory[first : first + len(body)] = np.frombuffer(body, dtype=np.uint8)
                 first += len(body)
-        return memory.view(PAIR)
+        return memory.view(ROWS[table])
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
@@ -118,41 +125,52 @@ class Journal:
 
     def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
         """Return what :meth:`pairs_of` does of each series; every batch is read once."""
-        wanted, found = np.unique(np.array(series, dtype=np.int64)), [np.zeros(0, dtype=PAIR)]
-        for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
-            if places is None:
-                rows = self._batch(batch)
-                found.append(rows[np.isin(rows["series"], wanted)])
-            else:
-                known = np.frombuffer(places, dtype=PLACE)
-                there = wanted[np.isin(wanted, known["series"][:-1])]
-                found += [self._part(batch, known, row) for row in there.tolist()]
-        standing = in_event_order(np.concatenate(found))
+        wanted = np.unique(np.array(series, dtype=np.int64))
+        standing = in_event_order(self._of_series("pairs", wanted))
         ends = np.searchsorted(standing["series"], wanted, side="right").tolist()
         return {
             row: standing[first:stop]
             for row, first, stop in zip(wanted.tolist(), [0, *ends], ends, strict=False)
         }
 
-    def _batch(self, batch: int) -> Records:
-        bodies = [row[-1] for row in self._database.read("pairs", "batch = ?", (batch,))]
-        return np.frombuffer(b"".join(bodies), dtype=PAIR)
+    def covariates_of(self, series: int) -> Records:
+        """Return the numbers beside the pairs of one series in the order they were made."""
+        return self._of_series("covariates", np.array([series]))
 
-    def _part(self, batch: int, places: Records, series: int) -> Records:
-        """Return the pairs of one series in a batch, reading no others."""
+    def _of_series(self, table: str, wanted: Int) -> Records:
+        """Return the rows of some series; every batch is read once."""
+        found = [np.zeros(0, dtype=ROWS[table])]
+        for batch, *_, places in list(self._database.whole(table, bodies=False)):
+            if places is None:
+                rows = self._batch(table, batch)
+                found.append(rows[np.isin(rows["series"], wanted)])
+            else:
+                known = np.frombuffer(places, dtype=PLACE)
+                there = wanted[np.isin(wanted, known["series"][:-1])]
+                found += [self._part(table, batch, known, row) for row in there.tolist()]
+        return np.concatenate(found)
+
+    def _batch(self, table: str, batch: int) -> Records:
+        bodies = [row[-1] for row in self._database.read(table, "batch = ?", (batch,))]
+        return np.frombuffer(b"".join(bodies), dtype=ROWS[table])
+
+    def _part(self, table: str, batch: int, places: Records, series: int) -> Records:
+        """Return the rows of one series in a batch, reading no others."""
+        kind = ROWS[table]
         at = int(np.searchsorted(places["series"], series))
         if at == places.size - 1 or places["series"][at] != series:  # the last place is the end
-            return np.zeros(0, dtype=PAIR)
+            return np.zeros(0, dtype=kind)
         first, stop = places["first"][at : at + 2].tolist()
-        start, length = first * PAIR.itemsize, (stop - first) * PAIR.itemsize
-        part = self._database.part(batch, start, length)
-        self._database.check("pairs", (batch,), int(places["crc"][at]), part)
-        return np.frombuffer(part, dtype=PAIR)
+        start, length = first * kind.itemsize, (stop - first) * kind.itemsize
+        part = self._database.part(table, batch, start, length)
+        self._database.check(table, (batch,), int(places["crc"][at]), part)
+        return np.frombuffer(part, dtype=kind)
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made which can be revised."""
         made = self._database.read("made", "reference = ?", (signed_64(reference_id),))
-        found = [np.zeros(0, dtype=PAIR), *(self._batch(batch) for _, batch in list(made))]
+        nothing = np.zeros(0, dtype=ROWS["pairs"])
+        found = [nothing, *(self._batch("pairs", batch) for _, batch in list(made))]
         rows = np.concatenate(found)
         ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]
         standing = in_event_order(rows[np.isin(rows["id"], ids)])

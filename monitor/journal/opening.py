@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from monitor.journal.failures import (
     UNREADABLE,
     JournalBusyError,
@@ -29,7 +31,15 @@ from monitor.journal.failures import (
 )
 from monitor.journal.log_end import check_end
 from monitor.journal.open_mark import check_log, take_off
-from monitor.journal.schema import SCHEMA_VERSION, create_tables
+from monitor.journal.schema import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    TABLES,
+    Checksums,
+    create_tables,
+    row_crc,
+    write_checksums,
+)
 
 _log: Final = logging.getLogger("monitor")
 
@@ -53,8 +63,23 @@ class Upgrade(NamedTuple):
     apply: Callable[[sqlite3.Connection, Path], None]
 
 
-# From the first release on, every form that was released has an entry here. None has been yet.
-UPGRADES: Final[dict[int, Upgrade]] = {}
+def _with_covariates(db: sqlite3.Connection, path: Path) -> None:
+    """Form 3 had no numbers beside pairs."""
+    body = db.execute("select body, crc from seal where id = 1").fetchone()
+    if body is None or row_crc("seal", body[0]) != body[1]:
+        raise JournalDamagedError(path, "the seal, which says what it holds, is damaged")
+    totals, tables = msgspec.msgpack.decode(body[0])
+    (made,) = (each for each in SCHEMA.split(";") if "create table covariates" in each)
+    db.execute(made)
+    write_checksums(db, Checksums(totals, {**tables, "covariates": (0, 0)}))
+
+
+# From the first release on, every form that was released has an entry here.
+UPGRADES: Final[dict[int, Upgrade]] = {
+    3: Upgrade(
+        frozenset({*TABLES, "seal", "revisions_by_identity"} - {"covariates"}), _with_covariates
+    )
+}
 
 
 def find_or_create(path: Path) -> None:

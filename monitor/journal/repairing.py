@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR
+from monitor.core.model import Records
 from monitor.core.pairing.observations import Durable, PackedReadings, PlainReadings, pack
 from monitor.journal.copying import verify
 from monitor.journal.database import text_of
@@ -45,6 +45,7 @@ from monitor.journal.opening import (
     write_through,
 )
 from monitor.journal.schema import (
+    ROWS,
     SCHEMA_VERSION,
     TABLES,
     Checksums,
@@ -153,6 +154,8 @@ class _Salvage:
         revised = {row[0] for row, _ in sound_rows(self._damaged, "revisions")}
         for row, blobs in sound_rows(self._damaged, "pairs"):
             self._pairs(row, blobs, rows_of, revised)
+        for row, blobs in sound_rows(self._damaged, "covariates"):
+            self._rows("covariates", row, blobs, rows_of)
         return self._checksums
 
     def _put(self, table: str, row: Row, blobs: Row = ()) -> None:
@@ -176,20 +179,24 @@ class _Salvage:
 
     def _pairs(self, row: Row, blobs: Row, rows_of: dict[int, int], revised: set[int]) -> None:
         """Copy a batch of pairs, without those of series that are lost, and who made them."""
-        pairs = np.frombuffer(blobs[1], dtype=PAIR)
-        present = np.unique(pairs["series"]).tolist()
-        if any(rows_of.get(series) != series for series in present):
-            pairs = pairs[np.isin(pairs["series"], list(rows_of))].copy()
-            pairs["series"] = [rows_of[series] for series in pairs["series"].tolist()]
-            body = pairs.tobytes()
-            row = (row[0], row[1], pairs.size, zlib.crc32(body), zlib.crc32(b""))
-            blobs = (None, body)
-        if not pairs.size:
-            return
-        self._put("pairs", row, blobs)
+        pairs = self._rows("pairs", row, blobs, rows_of)
         references = np.unique(pairs["reference_id"]).view(np.int64).tolist()
         for reference in sorted(revised.intersection(references)):
             self._put("made", (reference, row[0]))
+
+    def _rows(self, table: str, row: Row, blobs: Row, rows_of: Mapping[int, int]) -> Records:
+        """Copy what there is of series that are not lost; return it."""
+        rows = np.frombuffer(blobs[1], dtype=ROWS[table])
+        present = np.unique(rows["series"]).tolist()
+        if any(rows_of.get(series) != series for series in present):
+            rows = rows[np.isin(rows["series"], list(rows_of))].copy()
+            rows["series"] = [rows_of[series] for series in rows["series"].tolist()]
+            body = rows.tobytes()
+            row = (row[0], row[1], rows.size, zlib.crc32(body), zlib.crc32(b""))
+            blobs = (None, body)
+        if rows.size:
+            self._put(table, row, blobs)
+        return rows
 
 
 def _with_rows(each: Durable, rows_of: Mapping[int, int]) -> Durable | None:

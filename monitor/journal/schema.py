@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 import numpy as np
 
-from monitor.core.model import Records
+from monitor.core.model import BESIDE, PAIR, Records
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 SCHEMA: Final = """
 create table series (row integer primary key, sensor text not null, quantity text not null,
                      unit text not null, since real not null, crc integer not null,
@@ -31,6 +31,9 @@ create table observations (batch integer primary key, received real not null,
 create table pairs (batch integer primary key, newest real not null, count integer not null,
                     body_crc integer not null, places_crc integer not null,
                     crc integer not null, places blob, body blob not null);
+create table covariates (batch integer primary key, newest real not null, count integer not null,
+                         body_crc integer not null, places_crc integer not null,
+                         crc integer not null, places blob, body blob not null);
 create table dead_letters (id integer primary key, received real not null, topic text not null,
                            reason text not null, detail text not null, place text not null,
                            payload blob not null, crc integer not null);
@@ -57,6 +60,9 @@ create table seal (id integer primary key, body blob not null, crc integer not n
 """
 # Where the pairs of a series are in a batch whose pairs are ordered by series.
 PLACE: Final = np.dtype([("series", np.int64), ("first", np.int64), ("crc", np.uint32)])
+
+# What the batches of a table are made of.
+ROWS: Final[Mapping[str, np.dtype[Any]]] = {"pairs": PAIR, "covariates": BESIDE}
 
 Row = tuple[Any, ...]
 
@@ -88,6 +94,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "series": Table(("row", "sensor", "quantity", "unit", "since")),
     "observations": Table(("batch", "received", "count", "body_crc"), ("body",)),
     "pairs": Table(("batch", "newest", "count", "body_crc", "places_crc"), ("places", "body")),
+    "covariates": Table(("batch", "newest", "count", "body_crc", "places_crc"), ("places", "body")),
     "dead_letters": Table(("id", "received", "topic", "reason", "detail", "place", "payload")),
     "events": Table(("sensor", "time", "event", "note"), keys=4),
     "collocations": Table(("sensor", "subject", "start", "end", "distance_km"), keys=5),

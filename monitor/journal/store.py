@@ -14,13 +14,15 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from monitor.core.model import PAIR, Collocation, Event, Records
+from monitor.core.model import BESIDE, PAIR, Collocation, Event, Records
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import History
 from monitor.core.registry import KnownSeries
 
 NO_PAIRS: Final[Records] = np.zeros(0, dtype=PAIR)
 NO_PAIRS.flags.writeable = False
+NO_NUMBERS: Final[Records] = np.zeros(0, dtype=BESIDE)
+NO_NUMBERS.flags.writeable = False
 
 
 class DeadLetter(NamedTuple):
@@ -42,7 +44,8 @@ class Batch(NamedTuple):
 
     ``pairs`` are changes: of rows with the same series and id the last one counts, and a pair that
     gets another time or another reference is removed first. ``totals`` are the counters of messages
-    that have a new value, ``notes`` what else must outlive a restart.
+    that have a new value, ``notes`` what else must outlive a restart. ``covariates`` are numbers
+    beside pairs (of ``BESIDE``).
     """
 
     received: float = 0.0
@@ -54,6 +57,7 @@ class Batch(NamedTuple):
     events: Sequence[Event] = ()
     collocations: Sequence[Collocation] = ()
     notes: Mapping[str, bytes] = MappingProxyType({})
+    covariates: Records = NO_NUMBERS
 
 
 class Store(History, Protocol):
@@ -88,6 +92,12 @@ class Store(History, Protocol):
     def pairs(self) -> Records:
         """Return all changes of pairs; those of one series in the order they were made."""
 
+    def covariates(self) -> Records:
+        """Return all numbers beside pairs; those of one series in the order they were made."""
+
+    def covariates_of(self, series: int) -> Records:
+        """Return the numbers beside the pairs of one series in the order they were made."""
+
     def events(self) -> list[Event]:
         """Return every event, by time."""
 
@@ -109,8 +119,8 @@ class Store(History, Protocol):
         """Drop observations that arrived before a time, and pairs older than an event time.
 
         Pairs are dropped from the first that was made, up to one that is young enough, so that
-        none outlives the change that replaced or removed it. Revisions of references that arrived
-        before ``pairs_before`` may go too.
+        none outlives the change that replaced or removed it; numbers beside them
+        likewise. Revisions of references that arrived before ``pairs_before`` may go too.
         """
 
     # -- copy -------------------------------------------------------------------------------

@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Records, Reference
+from monitor.core.model import Records, Reference
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
 from monitor.journal.database import Database
-from monitor.journal.schema import TABLES, Row, places_of, signed_64
+from monitor.journal.schema import ROWS, TABLES, Row, places_of, signed_64
 from monitor.journal.store import Batch, DeadLetter
 
 # Small batches are merged once there are this many, so that a slow stream starts fast too.
@@ -25,7 +25,7 @@ _SEGMENT_PAIRS: Final = 65_536
 _DAY_SECONDS: Final = 86_400.0
 _encode: Final = msgspec.msgpack.Encoder().encode
 _ALL_OLDER: Final = (
-    "batch < coalesce((select min(batch) from pairs where newest >= ?), 9223372036854775807)"
+    "batch < coalesce((select min(batch) from {} where newest >= ?), 9223372036854775807)"
 )
 
 
@@ -46,6 +46,8 @@ class Writer:
             self._record_revisions(batch)
         if batch.pairs.size:
             self._insert_pairs(batch.pairs)
+        if batch.covariates.size:
+            self._insert_rows("covariates", batch.covariates)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
         if batch.events or batch.collocations:
@@ -82,15 +84,20 @@ class Writer:
         self._database.insert("observations", [row], blobs)
 
     def _insert_pairs(self, pairs: Records) -> None:
-        body = pairs.tobytes()
-        batch = self._next("pairs")
-        newest = _real(pairs["time"].max())
-        row = (batch, newest, pairs.size, zlib.crc32(body), zlib.crc32(b""))
-        self._database.insert("pairs", [row], (None, body))
+        batch = self._insert_rows("pairs", pairs)
         if self._has_revisions:
             references = np.unique(pairs["reference_id"]).view(np.int64).tolist()
             known = [each for each in references if self._is_known(each)]
             self._database.insert("made", [(reference, batch) for reference in known])
+
+    def _insert_rows(self, table: str, rows: Records) -> int:
+        """Insert pairs, or numbers beside them, as one batch; return its number."""
+        body = rows.tobytes()
+        batch = self._next(table)
+        newest = _real(rows["time"].max())
+        row = (batch, newest, rows.size, zlib.crc32(body), zlib.crc32(b""))
+        self._database.insert(table, [row], (None, body))
+        return batch
 
     def _is_known(self, reference: int) -> bool:
         query = "select 1 from revisions where reference = ?"
@@ -170,7 +177,9 @@ def forget(
     with database.transaction():
         _delete_sound(database, "observations", "received < ?", observations_before)
         last = _last_of(database, share)
-        _delete_sound(database, "pairs", f"{_ALL_OLDER} and batch <= ?", pairs_before, last)
+        older = f"{_ALL_OLDER.format('pairs')} and batch <= ?"
+        _delete_sound(database, "pairs", older, pairs_before, last)
+        _delete_sound(database, "covariates", _ALL_OLDER.format("covariates"), pairs_before)
         database.delete("made", "batch not in (select batch from pairs)")
         _delete_sound(database, "revisions", "received < ?", pairs_before)
 
@@ -197,10 +206,18 @@ def _delete_sound(database: Database, table: str, where: str, *values: float) ->
 
 
 def compact(database: Database) -> None:
-    """Merge the small batches of pairs after the last large one once there are many."""
+    """Merge the small batches of pairs after the last large one once there are many.
+
+    Numbers beside pairs likewise.
+    """
+    for table in ROWS:
+        _compact(database, table)
+
+
+def _compact(database: Database, table: str) -> None:
     query = (
-        "select batch, count from pairs where batch > "
-        "(select coalesce(max(batch), 0) from pairs where count >= ?) order by batch"
+        f"select batch, count from {table} where batch > "
+        f"(select coalesce(max(batch), 0) from {table} where count >= ?) order by batch"
     )
     tail = list(database.rows(query, _SEGMENT_PAIRS // 4))
     is_long = sum(count for _, count in tail) >= _COMPACT_AT_PAIRS and len(tail) > 1
@@ -213,24 +230,26 @@ def compact(database: Database) -> None:
             run.append(batch)
             run_pairs += count
             if run_pairs >= _SEGMENT_PAIRS:
-                _merge(database, run)
+                _merge(database, table, run)
                 run, run_pairs = [], 0
-        _merge(database, run)
+        _merge(database, table, run)
 
 
-def _merge(database: Database, batches: list[int]) -> None:
+def _merge(database: Database, table: str, batches: list[int]) -> None:
     """Make one batch, ordered by series, of several that follow each other."""
     if len(batches) < 2:
         return
     first, last = batches[0], batches[-1]
-    run = list(database.read("pairs", "batch between ? and ?", (first, last)))
-    rows = np.frombuffer(b"".join(row[-1] for row in run), dtype=PAIR)
+    run = list(database.read(table, "batch between ? and ?", (first, last)))
+    rows = np.frombuffer(b"".join(row[-1] for row in run), dtype=ROWS[table])
     rows = rows[np.argsort(rows["series"], kind="stable")]
     body, places = rows.tobytes(), places_of(rows).tobytes()
     newest = float(rows["time"].max()) + 0.0
     row = (first, newest, rows.size, zlib.crc32(body), zlib.crc32(places))
-    database.delete("pairs", "batch between ? and ?", first, last)
-    database.insert("pairs", [row], (places, body))
+    database.delete(table, "batch between ? and ?", first, last)
+    database.insert(table, [row], (places, body))
+    if table != "pairs":
+        return
     made = {name for name, _ in database.read("made", "batch between ? and ?", (first, last))}
     database.delete("made", "batch between ? and ?", first, last)
     database.insert("made", [(reference, first) for reference in sorted(made)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from monitor.core.model import PAIR, Collocation, Event, Reading, Records, Reference
+from monitor.core.model import BESIDE, PAIR, Collocation, Event, Reading, Records, Reference
 from monitor.journal import Batch, DeadLetter, Store
 from monitor.journal.store import NO_PAIRS
 
@@ -38,6 +38,11 @@ def numbered(count: int, start: int = 0) -> np.ndarray:
     return pairs(*((at % 3, at, float(at), at / 7.0) for at in range(start, start + count)))
 
 
+def beside(*rows: tuple[float, ...]) -> np.ndarray:
+    """Return numbers beside pairs: (series, id, time, covariate, number)."""
+    return np.array(list(rows), dtype=BESIDE)
+
+
 def by_series(made: Records) -> Records:
     """Order pairs by series; those of one series stay in the order they were made."""
     return made[np.argsort(made["series"], kind="stable")]
@@ -50,6 +55,7 @@ def contents(store: Store) -> dict[str, object]:
         "series": store.series(),
         "observations": [(time, encode(each)) for time, each in store.observations()],
         "pairs": by_series(store.pairs()).tobytes(),
+        "covariates": by_series(store.covariates()).tobytes(),
         "letters": store.dead_letters(1_000_000),
         "events": store.events(),
         "collocations": store.collocations(),

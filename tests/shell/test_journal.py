@@ -584,7 +584,12 @@ def test_the_histories_of_many_series_are_read_in_one_pass(path, monkeypatch):
     alone = {series: journal.pairs_of(series).tobytes() for series in (3, 0, 7, 1)}
     read: list[int] = []
     one = journal._batch
-    monkeypatch.setattr(journal, "_batch", lambda number: (read.append(number), one(number))[1])
+
+    def counted(table: str, number: int):
+        read.append(number)
+        return one(table, number)
+
+    monkeypatch.setattr(journal, "_batch", counted)
     found = journal.pairs_of_each((3, 0, 7, 1))
 
     assert {series: rows.tobytes() for series, rows in found.items()} == alone

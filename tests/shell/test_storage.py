@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from harness.batches import (
@@ -22,6 +23,7 @@ from harness.batches import (
     READINGS,
     REFERENCE,
     batch,
+    beside,
     by_series,
     contents,
     numbered,
@@ -44,7 +46,14 @@ from monitor.journal.failures import (
 from monitor.journal.log_end import note_of
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover_journal, repair
-from monitor.journal.schema import SCHEMA, TABLES, insert, read_checksums, write_checksums
+from monitor.journal.schema import (
+    SCHEMA,
+    TABLES,
+    insert,
+    read_checksums,
+    row_crc,
+    write_checksums,
+)
 
 NAME = digest(*reference_identity(REFERENCE))
 SERIES = [KnownSeries(at, f"s{at}", "x", "kg", float(at)) for at in range(3)]
@@ -56,7 +65,15 @@ def filled(path: Path) -> None:
     journal = Journal(path)
     journal.append(batch(0.0, numbered(1500), series=SERIES, observations=READINGS))
     for start in range(1500, 1560, 10):
-        journal.append(batch(1.0, numbered(10, start), observations=READINGS[: start % 3 + 1]))
+        number = beside((start % 3, start, float(start), 7, start / 9.0))
+        journal.append(
+            batch(
+                1.0,
+                numbered(10, start),
+                observations=READINGS[: start % 3 + 1],
+                covariates=number,
+            )
+        )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_COMPACT_AT_BATCHES", 2)
         journal.compact()
@@ -713,6 +730,25 @@ def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form,
     assert main(["journal", "check", "--journal", str(path)]) == 65
     assert f"{path}: has form {form}, from before the first release" in capsys.readouterr().err
     assert path.read_bytes() == content
+
+
+def test_form_3_is_brought_up_with_all_that_it_holds(sound, path, tmp_path):
+    wanted = tmp_path / "wanted.sqlite"
+    wanted.write_bytes(sound)
+    db = sqlite3.connect(path)
+    seal = msgspec.msgpack.decode(db.execute("select body from seal").fetchone()[0])
+    del seal[1]["covariates"]
+    body = msgspec.msgpack.encode(seal)
+    db.execute("update seal set body = ?, crc = ?", (body, row_crc("seal", body)))
+    db.execute("drop table covariates")
+    db.execute("pragma user_version = 3")
+    db.commit()
+    db.close()
+
+    after = everything(path)
+    assert after == everything(wanted) | {"covariates": b""}
+    assert any(after["histories"])
+    assert main(["journal", "check", "--journal", str(path)]) == 0
 
 
 UPGRADED = """

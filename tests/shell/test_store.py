@@ -17,6 +17,7 @@ from harness.batches import (
     READINGS,
     REFERENCE,
     batch,
+    beside,
     by_series,
     contents,
     numbered,
@@ -145,6 +146,7 @@ def test_everything_comes_back_as_it_was_appended_also_later_and_from_a_copy(kin
         events=EVENTS,
         collocations=[COLLOCATION],
         notes={"births": b"\x00\x01", "more": b""},
+        covariates=beside((0, 2**64 - 1, 1.0, 2**64 - 5, 81.5)),
     )
     store.append(whole)
     before, copy = all_but_letters(store), store.copy()
@@ -159,6 +161,7 @@ def test_everything_comes_back_as_it_was_appended_also_later_and_from_a_copy(kin
         msgspec.msgpack.encode(whole.observations),
     )
     assert by_series(store.pairs()).tobytes() == made.tobytes()
+    assert store.covariates().tobytes() == whole.covariates.tobytes()
     assert store.events() == [EVENTS[1], EVENTS[0]]
     assert store.collocations() == [COLLOCATION]
     assert store.totals() == {"received": 5, "committed": 4}
@@ -203,6 +206,22 @@ def test_of_changes_of_one_pair_the_last_one_stands(kind, store):
     for found in now_and_later(kind, store):
         assert found.pairs_of(0)[["id", "value"]].tolist() == [(1, 5.0)]
         assert found.pairs_of(1)[["id", "value"]].tolist() == [(1, 1.0)]
+
+
+def test_numbers_beside_pairs_come_back_by_series_and_go_with_their_pairs(kind, store):
+    for at in range(600):  # a journal merges small batches from 512 on
+        store.append(batch(covariates=beside((at % 3, at, float(at), 7, at / 8.0))))
+    if isinstance(store, Journal):
+        store.compact()
+    for found in now_and_later(kind, store):
+        of_one = found.covariates_of(1)
+        assert of_one["number"].tolist() == [at / 8.0 for at in range(1, 600, 3)]
+        assert found.covariates_of(9).size == 0
+        assert sorted(found.covariates()["id"].tolist()) == list(range(600))
+    store = found
+    store.append(batch(covariates=beside((0, 900, 900.0, 7, 1.0))))
+    store.forget(observations_before=-np.inf, pairs_before=700.0)
+    assert store.covariates()["id"].tolist() == [900]
 
 
 def test_observations_that_are_appended_again_are_there_again(store):

@@ -15,7 +15,7 @@ from typing import Final, overload
 import msgspec
 import numpy as np
 
-from monitor.core.model import Float, Int, Observation, Reading
+from monitor.core.model import Float, Int, Observation, Reading, Sample
 
 # -- observations ---------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class PackedReadings(msgspec.Struct, frozen=True, array_like=True, gc=False, tag
         return rows, times, values, us
 
 
-Durable = Observation | PackedReadings
+Durable = Observation | PackedReadings | Sample
 
 
 def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
@@ -182,12 +182,12 @@ def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
 
 
 def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
-    """Return what was kept of a batch; ``names`` says who each row is."""
+    """Return what was kept of a batch but its samples; ``names`` says who each row is."""
     plain, others = NOTHING, []
     for each in kept:
         if isinstance(each, PackedReadings):
             plain = PlainReadings(names, *each.columns())
-        else:
+        elif not isinstance(each, Sample):
             others.append(each)
     return Observed(plain, others)
 
