@@ -62,13 +62,12 @@ def keys_of(model: type[Section]) -> set[str]:
     return set(model.model_fields)
 
 
+_EMPTY = [f"{name}: []" for name in ("areas", "thresholds", "covariates", "groups", "overrides")]
+
+
 def examples_taken_in(text: str) -> str:
     """Return default.yaml with its example lines in place of what they are examples of."""
-    kept = [
-        line
-        for line in text.splitlines()
-        if line not in ("areas: []", "thresholds: []", "groups: []", "overrides: []")
-    ]
+    kept = [line for line in text.splitlines() if line not in _EMPTY]
     for nothing in ("tls", "mqtt", "webhook", "prefix", "home_assistant", "publish"):
         kept.remove(f"  {nothing}: null")
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)

@@ -40,7 +40,7 @@ class Placing:
     def __init__(self, settings: Settings) -> None:
         self.blocks: Final = settings.cluster.blocks
         self.partitions: Final = settings.cluster.log.partitions
-        self.router: Final = router_of(settings)
+        self.router: Final = router_of(settings, with_covariates=False)
         self._block_of: Final[Callable[[str], tuple[int, ...]]] = lru_cache(_SENSORS_KNOWN_MAX)(
             lambda sensor: (block_of(sensor, self.blocks),)
         )

@@ -36,7 +36,7 @@ def recipe_of(settings: Settings) -> Recipe:
     has_births = any(DECODERS[source.decoder].has_births for source in settings.sources)
 
     def router(births: Births, number: int | None) -> Router:
-        made = router_of(settings, births, units_of(settings))
+        made = router_of(settings, births, units_of(settings), with_covariates=False)
         if number is None or not has_births:
             return made
         return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)

@@ -94,8 +94,8 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     named = covariates_of(options.covariates)
     if unknown := in_file(named):
         raise ReportError(
-            f"--covariates {unknown[0]}: a daemon keeps no such number; it can be hour or level, "
-            "and any column of a file of pairs"
+            f"--covariates {unknown[0]}: of a daemon's pairs it can be hour or level; what its "
+            "settings' covariates show is on the page of each series, and as `where` in its JSON"
         )
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:

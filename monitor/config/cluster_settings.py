@@ -69,6 +69,7 @@ MEANINGS: Final = (
     Meaning("sinks", "where alerts go", "the same, from the driver"),
     Meaning("verdicts", "the verdict on every series at the broker", NOTHING),
     Meaning("correct", "readings published again, corrected", NOTHING),
+    Meaning("covariates", "along what sensors may be wrong", NOTHING),
     Meaning("series", "which series there are", SAME),
     Meaning(
         "series.max",

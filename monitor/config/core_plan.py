@@ -17,6 +17,7 @@ from monitor.config.parts import Group, Overridable
 from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Source
+from monitor.config.watched_covariates import covariate_reader
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
@@ -174,12 +175,17 @@ def units_of(settings: Settings) -> Units:
 
 
 def router_of(
-    settings: Settings, births: Births | None = None, units: Units | None = None
+    settings: Settings,
+    births: Births | None = None,
+    units: Units | None = None,
+    *,
+    with_covariates: bool = True,
 ) -> Router:
     """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
 
     ``units`` are those that series are kept in; without them each is kept as it is stated.
-    Raises SettingsError where a certificate cannot be used.
+    Without ``with_covariates`` none are found. Raises SettingsError where a certificate cannot be
+    used.
     """
     births = births if births is not None else Births()
     certified = certified_sources(settings)
@@ -191,7 +197,12 @@ def router_of(
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
     maintenance = Maintenance(works) if works else None
-    return Router(routes, settings.mqtt.max_packet_bytes, maintenance)
+    reader = None
+    if with_covariates:
+        own = [each.route for each in settings.covariates]
+        routes += [each for each in own if each is not None]
+        reader = covariate_reader(settings.covariates)
+    return Router(routes, settings.mqtt.max_packet_bytes, maintenance, reader)
 
 
 def _route(source: Source, certified: CertifiedSource | None) -> Route:

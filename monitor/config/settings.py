@@ -27,6 +27,7 @@ from monitor.config.sections import (
     Windows,
 )
 from monitor.config.sources import Area, Maintenance, Place, Source
+from monitor.config.watched_covariates import WatchedCovariate, covariate_contradictions
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.scores.statistics import threshold_statistics
@@ -121,6 +122,14 @@ class Settings(Section):
         "Readings published again, corrected as their verdict advises, with an interval that "
         "holds its level (docs/beyond.md).",
     )
+    covariates: Annotated[tuple[WatchedCovariate, ...], Field(max_length=20, strict=False)] = (
+        setting(
+            (),
+            "Along what to look for parts in which a sensor is wrong, such as {name: hour}, {name: "
+            "rh, unit: '%', field: rh} or {name: temperature, topic: 'site/{sensor}/temperature'} "
+            "(docs/beyond.md).",
+        )
+    )
     series: Series = setting(
         Series(),
         "How many series (one quantity of one sensor) there may be, and when one is stale.",
@@ -155,6 +164,7 @@ class Settings(Section):
                 "need `subject` among pairing.match_on, for without it all references concern all"
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
+        yield from covariate_contradictions(self.covariates, self.sources)
         yield from _verdict_contradictions(self)
         yield from _correct_contradictions(self)
         yield from _typed_contradictions(self)

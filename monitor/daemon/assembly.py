@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -19,8 +20,10 @@ from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
+from monitor.daemon.covariate_keeper import CovariateKeeper
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
+from monitor.daemon.where_check import WhereCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal.journal import Journal
@@ -37,6 +40,7 @@ CLIENT_ID: Final = "client_id"  # another one
 FORMER_CLIENT_ID: Final = "monitor"  # of all daemons whose settings named none
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
+_COVARIATE_QOS: Final = 1
 
 
 class Parts(NamedTuple):
@@ -49,6 +53,7 @@ class Parts(NamedTuple):
     clock: ClockGuard
     self_check: SelfCheck
     certified: tuple[CertifiedSource, ...] = ()
+    where: WhereCheck | None = None
 
 
 def assemble(settings: Settings, now: float) -> Parts:
@@ -65,7 +70,12 @@ def assemble(settings: Settings, now: float) -> Parts:
     network = Network(plan, journal)
     newest = journal.newest()
     # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
-    recover(network, journal, now if newest == -math.inf else min(now, newest))
+    covariates = None
+    if settings.covariates:
+        rules = [each.rule for each in settings.covariates]
+        covariates = CovariateKeeper(rules, network.registry, settings.pairing.max_pending)
+    earliest = now if newest == -math.inf else min(now, newest)
+    recover(network, journal, earliest, covariates=covariates)
     births = Births()
     births.load_notes(journal.note)
     clock = ClockGuard(newest)
@@ -73,10 +83,11 @@ def assemble(settings: Settings, now: float) -> Parts:
     if settings.correct.publish is not None:
         corrector = Corrector(network, journal, settings.correct.level)
     router = router_of(settings, births, units)
-    intake = Intake(router, network, journal, births, clock, corrector)
+    intake = Intake(router, network, journal, births, clock, corrector, covariates)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     certified = tuple(certified_sources(settings).values())
-    return Parts(settings, network, journal, intake, clock, check, certified)
+    where = None if covariates is None else WhereCheck(network, journal, covariates)
+    return Parts(settings, network, journal, intake, clock, check, certified, where)
 
 
 def examined(parts: Parts, now: float) -> Examined:
@@ -88,8 +99,15 @@ def examined(parts: Parts, now: float) -> Examined:
         intake.counts,
         intake.delays.medians(),
         parts.journal.dead_letters(LETTERS_EXAMINED),
-        tuple(certificate_notices(parts.certified, now)),
+        tuple(notices_of(parts, now)),
     )
+
+
+def notices_of(parts: Parts, now: float) -> Iterator[str]:
+    """Yield sentences on what needs somebody at ``now``, s since 1970 UTC."""
+    yield from certificate_notices(parts.certified, now)
+    if parts.intake.covariates is not None:
+        yield from parts.intake.covariates.notices()
 
 
 def client_id_of(parts: Parts) -> str:
@@ -114,7 +132,7 @@ def note_subscriptions(parts: Parts) -> list[str]:
 
     A broker keeps the subscriptions of a session until the client ends them.
     """
-    wanted = [Template.parse(source.topic).filter for source in parts.settings.sources]
+    wanted = [each.filter for each in _subscriptions(parts.settings)]
     noted = parts.journal.note(SUBSCRIPTIONS)
     former = msgspec.json.decode(noted, type=list[str]) if noted else []
     left = [each for each in former if each not in wanted][-_LEFT_MAX:]
@@ -156,6 +174,13 @@ def publisher_of(
     )
 
 
+def _subscriptions(settings: Settings) -> tuple[Subscription, ...]:
+    """Return what to subscribe to: the topics of sources, and of covariates with their own."""
+    wanted = [(source.topic, source.qos) for source in settings.sources]
+    wanted += [(each.topic, _COVARIATE_QOS) for each in settings.covariates if each.topic]
+    return tuple(Subscription(Template.parse(topic).filter, qos) for topic, qos in wanted)
+
+
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     """Return how to reach the broker, and what to subscribe to.
 
@@ -166,10 +191,7 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
         host=mqtt.host,
         port=mqtt.port,
         client_id=mqtt.client_id or FORMER_CLIENT_ID,
-        subscriptions=tuple(
-            Subscription(Template.parse(source.topic).filter, source.qos)
-            for source in settings.sources
-        ),
+        subscriptions=_subscriptions(settings),
         protocol=mqtt.protocol,
         username=credentials.username,
         password=None if password is None else password.get_secret_value(),

@@ -24,6 +24,7 @@ from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ERA_END, NEAR_SECONDS, TOPICS_MAX, ClockGuard
 from monitor.daemon.corrector import Corrector
+from monitor.daemon.covariate_keeper import CovariateKeeper, KeptNumbers
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
@@ -41,6 +42,7 @@ _DELAYS_A_BATCH: Final = 8
 _NO_FAULT: Final = frozenset(("quality", "maintenance", "no_reading"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
+_NO_NUMBERS: Final = KeptNumbers()
 
 
 class Incoming(Protocol):
@@ -96,7 +98,7 @@ class Intake:
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
     are the units that it learned. ``clock`` says whether the time can be believed; ``corrector``
-    corrects readings where the settings want them.
+    corrects readings, ``covariates`` keeps numbers beside pairs, where the settings want them.
     """
 
     def __init__(
@@ -107,8 +109,10 @@ class Intake:
         births: Births | None = None,
         clock: ClockGuard | None = None,
         corrector: Corrector | None = None,
+        covariates: CovariateKeeper | None = None,
     ) -> None:
         self.corrector: Final = corrector
+        self.covariates: Final = covariates
         self._router: Final = router
         self._clock: Final = clock if clock is not None else ClockGuard()
         self._births: Final = births if births is not None else Births()
@@ -138,14 +142,16 @@ class Intake:
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
-        counted = self._count(len(topics), decoded, outcome)
+        numbers = self._beside(decoded, outcome.pairs, received)
+        counted = self._count(len(topics), decoded, outcome, numbers.repeated)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
         kept = _sort(decoded.observations, outcome)
         return Batch(
             received=received,
-            observations=kept.measured,
+            observations=[*kept.measured, *numbers.samples],
             pairs=outcome.pairs,
+            covariates=numbers.beside,
             series=outcome.series,
             dead_letters=[
                 _dead(topics[at], payloads[at], received, refused) for at, refused in counted
@@ -159,6 +165,11 @@ class Intake:
                 **self._correct(kept.measured, outcome.pairs),
             },
         )
+
+    def _beside(self, decoded: Decoded, pairs: Records, received: float) -> KeptNumbers:
+        if self.covariates is None:
+            return _NO_NUMBERS
+        return self.covariates.take(decoded.samples, pairs, received)
 
     def _correct(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
         return {} if self.corrector is None else self.corrector.take(measured, pairs)
@@ -228,21 +239,26 @@ class Intake:
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
 
     def _count(
-        self, messages: int, decoded: Decoded, outcome: Outcome
+        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: frozenset[int]
     ) -> list[tuple[int, Rejected]]:
-        """Count each message once; return which refusals to keep as dead letters."""
-        if decoded.refused or outcome.duplicates:
-            return self._count_each(messages, decoded, outcome)
+        """Count each message once; return which refusals to keep as dead letters.
+
+        ``repeated``: messages of covariates that say nothing new.
+        """
+        if decoded.refused or outcome.duplicates or repeated:
+            return self._count_each(messages, decoded, outcome, repeated)
         self.counts.received += messages
         self.counts.committed += messages
         self.counts.check()
         return []
 
     def _count_each(
-        self, messages: int, decoded: Decoded, outcome: Outcome
+        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: frozenset[int]
     ) -> list[tuple[int, Rejected]]:
         """Count messages of which some are not committed."""
         fates = _fates(messages, decoded, outcome)
+        for at in repeated:
+            fates[at] = _DUPLICATE
         counts = self.counts
         counts.received += messages
         counts.committed += fates.count(_COMMITTED)
@@ -276,10 +292,18 @@ def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
     return fates
 
 
-def recover(network: Network, store: Store, now: float, *, is_resumed: bool = False) -> None:
+def recover(
+    network: Network,
+    store: Store,
+    now: float,
+    *,
+    is_resumed: bool = False,
+    covariates: CovariateKeeper | None = None,
+) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side.
 
-    ``is_resumed``: evidence that is marked as disturbed is loaded afterwards.
+    Samples that wait go to ``covariates``. ``is_resumed``: evidence that is marked as disturbed is
+    loaded afterwards.
     """
     network.restore_series(store.series())
     checkpoints = Checkpoints(
@@ -289,6 +313,8 @@ def recover(network: Network, store: Store, now: float, *, is_resumed: bool = Fa
     network.restore(now, [*store.events(), *store.collocations()])
     for received, observations in store.observations():
         network.restore(received, observations)
+        if covariates is not None:
+            covariates.restore(received, observations)
     network.recall(store.pairs(), is_resumed=is_resumed)
     network.expire(now)
     checkpoints.load(store)

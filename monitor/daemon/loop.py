@@ -132,6 +132,8 @@ class Daemon:
         finally:
             self._source.close()
             self._publisher.close()
+            if self._parts.where is not None:
+                self._parts.where.close()
             self._parts.journal.close()
         _log.info("stopped; everything acknowledged is in the journal")
 
@@ -156,6 +158,8 @@ class Daemon:
         self._publisher.answer(self._now())
         if not self._publisher.is_busy and now < self._publish_due:
             self._parts.self_check.work(now)
+            if self._parts.where is not None:
+                self._parts.where.work(now)
         if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
             self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
@@ -196,6 +200,9 @@ class Daemon:
         if clock.may_expire(wait):
             observations_before = now - wait
             self._parts.network.expire(now)
+            if (covariates := self._parts.intake.covariates) is not None:
+                observations_before = now - covariates.wait_seconds(wait)
+                covariates.samples.expire(observations_before)
         if (newest := clock.retention_time()) is not None:
             pairs_before = newest - settings.journal.retention_days * 86_400.0
             self._evict(newest)

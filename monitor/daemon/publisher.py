@@ -17,13 +17,12 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
-from monitor.config.certified import certificate_notices
 from monitor.config.loading import settings_hash, shown_settings
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
 from monitor.core.steps import Steps
-from monitor.daemon.assembly import Parts, examined
+from monitor.daemon.assembly import Parts, examined, notices_of
 from monitor.explain.doctor import doctor_report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
@@ -170,6 +169,8 @@ class Publisher:
         snapshot = yield from parts.network.steps(now, most)
         if parts.intake.corrector is not None:
             snapshot = parts.intake.corrector.see(snapshot)
+        if parts.where is not None:
+            snapshot = replace(snapshot, where=parts.where.found)
         self._dispatch.notify(
             View(
                 snapshot,
@@ -191,7 +192,7 @@ class Publisher:
             or parts.clock.doubt,
             dead_letters=self._refused(trouble),
             doctor=self._examined(now),
-            notices=tuple(certificate_notices(parts.certified, now)),
+            notices=tuple(notices_of(parts, now)),
             details=answers.details,
             occasions=answers.occasions,
             contenders=answers.contenders,
@@ -230,7 +231,7 @@ class Publisher:
 
     def _measure(self, connection: SourceStatus, trouble: str) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
-        pairing = parts.network.pairing
+        pairing, covariates = parts.network.pairing, parts.intake.covariates
         return Figures(
             received=counts.received,
             committed=counts.committed,
@@ -260,6 +261,8 @@ class Publisher:
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
             certificates={each.identifier: each.validity.expiry for each in parts.certified},
+            where=self._wrong_along(),
+            unusable_numbers=dict(covariates.refused) if covariates is not None else None,
             public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),
@@ -267,6 +270,17 @@ class Publisher:
             verdicts=None if self._topics is None else self._topics.figures(),
             corrected=None if self._corrected is None else self._corrected.figures(),
         )
+
+    def _wrong_along(self) -> dict[tuple[str, ...], float]:
+        """Return by sensor, quantity and covariate whether a part of it stands out."""
+        if self._parts.where is None:
+            return {}
+        names = self._parts.network.names()
+        return {
+            (names[row].sensor, names[row].quantity, each.covariate): float(each.state == "found")
+            for row, told in sorted(self._parts.where.found.items())
+            for each in told
+        }
 
 
 # -- what is asked for ----------------------------------------------------------------------------

@@ -9,10 +9,10 @@ split; what comes out is checked where it names something.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.core.model import Observation
+from monitor.core.model import Observation, Sample
 from monitor.decode.checks import Rejected, check_name
 from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown
 from monitor.decode.spec import MapError, MapSpec, Scalar
@@ -111,12 +111,24 @@ _COLUMNS_MAX: Final = 1000  # each row is a map of its own
 Found = Observation | Rejected
 
 
+class BadNumber(NamedTuple):
+    """A covariate of a reading that is missing or cannot be used, why, and in words."""
+
+    covariate: str
+    reason: str
+    detail: str
+
+
 class Seen(NamedTuple):
-    """One record, the payload it is of (None where neither can be read), and what came of it."""
+    """One record, the payload it is of (None where neither can be read), and what came of it.
+
+    ``samples`` are the covariates that it states, where some are asked for.
+    """
 
     root: object
     record: object
     found: list[Found]
+    samples: Sequence[Sample | BadNumber] = ()
 
 
 class Arrival(NamedTuple):

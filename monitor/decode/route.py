@@ -32,6 +32,7 @@ class Route(NamedTuple):
 
     ``mapped`` finds the observations in decoded payloads; ``births`` is what Sparkplug's births
     have said and ``units`` what quantities are kept in, the same objects for every route.
+    ``covariate`` is the name of the one whose numbers the messages are.
     """
 
     kind: Kind
@@ -41,6 +42,7 @@ class Route(NamedTuple):
     mapped: Mapped | None = None
     births: Births | None = None
     units: Units | None = None
+    covariate: str = ""
 
     def declared_unit(self) -> str:
         """Return the unit that the settings name for what can be accelerated."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.model import Int
+from monitor.core.model import Int, Sample
 from monitor.core.pairing.identities import NONE, Interner
 from monitor.core.pairing.observations import (
     Name,
@@ -25,6 +25,7 @@ from monitor.decode.accelerators import (
 from monitor.decode.accelerators.batch_alike import PackedBatch
 from monitor.decode.accelerators.batch_records import Arrays, arrays
 from monitor.decode.checks import Rejected
+from monitor.decode.covariate_fields import CovariateReader
 from monitor.decode.formats import (
     csv_lines,
     lineprotocol,
@@ -34,7 +35,7 @@ from monitor.decode.formats import (
     senml,
     sparkplug,
 )
-from monitor.decode.records import Found, Seen, check_names
+from monitor.decode.records import BadNumber, Found, Seen, check_names
 from monitor.decode.route import (
     Call,
     Decoder,
@@ -63,11 +64,15 @@ _UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
 
 
 class Decoded(NamedTuple):
-    """What a batch of messages said; ``sources`` says which message an observation is from."""
+    """What a batch of messages said; ``sources`` says which message an observation is from.
+
+    ``samples`` are covariates, each with its message.
+    """
 
     observations: Observed
     sources: list[int]
     refused: list[tuple[int, Rejected]]
+    samples: Sequence[tuple[int, Sample | BadNumber]] = ()
 
 
 class _Known(NamedTuple):
@@ -85,7 +90,7 @@ class Router:
     """Knows for each topic its source, its fields and its decoder; remembers the topics it met.
 
     Messages of more than ``payload_bytes_max`` are refused; so are readings of sensors that are
-    under ``maintenance``.
+    under ``maintenance``. ``covariates`` finds those that are asked for.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class Router:
         routes: Sequence[Route],
         payload_bytes_max: int,
         maintenance: Maintenance | None = None,
+        covariates: CovariateReader | None = None,
     ) -> None:
         routes = [_complete(route) for route in routes]
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
@@ -102,6 +108,7 @@ class Router:
         self.any_needs_packet: Final = any(route.needs_packet() for route in routes)
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
+        self._covariates: Final = covariates
         self._units: Final = routes[0].units if routes else None
         self._units_changed = 0 if self._units is None else self._units.changed
         # Known topics whose series has no unit yet, by the key of that unit.
@@ -129,7 +136,7 @@ class Router:
         found = self._gather(topics, payloads, received, clock)
         found.lay_out(self._which)
         observed = found.observed()
-        return Decoded(observed, found.places + found.sources, found.refused)
+        return Decoded(observed, found.places + found.sources, found.refused, found.samples)
 
     def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
         """Return what one message says, its records in order, then refusals in order."""
@@ -148,11 +155,13 @@ class Router:
         found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
         for at in self._accelerate(found, known, bodies, received if clock is None else clock):
             try:
-                said = flat(self._decode(known[at], bodies[at], received, clock=clock))
+                seen = self._decode(known[at], bodies[at], received, clock=clock)
             except Rejected as error:
                 found.refused.append((at, error))
                 continue
-            for each in said:
+            if self._covariates is not None:
+                found.samples += [(at, one) for each in seen for one in each.samples]
+            for each in flat(seen):
                 if isinstance(each, Rejected):
                     found.refused.append((at, each))
                 else:
@@ -227,9 +236,7 @@ class Router:
         seen = [] if seen is None else seen
         try:
             for each in DECODERS[known.route.decoder].records(call):
-                if self._maintenance is not None:
-                    each.found[:] = self._maintenance.without(each.found)
-                seen.append(each)
+                seen.append(self._revised(known.route, each))
         except Rejected as error:
             raise error.bare() from None
         except RecursionError as error:
@@ -237,6 +244,12 @@ class Router:
         except Exception as error:  # a decoder's fault must cost one message, never the daemon
             raise Rejected("unexpected", f"{type(error).__name__}: {error}") from error
         return seen
+
+    def _revised(self, route: Route, each: Seen) -> Seen:
+        """Return a record without readings of a sensor worked on, and with its covariates."""
+        if self._maintenance is not None:
+            each.found[:] = self._maintenance.without(each.found)
+        return each if self._covariates is None else self._covariates.with_samples(route, each)
 
     # -- accelerators read many -------------------------------------------------------------
 
@@ -343,10 +356,8 @@ class Router:
     def _way(self, route: Route, stream: TopicSeries) -> int:
         """Return how the messages of a topic are read."""
         is_reference = route.kind == "reference"
-        if self._maintenance is not None or not (is_reference or route.kind == "reading"):
+        if not (is_reference or route.kind == "reading") or self._needs_records(route):
             return DECODED
-        if route.mapped is not None and not math.isnan(route.mapped.certified_u):
-            return DECODED  # what states no u has that of its certificate
         declared = route.declared_unit()
         if declared and self._units is not None and stream.unit != declared:
             return DECODED  # its values are converted, or its unit is the first of its quantity
@@ -355,6 +366,15 @@ class Router:
         if self._arrays[id(route)] is not None:
             return _RECORD_REFERENCES if is_reference else _RECORDS
         return DECODED
+
+    def _needs_records(self, route: Route) -> bool:
+        """Return whether the records of a source are asked for more than an accelerator reads."""
+        if self._maintenance is not None or route.covariate:
+            return True
+        if self._covariates is not None and self._covariates.of_readings:
+            return True
+        # what states no u has that of its certificate
+        return route.mapped is not None and not math.isnan(route.mapped.certified_u)
 
     def _unit_of(self, route: Route, name: str, quantity: str) -> str:
         kept = "" if self._units is None else self._units.unit_of(name, quantity)

@@ -16,6 +16,7 @@ import numpy as np
 
 from monitor.alerts.transition import Transition
 from monitor.alerts.transition import transition_document as transition
+from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
 from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
@@ -49,6 +50,7 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         sentence=now.sentences[row],
         advice=now.advice[row],
         corrected=None if now.corrected is None else now.corrected[row],
+        where=where_documents(now, row),
         evidence=finite(now.evidence[row]),
         pairs=int(now.window_pairs[row]),
         uncertainty="assumed" if _is_assumed(now, row) else "stated",
@@ -57,6 +59,14 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         verdict=verdict_of_row(now, row),
         statistics={name: finite(values[row]) for name, values in now.statistics.items()},
     )
+
+
+def where_documents(now: Snapshot, row: int) -> list[models.Where] | None:
+    """Return what was found of a series along each covariate; None where none are watched."""
+    if now.where is None:
+        return None
+    unit = now.names[row].unit
+    return [cast("models.Where", where_document(each, unit)) for each in now.where.get(row, ())]
 
 
 def _is_assumed(now: Snapshot, row: int) -> bool:

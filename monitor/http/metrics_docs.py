@@ -155,6 +155,7 @@ def _every_figure() -> Figures:
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
     every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
     every.corrected = CorrectedFigures()
+    every.where, every.unusable_numbers = {("", "", ""): 0.0}, {("", ""): 0}
     return every
 
 

@@ -79,6 +79,54 @@ class Verdict(TypedDict):
     remedy: Remedy | None
 
 
+WherePart = TypedDict(
+    "WherePart",
+    {
+        "fault": Literal["offset", "understated", "overstated"],
+        "from": Annotated[Number, about("Null: no lower edge.")],
+        "to": Annotated[Number, about("Null: no upper edge.")],
+        "n": int,
+        "estimate": Annotated[
+            Number, about("Of an offset the bias, else by how many times u is wrong.")
+        ],
+        "estimate_lower": Number,
+        "estimate_upper": Number,
+        "unit": str,
+        "log_evidence": float,
+    },
+)
+
+WhereBin = TypedDict(
+    "WhereBin",
+    {
+        "from": Number,
+        "to": Number,
+        "n": int,
+        "zms": Number,
+        "zms_lower": Number,
+        "zms_upper": Number,
+        "bias": Number,
+        "bias_lower": Number,
+        "bias_upper": Number,
+    },
+)
+
+
+class Where(TypedDict):
+    """In which parts of a covariate a sensor is wrong, since its last event."""
+
+    covariate: str
+    unit: str
+    state: Literal["found", "nothing", "everywhere", "missing", "constant", "few"]
+    sentence: str
+    false_findings: Annotated[float, about("Share of honest series with any finding, at most.")]
+    rest_is_right: bool
+    without: Annotated[int, about("Pairs without such a number.")]
+    clear_after_pairs: int | None
+    findings: list[WherePart]
+    bins: list[WhereBin]
+
+
 class SeriesEntry(TypedDict):
     """One sensor's one quantity: state, sentence and statistics."""
 
@@ -95,6 +143,13 @@ class SeriesEntry(TypedDict):
         about(
             "How its readings are corrected, and how often the interval holds; null unless "
             "`correct.publish` is set, empty before the first pair."
+        ),
+    ]
+    where: Annotated[
+        list[Where] | None,
+        about(
+            "Where it is wrong along each of the settings' `covariates`; null where there are "
+            "none, empty until it was looked at."
         ),
     ]
     evidence: Annotated[Number, about("Evidence that it is not as right as it says.")]

@@ -81,6 +81,8 @@ class Figures:
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
     verdicts: VerdictFigures | None = None
     corrected: CorrectedFigures | None = None
+    where: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    unusable_numbers: Mapping[tuple[str, str], int] | None = None
     otlp: OtlpFigures | None = None
 
 
@@ -94,6 +96,8 @@ def families(now: Figures) -> Iterator[Family]:
         yield from _verdicts(now.verdicts)
     if now.corrected is not None:
         yield from _corrected(now.corrected)
+    if now.unusable_numbers is not None:
+        yield from _covariates(now)
     if now.otlp is not None:
         yield counters(
             "otlp_posts",
@@ -253,6 +257,21 @@ def _corrected(now: CorrectedFigures) -> Iterator[Family]:
     )
     yield gauge("corrected_readings_waiting", "Corrected readings to be published.", now.waiting)
     yield gauge("corrected_connected", "1 while the connection of `correct` is up.", now.connected)
+
+
+def _covariates(now: Figures) -> Iterator[Family]:
+    yield gauges(
+        "covariate_wrong",
+        "1 where a series is wrong in a part of a covariate more than in the rest, else 0.",
+        ("sensor", "quantity", "covariate"),
+        now.where,
+    )
+    yield counters(
+        "covariate_numbers_refused",
+        "Readings without a usable number of a covariate, since the start.",
+        ("covariate", "reason"),
+        dict(sorted((now.unusable_numbers or {}).items())),
+    )
 
 
 _SINK_COUNTERS: Final = {

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, overload
 from urllib.parse import quote, unquote
 
@@ -98,6 +99,16 @@ class Topics(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self.which.tolist())
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether there are topics that two filters of MQTT both match."""
+    for mine, its in zip_longest(one.split("/"), other.split("/")):
+        if "#" in (mine, its):
+            return True
+        if None in (mine, its) or (mine != its and "+" not in (mine, its)):
+            return False
+    return True
 
 
 def topics_of(topics: Sequence[str]) -> Topics:

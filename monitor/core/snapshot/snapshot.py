@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
+from monitor.core.analysis.where import Conditional
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.due_dates import DueDates, published_due_dates
@@ -37,7 +38,8 @@ class Snapshot:
     go of, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
     alert fires, and falls again after a false alarm. ``due`` has dates where settings ask for them,
     None where no series does; ``corrected`` says what is done to the readings of each, None where
-    they are not published again.
+    they are not published again; ``where`` what was found of each along the covariates that are
+    watched, None where none are.
     """
 
     time: float
@@ -64,6 +66,7 @@ class Snapshot:
     lasting: Float | None = None
     due: DueDates | None = None
     corrected: tuple[str, ...] | None = None
+    where: Mapping[int, tuple[Conditional, ...]] | None = None
 
     def present(self) -> Bool:
         """Return which series there are: all but those that are gone."""

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.replay import Replayer
@@ -206,6 +207,15 @@ class Network:
         """
         is_whole = bool(self.liveness.first_reading[row] >= kept_from)
         return self._pipeline.self_check(row, is_whole=is_whole)
+
+    def since_event(self, row: int, history: Records) -> Records:
+        """Return those of all pairs of a series that came since its last event."""
+        start = self.epochs.start_of(self.registry.keys[row])
+        return history[history["time"] >= start]
+
+    def as_columns(self, row: int, pairs: Records) -> Columns:
+        """Return pairs of one series, at least one, as columns in double precision."""
+        return self._pipeline.as_columns(row, pairs)
 
     def renew(self, row: int) -> None:
         """Take everything about a series from its history again."""

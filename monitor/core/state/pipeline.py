@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.replay import Replayer
@@ -32,6 +33,7 @@ from monitor.core.state.self_check import CheckedStages, Compared, compare_state
 from monitor.core.steps import Steps, with_each
 from monitor.core.windows.changes import grouped
 from monitor.core.windows.epochs import Epochs
+from monitor.core.windows.rings import window_rows
 from monitor.core.windows.windows import Applied, Windows
 
 # More at once would cost no less a pair, and would delay the messages behind them.
@@ -97,6 +99,11 @@ class Pipeline:
         history = self._history.pairs_of(row)
         rules = self._context.rules[row]
         return (yield from compare_states(checked, row, rules, history, is_whole=is_whole))
+
+    def as_columns(self, row: int, pairs: Records) -> Columns:
+        """Return pairs of one series, at least one, as columns in double precision."""
+        starts = np.zeros(1, dtype=np.int64)
+        return self._columns_of.columns(np.array([row]), starts, window_rows(pairs))
 
     def renew(self, row: int) -> None:
         """Take everything about a series from its history again."""

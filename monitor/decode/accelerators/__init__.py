@@ -27,6 +27,7 @@ from monitor.core.model import (
     Observation,
     Reading,
     Reference,
+    Sample,
 )
 from monitor.core.pairing.observations import (
     NOTHING,
@@ -37,6 +38,7 @@ from monitor.core.pairing.observations import (
     is_plain,
 )
 from monitor.decode.checks import U_MIN, Rejected
+from monitor.decode.records import BadNumber
 from monitor.decode.time import are_usable
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -79,7 +81,7 @@ class Gathered:
     ``names`` are those that rows refer to.
     """
 
-    __slots__ = ("names", "others", "parts", "places", "refused", "sources")
+    __slots__ = ("names", "others", "parts", "places", "refused", "samples", "sources")
 
     def __init__(self, names: Sequence[Name]) -> None:
         self.names: Final = names
@@ -88,6 +90,7 @@ class Gathered:
         self.others: list[Observation] = []
         self.sources: list[int] = []
         self.refused: list[tuple[int, Rejected]] = []
+        self.samples: list[tuple[int, Sample | BadNumber]] = []
 
     def add(self, place: int, observation: Observation) -> None:
         """Add what the message at ``place`` said."""

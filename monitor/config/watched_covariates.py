@@ -1,0 +1,129 @@
+"""The section ``covariates``: what the daemon looks along, and where the numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from monitor.config.kinds import Section, Topic, setting
+from monitor.config.sources import Source
+from monitor.core.pairing.covariate_samples import CovariateRule
+from monitor.core.setting import Contradiction
+from monitor.decode.covariate_fields import CovariateReader, covariate_route
+from monitor.decode.route import Route
+from monitor.decode.spec import MapError, Path, Unit
+from monitor.mqtt.topic_templates import Template, overlap
+
+BUILT_IN: Final = ("hour", "level")  # made of the pairs, see monitor.report.covariates
+_MAX_AGE_SECONDS: Final = 3600.0
+
+
+class WatchedCovariate(Section):
+    """Something along which sensors may be wrong: hour, level, or a number that is sent."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = Field(
+        description="Its name, of a-z 0-9 _, a letter first; hour (of the day, UTC) and level (of "
+        "the value) are made of the pairs and need no more."
+    )
+    unit: Unit = setting("", "Its unit, for people.")
+    field: Path = setting(
+        "",
+        "Path of the number, as in map: in the record of the reading, or with topic in its "
+        "messages; empty there where the payload is the number.",
+    )
+    topic: Topic | None = setting(
+        None,
+        "Topic of its own, such as site/{sensor}/temperature; without {sensor} its numbers hold "
+        "for all sensors. null: the number stands in the messages of the readings.",
+    )
+    time: Path = setting(
+        "", "With topic, path of the number's time; empty for the time of arrival."
+    )
+    max_age_seconds: Annotated[float, Field(ge=0, le=604_800)] | None = setting(
+        None,
+        "How much older than its reading a number may be; null means 3600 with topic, else 0, "
+        "which is the message of the reading itself.",
+    )
+
+    @property
+    def rule(self) -> CovariateRule:
+        """It in terms of the core."""
+        if self.name in BUILT_IN:
+            return CovariateRule(self.name, "h UTC" if self.name == "hour" else "")
+        if self.topic is None:
+            return CovariateRule(self.name, self.unit, "series", self.max_age_seconds or 0.0)
+        age = _MAX_AGE_SECONDS if self.max_age_seconds is None else self.max_age_seconds
+        if "{sensor}" in self.topic:
+            return CovariateRule(self.name, self.unit, "sensor", age)
+        return CovariateRule(self.name, self.unit, "everyone", age)
+
+    @property
+    def route(self) -> Route | None:
+        """How the messages of its own topic are read, None if it has none; raises MapError."""
+        if self.topic is None:
+            return None
+        return covariate_route(self.name, self.topic, self.field, self.time)
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """A number comes from one place; the built-in ones from the pairs."""
+        if self.name in BUILT_IN:
+            for key in sorted(self.model_fields_set - {"name"}):
+                what = f"means nothing for {self.name}, which is made of the pairs; remove it"
+                yield Contradiction((key,), what)
+            return
+        if self.topic is None:
+            if not self.field:
+                what = "says not where its number is; add field, or topic"
+                yield Contradiction((), what)
+            if self.time:
+                what = "is for a topic of its own; the number has the time of its reading"
+                yield Contradiction(("time",), what)
+        else:
+            yield from _of_topic(Template.parse(self.topic))
+        try:
+            CovariateReader({} if self.topic is not None else {self.name: self.field or "@"})
+            _ = self.route
+        except MapError as error:
+            key = "time" if "time" in error.place else "field"
+            yield Contradiction((key,), str(error))
+
+
+def _of_topic(template: Template) -> Iterator[Contradiction]:
+    others = [name for name in template.names if name != "sensor"]
+    if others:
+        what = f"has {{{others[0]}}}, which nobody reads; a covariate knows {{sensor}} alone"
+        yield Contradiction(("topic",), what)
+    if not template.names and set(template.filter) & set("+#"):
+        what = "takes in several topics that hold for all sensors; name one, or add {sensor}"
+        yield Contradiction(("topic",), what)
+
+
+def covariate_contradictions(
+    covariates: Iterable[WatchedCovariate], sources: Iterable[Source]
+) -> Iterator[Contradiction]:
+    """Each has a name of its own, and topics that nothing else reads."""
+    names: dict[str, int] = {}
+    taken = [(f"sources[{at}]", Template.parse(each.topic)) for at, each in enumerate(sources)]
+    for at, each in enumerate(covariates):
+        first = names.setdefault(each.name, at)
+        if first != at:
+            what = f"is the name of covariates[{first}] too; give each its own"
+            yield Contradiction(("covariates", at, "name"), what, ("covariates",))
+        if each.topic is None:
+            continue
+        template = Template.parse(each.topic)
+        for place, other in taken:
+            if overlap(template.filter, other.filter):
+                what = f"has topics of {place} too; a message is read by one of them only"
+                yield Contradiction(("covariates", at, "topic"), what, ("covariates", "sources"))
+                break
+        taken.append((f"covariates[{at}]", template))
+
+
+def covariate_reader(covariates: Iterable[WatchedCovariate]) -> CovariateReader | None:
+    """Return what finds the numbers in messages, None if none are in messages."""
+    sent = [each for each in covariates if each.name not in BUILT_IN]
+    fields = {each.name: each.field for each in sent if each.topic is None}
+    return CovariateReader(fields) if sent else None
