@@ -132,8 +132,6 @@ class Daemon:
         finally:
             self._source.close()
             self._publisher.close()
-            if self._parts.where is not None:
-                self._parts.where.close()
             self._parts.journal.close()
         _log.info("stopped; everything acknowledged is in the journal")
 

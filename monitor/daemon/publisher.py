@@ -261,7 +261,7 @@ class Publisher:
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
             certificates={each.identifier: each.validity.expiry for each in parts.certified},
-            where=self._wrong_along(),
+            where={} if parts.where is None else parts.where.wrong(),
             unusable_numbers=dict(covariates.refused) if covariates is not None else None,
             public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
@@ -270,17 +270,6 @@ class Publisher:
             verdicts=None if self._topics is None else self._topics.figures(),
             corrected=None if self._corrected is None else self._corrected.figures(),
         )
-
-    def _wrong_along(self) -> dict[tuple[str, ...], float]:
-        """Return by sensor, quantity and covariate whether a part of it stands out."""
-        if self._parts.where is None:
-            return {}
-        names = self._parts.network.names()
-        return {
-            (names[row].sensor, names[row].quantity, each.covariate): float(each.state == "found")
-            for row, told in sorted(self._parts.where.found.items())
-            for each in told
-        }
 
 
 # -- what is asked for ----------------------------------------------------------------------------

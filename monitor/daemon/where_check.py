@@ -9,13 +9,12 @@ journal alone, and a restart finds the same.
 
 from __future__ import annotations
 
+import logging
 import math
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from monitor.core.analysis.where import (
     Conditional,
@@ -25,22 +24,25 @@ from monitor.core.analysis.where import (
     calibrated_where,
 )
 from monitor.core.columns import Columns
-from monitor.core.model import Float, Int, Records
+from monitor.core.model import Records
 from monitor.core.pairing.covariate_samples import CovariateRule, numbers_of
+from monitor.core.pairing.series_rules import Systematic
 from monitor.core.state.network import Network
 from monitor.daemon.covariate_keeper import CovariateKeeper
 from monitor.daemon.self_check import SHARE
 from monitor.journal.store import Store
 
-_ONE: Final = np.zeros(1, dtype=np.int64)
+_log: Final = logging.getLogger("monitor")
 
 
-class _Look(NamedTuple):
-    """All that is asked of one series."""
+class _Asked(NamedTuple):
+    """What is to be looked at: pairs of a series since its last event, and all numbers beside."""
 
-    columns: Columns
-    covariates: Sequence[Covariate]
-    systematic: Float  # share of the uncertainty, [1]
+    row: int
+    pairs: Records
+    beside: Records
+    unit: str
+    systematic: Systematic
 
 
 class WhereCheck:
@@ -50,9 +52,7 @@ class WhereCheck:
         self._network: Final = network
         self._store: Final = store
         self._keeper: Final = keeper
-        self._worker: Final = ThreadPoolExecutor(1, thread_name_prefix="where")
-        self._under_way: tuple[int, Future[tuple[tuple[Conditional, ...], float]], float] | None
-        self._under_way = None
+        self._look: _Look | None = None
         self._due = -math.inf
         keeper.changed.update(dict.fromkeys(range(len(network.registry.keys))))
         self.found: Mapping[int, tuple[Conditional, ...]] = {}
@@ -60,60 +60,81 @@ class WhereCheck:
     @property
     def is_idle(self) -> bool:
         """Whether no look is under way."""
-        return self._under_way is None
+        return self._look is None
 
     def work(self, now: float) -> None:
         """Begin or end a look if it is due at ``now``, s of a clock that goes forward."""
-        if self._under_way is not None:
-            row, look, spent = self._under_way
-            if look.done():
-                self._under_way = None
-                told, more = look.result()
-                self.found = {**self.found, row: told}
-                self._due = now + (spent + more) / SHARE
+        look = self._look
+        if look is not None:
+            if not look.is_alive():
+                self._look = None
+                self.found = {**self.found, look.asked.row: look.found}
+                self._due = now + look.seconds / SHARE
         elif now >= self._due and self._keeper.changed:
+            began = time.thread_time()
             row = next(iter(self._keeper.changed))
             del self._keeper.changed[row]
-            began = time.thread_time()
-            asked = self.asked_of(row)
+            asked = self._asked_of(row)
             spent = time.thread_time() - began
             self._due = now + spent / SHARE
-            if asked is not None:
-                self._under_way = row, self._worker.submit(_looked, asked), spent
+            if asked.pairs.size:
+                self._look = _Look(asked, self._keeper.rules, self._network.as_columns, spent)
+                self._look.start()
 
-    def asked_of(self, row: int) -> _Look | None:
-        """Return the pairs of a series since its last event, and what they are looked at along.
+    def wrong(self) -> dict[tuple[str, ...], float]:
+        """Return 1 by sensor, quantity and covariate where a part of it stands out, else 0."""
+        names, gone = self._network.registry.keys, self._network.eviction.evicted
+        return {
+            (*names[row], each.covariate): float(each.state == "found")
+            for row, told in sorted(self.found.items())
+            for each in told
+            if row not in gone
+        }
 
-        None without a pair that has a standard uncertainty.
-        """
-        pairs = self._network.since_event(row, self._store.pairs_of(row))
-        if not pairs.size:
-            return None
-        c, name = self._network.as_columns(row, pairs), self._network.names()[row]
-        beside = self._store.covariates_of(row)
-        asked = [_covariate(rule, c, pairs, beside, name.unit) for rule in self._keeper.rules]
-        known = np.flatnonzero(np.isfinite(c.z))
-        if not known.size:
-            return None
-        if known.size < c.z.size:
-            c, asked = c.select(known, _ONE), [_of_pairs(each, known) for each in asked]
-        share = self._network.rules[row].systematic.share_of(c.u, c.u_ref).max(keepdims=True)
-        return _Look(c, asked, share)
-
-    def close(self) -> None:
-        """Let a look under way end unseen."""
-        self._worker.shutdown(wait=False, cancel_futures=True)
+    def _asked_of(self, row: int) -> _Asked:
+        network, store = self._network, self._store
+        pairs = network.since_event(row, store.pairs_of(row))
+        unit, systematic = network.names()[row].unit, network.rules[row].systematic
+        return _Asked(row, pairs, store.covariates_of(row), unit, systematic)
 
 
-def _looked(asked: _Look) -> tuple[tuple[Conditional, ...], float]:
-    """Return what is found, and the processor time it took, s."""
-    began = time.thread_time()
-    many = len(asked.covariates)
-    told = tuple(
-        calibrated_where(asked.columns, each, asked=many, systematic=asked.systematic)
-        for each in asked.covariates
-    )
-    return told, time.thread_time() - began
+class _Look(threading.Thread):
+    """Works out what stands out; the end of the daemon does not wait for it.
+
+    ``seconds`` of processor time it took, with those before; nothing is ``found`` if it fails.
+    """
+
+    def __init__(
+        self,
+        asked: _Asked,
+        rules: Sequence[CovariateRule],
+        as_columns: Callable[[int, Records], Columns],
+        seconds: float,
+    ) -> None:
+        super().__init__(name="where", daemon=True)
+        self.asked: Final = asked
+        self.found: tuple[Conditional, ...] = ()
+        self.seconds = seconds
+        self._rules: Final = rules
+        self._as_columns: Final = as_columns
+
+    def run(self) -> None:
+        """Do it."""
+        began = time.thread_time()
+        try:
+            self.found = self._looked()
+        except Exception:  # noqa: BLE001 - a fault here must never cost the daemon
+            _log.exception("covariates: an internal error; this series is not judged by them")
+        self.seconds += time.thread_time() - began
+
+    def _looked(self) -> tuple[Conditional, ...]:
+        row, pairs, beside, unit, systematic = self.asked
+        c = self._as_columns(row, pairs)
+        asked = [_covariate(rule, c, pairs, beside, unit) for rule in self._rules]
+        share = systematic.share_of(c.u, c.u_ref).max(keepdims=True)
+        return tuple(
+            calibrated_where(c, each, asked=len(asked), systematic=share) for each in asked
+        )
 
 
 def _covariate(
@@ -125,8 +146,3 @@ def _covariate(
     if rule.name == "level":
         return along_level(c, unit)
     return Covariate(rule.name, numbers_of(beside, pairs, rule.name), rule.unit)
-
-
-def _of_pairs(covariate: Covariate, rows: Int) -> Covariate:
-    other = None if covariate.other is None else covariate.other[rows]
-    return covariate._replace(numbers=covariate.numbers[rows], other=other)

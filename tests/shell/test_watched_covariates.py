@@ -292,6 +292,30 @@ def test_of_honest_sensors_hardly_any_is_found_wrong(tmp_path):
     assert len(wrong) <= 6  # 3 expected at most, 1.7 standard deviations more
 
 
+def test_an_internal_error_costs_what_is_told_and_never_the_daemon(tmp_path, monkeypatch, caplog):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("monitor.daemon.where_check.calibrated_where", broken)
+    parts = assemble(settings_of(tmp_path, NATIVE), START)
+    take(parts, [reading(START, 1.0, rh=5), reference(START, 1.0)], START + 1)
+    looked(parts)
+
+    assert parts.where.found == {0: ()}
+    assert parts.where.wrong() == {}
+    assert "this series is not judged by them" in caplog.text
+
+
+def test_of_a_series_that_was_evicted_nothing_is_told_any_more(tmp_path):
+    parts = assemble(settings_of(tmp_path, NATIVE), START)
+    take(parts, [reading(START, 1.0, rh=5), reference(START, 1.0)], START + 1)
+    looked(parts)
+    assert parts.where.wrong() == {("a", "x", "hour"): 0.0, ("a", "x", "rh"): 0.0}
+
+    assert parts.network.evict(START + 100 * 86_400.0, 90.0) == 1
+    assert parts.where.wrong() == {}
+
+
 def test_pairs_before_the_last_event_do_not_count(tmp_path):
     parts = assemble(settings_of(tmp_path, NATIVE), START)
     rows = planted(300, 4, 4.0)
