@@ -12,16 +12,20 @@ from typing import Final, NamedTuple
 import msgspec
 
 from monitor.config.settings import Settings
+from monitor.core.formatting import significant
 from monitor.core.model import (
     NAN,
     Observation,
     Reading,
     Reference,
+    Sample,
     time_of,
 )
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
-from monitor.explain.dry_run import DryRun, Fate, Message, Took, tried
+from monitor.decode.paths import shown
+from monitor.decode.records import BadNumber
+from monitor.explain.dry_run import DryRun, Fate, Message, Took, sources_of, tried
 from monitor.explain.excerpt import around
 from monitor.explain.explanation import (
     Earlier,
@@ -56,8 +60,9 @@ def explain(
     session = DryRun(settings, now)
     before = [_earlier(each, session.take(each)) for each in earlier]
     took = session.take(message)
-    verdicts = tried(settings.sources, message.topic)
-    look = _look(settings, message, session, took, verdicts)
+    sources = sources_of(settings)
+    verdicts = tried(sources, message.topic)
+    look = _look(sources, message, session, took, verdicts)
     observed, refused = _parted(took)
     outcome, summary = _outcome(took)
     return Explanation(
@@ -73,8 +78,9 @@ def explain(
         observed=[look.observed(at) for at in observed[:SHOWN_MAX]],
         refused_count=len(refused),
         refused=[look.refused(at, message.payload) for at in refused[:SHOWN_MAX]],
-        not_read=look.not_read(),
+        not_read=look.not_read(settings),
         earlier=before,
+        covariates=[_beside(each) for record in took.seen for each in record.samples][:SHOWN_MAX],
     )
 
 
@@ -95,9 +101,19 @@ def _outcome(took: Took) -> tuple[Outcome, str]:
     if took.found:
         error = _error(took, 0)
         return "rejected", f"{error.reason}: {error.detail}"
+    if numbers := [each for record in took.seen for each in record.samples]:
+        return "used", f"{len(numbers)} number{'s' * (len(numbers) > 1)} of a covariate"
     if took.births:
         return "nothing", "a birth: its metrics are known now, none of them is a reading"
     return "nothing", "it is read, and none of it is asked for"
+
+
+def _beside(found: Sample | BadNumber) -> str:
+    """Return a covariate that a message states, or why it has none, in words."""
+    if isinstance(found, BadNumber):
+        return f"{found.covariate}: none, {found.detail} ({found.reason}); the reading is used"
+    whom = ", ".join(filter(None, (found.sensor, found.quantity))) or "all sensors"
+    return f"{found.covariate} = {significant(found.number, 7)} for {whom}, {utc(found.time)}"
 
 
 def _counted(took: Took, verdict: str) -> str:
@@ -178,22 +194,23 @@ class _Look(NamedTuple):
         path = error.place
         if path.startswith("map.") and self.source is not None:
             path = f"{self.source.place}.{path}"
-        shown = around(error, payload, seen)
+        piece = around(error, payload, seen)
         return Refused(
             record=number,
             reason=error.reason,
             meaning=REASONS[error.reason],
             detail=error.detail,
             place=path,
-            shown=shown.shown,
-            hint=shown.hint or ("" if path == "$" else _HINTS.get(error.reason, "")),
+            shown=piece.shown,
+            hint=piece.hint or ("" if path == "$" else _HINTS.get(error.reason, "")),
         )
 
-    def not_read(self) -> list[str]:
+    def not_read(self, settings: Settings) -> list[str]:
         """Return the paths of the first record that no setting asks for."""
         readings = (self._record(at) for at in range(self.records()))
         first = next((each for each in readings if each is not None), None)
-        return [] if first is None else first.not_read()
+        asked = {shown(each.field) for each in settings.covariates if each.topic is None}
+        return [] if first is None else [path for path in first.not_read() if path not in asked]
 
     def _record(self, at: int) -> MappedRecord | None:
         seen = self.took.seen[at] if at >= 0 else None
@@ -231,15 +248,17 @@ def _why(observation: Observation, fate: Fate, session: DryRun) -> str:
 
 
 def _look(
-    settings: Settings, message: Message, session: DryRun, took: Took, verdicts: Iterable[Tried]
+    sources: Sequence[Source],
+    message: Message,
+    session: DryRun,
+    took: Took,
+    verdicts: Iterable[Tried],
 ) -> _Look:
     """Return the source of a message and its records beside what became of it."""
     fitting = next((at for at, each in enumerate(verdicts) if each.fits), None)
     if fitting is None:
         return _Look(session, took, session.now)
-    given = settings.sources[fitting]
-    fields = Template.parse(given.topic).match(message.topic) or {}
-    source = Source(
-        f"sources[{fitting}]", given.topic, given.kind, given.decoder, given.unit, dict(fields)
-    )
+    given = sources[fitting]
+    fields = Template.parse(given.template).match(message.topic) or {}
+    source = msgspec.structs.replace(given, fields=dict(fields))
     return _Look(session, took, session.now, source, session.mapping(message.topic))

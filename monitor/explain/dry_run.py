@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.settings import Settings
-from monitor.config.sources import Source
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
 from monitor.core.pairing.engine import Concern
 from monitor.core.registry import SeriesKey
@@ -23,7 +22,7 @@ from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Found, Seen
-from monitor.explain.explanation import Pair, Series, Tried
+from monitor.explain.explanation import Pair, Series, Source, Tried
 from monitor.explain.pair_wording import (
     JoinConditions,
     Miss,
@@ -48,6 +47,20 @@ class _Miss(NamedTuple):
     why: str
 
 
+def sources_of(settings: Settings) -> list[Source]:
+    """Return what reads messages: the settings' sources, then covariates with their own topics."""
+    found = [
+        Source(f"sources[{at}]", each.topic, each.kind, each.decoder, each.unit, {})
+        for at, each in enumerate(settings.sources)
+    ]
+    found += [
+        Source(f"covariates[{at}]", each.topic, "covariate", "json", each.unit, {})
+        for at, each in enumerate(settings.covariates)
+        if each.topic is not None
+    ]
+    return found
+
+
 def tried(sources: Sequence[Source], topic: str) -> list[Tried]:
     """Return every source's template with its verdict on ``topic``, in the order of the settings.
 
@@ -55,13 +68,13 @@ def tried(sources: Sequence[Source], topic: str) -> list[Tried]:
     """
     found: list[Tried] = []
     misses: list[_Miss] = []
-    for at, source in enumerate(sources):
-        fits = Template.parse(source.topic).match(topic) is not None
-        miss = _Miss(0.0, "") if fits else _miss(source.topic, topic)
+    for source in sources:
+        fits = Template.parse(source.template).match(topic) is not None
+        miss = _Miss(0.0, "") if fits else _miss(source.template, topic)
         why = miss.why
         if fits and any(each.fits for each in found):
             why = "fits too, but the first that fits reads the message"
-        found.append(Tried(f"sources[{at}]", source.topic, fits, why))
+        found.append(Tried(source.place, source.template, fits, why))
         misses.append(miss)
     if not any(each.fits for each in found):
         nearest = max(range(len(found)), key=lambda at: misses[at].score)

@@ -188,6 +188,7 @@ class Explanation(Struct, frozen=True):
     refused: list[Refused]
     not_read: list[str]
     earlier: list[Earlier]
+    covariates: list[str] = field(default_factory=list)
     version: int = 1
 
 

@@ -44,6 +44,8 @@ def explanation_lines(explanation: Explanation, *, everything: bool = False) -> 
         yield ""
         yield from _observed(observed, several=several)
     yield from _more(explanation.observed_count, min(most, len(explanation.observed)), "observed")
+    for told in explanation.covariates:
+        yield from _labelled("covariate", told)
     most = explanation.refused_count if everything else _REFUSED_SHOWN
     for refused in explanation.refused[:most]:
         yield ""

@@ -238,6 +238,37 @@ def test_samples_are_dropped_when_they_are_too_many_the_oldest_first():
     assert math.isnan(held.number(rule, SeriesKey("a", "x"), 10.0))
 
 
+@pytest.mark.parametrize(
+    ("topic", "payload", "told"),
+    [
+        ("site/a/temp", "20.5", ["covariates[1], site/{sensor}/temp", "temp = 20.5 for a, 2026-"]),
+        ("site/a/temp", '"warm"', ["rejected: bad_"]),
+        (
+            "monitor/a/x/reading",
+            '{"time": "2026-01-01T00:00:00Z", "value": 1, "u": 1, "rh": 81.5}',
+            ["rh = 81.5 for a, x, 2026-01-01T00:00:00", "would be used: 1 reading"],
+        ),
+        (
+            "monitor/a/x/reading",
+            '{"time": "2026-01-01T00:00:00Z", "value": 1, "u": 1, "rh": "wet"}',
+            ["covariate    rh: none, ", "(bad_field); the reading is used"],
+        ),
+    ],
+)
+def test_explain_shows_covariates(tmp_path, capsys, topic, payload, told):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(
+        "covariates:\n  - {name: rh, field: rh}\n  - {name: temp, topic: 'site/{sensor}/temp'}\n"
+    )
+    now = ["--now", "2026-01-01T01:00:00Z"]
+    main(["explain", "--config", str(settings), *now, topic, payload])
+    out = " ".join(capsys.readouterr().out.split())
+
+    for words in told:
+        assert " ".join(words.split()) in out
+    assert "not read" not in out
+
+
 # -- what is found --------------------------------------------------------------------------------
 
 
