@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from harness.publishing import Said
 from test_web import get, service
 
 from monitor.cli import main
+from monitor.config import Settings
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.daemon.assembly import assemble
 from monitor.files.pair_fields import parse_columns
 from monitor.http.icalendar import CalendarEvent, icalendar
 from monitor.http.metrics import Exposition
@@ -132,3 +135,37 @@ def test_page_document_calendar_and_metrics_tell_the_same(file, service):
     ]
     (walker,) = [each for each in listed["series"] if each["sensor"] == "walker"]
     assert float(line.split()[-1]) == pytest.approx(walker["lower"] - snapshot.time)
+
+
+def test_dates_are_the_same_bits_after_a_start_from_the_journal(tmp_path):
+    settings = Settings.model_validate(
+        {
+            "journal": {"path": str(tmp_path / "journal.sqlite")},
+            "series": {"max_new_per_minute": 100},
+            "alerts": {"due": True, "tolerance": 3.0},
+        }
+    )
+    random = np.random.default_rng(8)
+    start, day = 1.767e9, 86_400.0
+    parts = assemble(settings, start)
+    for at in range(60):
+        time = start + at * day
+        stamp = datetime.fromtimestamp(time, UTC).isoformat()
+        said = []
+        for sensor, rate in (("drifts", 0.05), ("still", 0.0)):
+            reading = {"time": stamp, "value": 20.0 + rate * at + random.normal(), "u": 1.0}
+            reference = {"time": stamp, "value": 20.0, "u": 0.1}
+            said.append(Said(f"monitor/{sensor}/t/reading", json.dumps(reading).encode()))
+            said.append(Said(f"monitor/{sensor}/t/reference", json.dumps(reference).encode()))
+        parts.intake.commit(parts.intake.prepare(said, time + 1.0))
+        if at == 30:
+            event = {"time": stamp, "event": "adjusted"}
+            told = Said("monitor/drifts/event", json.dumps(event).encode())
+            parts.intake.commit(parts.intake.prepare([told], time + 2.0))
+    now = start + 61 * day
+    before = parts.network.evaluate(now).due
+    parts.journal.close()
+    after = assemble(settings, now).network.evaluate(now).due
+
+    assert np.isfinite(before.lower).any()
+    assert [each.tobytes() for each in after] == [each.tobytes() for each in before]
