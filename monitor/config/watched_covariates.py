@@ -9,6 +9,7 @@ from pydantic import Field
 
 from monitor.config.kinds import Section, Topic, setting
 from monitor.config.sources import Source
+from monitor.core.analysis.where import BUILT_IN
 from monitor.core.pairing.covariate_samples import CovariateRule
 from monitor.core.setting import Contradiction
 from monitor.decode.covariate_fields import CovariateReader, covariate_route
@@ -16,7 +17,6 @@ from monitor.decode.route import Route
 from monitor.decode.spec import MapError, Path, Unit
 from monitor.mqtt.topic_templates import Template, overlap
 
-BUILT_IN: Final = ("hour", "level")  # made of the pairs, see monitor.report.covariates
 _MAX_AGE_SECONDS: Final = 3600.0
 
 
@@ -51,7 +51,7 @@ class WatchedCovariate(Section):
     def rule(self) -> CovariateRule:
         """It in terms of the core."""
         if self.name in BUILT_IN:
-            return CovariateRule(self.name, "h UTC" if self.name == "hour" else "")
+            return CovariateRule(self.name)
         if self.topic is None:
             return CovariateRule(self.name, self.unit, "series", self.max_age_seconds or 0.0)
         age = _MAX_AGE_SECONDS if self.max_age_seconds is None else self.max_age_seconds

@@ -69,11 +69,11 @@ def assemble(settings: Settings, now: float) -> Parts:
     plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     newest = journal.newest()
-    # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
     covariates = None
     if settings.covariates:
         rules = [each.rule for each in settings.covariates]
         covariates = CovariateKeeper(rules, network.registry, settings.pairing.max_pending)
+    # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
     earliest = now if newest == -math.inf else min(now, newest)
     recover(network, journal, earliest, covariates=covariates)
     births = Births()

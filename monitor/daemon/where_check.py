@@ -16,13 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.core.analysis.where import (
-    Conditional,
-    Covariate,
-    along_hour,
-    along_level,
-    calibrated_where,
-)
+from monitor.core.analysis.where import BUILT_IN, Conditional, Covariate, calibrated_where
 from monitor.core.columns import Columns
 from monitor.core.model import Records
 from monitor.core.pairing.covariate_samples import CovariateRule, numbers_of
@@ -141,8 +135,6 @@ def _covariate(
     rule: CovariateRule, c: Columns, pairs: Records, beside: Records, unit: str
 ) -> Covariate:
     """Return what a series is looked at along: made of its pairs, or the numbers beside them."""
-    if rule.name == "hour":
-        return along_hour(c.time)
-    if rule.name == "level":
-        return along_level(c, unit)
+    if rule.name in BUILT_IN:
+        return BUILT_IN[rule.name](c, unit)
     return Covariate(rule.name, numbers_of(beside, pairs, rule.name), rule.unit)

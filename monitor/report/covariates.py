@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from monitor.core.analysis.where import Covariate, along_hour, along_level, calibrated_where
+from monitor.core.analysis.where import BUILT_IN, Covariate, calibrated_where
 from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
 from monitor.report.recorded import Recorded
 
-BUILT_IN: Final = ("hour", "level")
 COVARIATES_HELP: Final = (
     "where each sensor is wrong: along the hour of day (hour), the level of the value (level) and "
     "columns of numbers of a file of pairs"
@@ -34,9 +34,8 @@ def where_of(
         name: Covariate(name, numbers[first : first + one.value.size])
         for name, numbers in recorded.covariates.items()
     }
-    time = one.time if recorded.timed else np.full(one.time.size, np.nan)
-    made = {"hour": along_hour(time), "level": along_level(one, unit)}
-    asked = (kept[name] if name in kept else made[name] for name in names)
+    timed = one if recorded.timed else replace(one, time=np.full(one.time.size, np.nan))
+    asked = (kept[name] if name in kept else BUILT_IN[name](timed, unit) for name in names)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
     return [
         where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)

@@ -89,6 +89,16 @@ def planted(pairs: int, seed: int, factor: float) -> list[tuple[float, float, fl
     return list(zip(*map(np.ndarray.tolist, (times, level + error, level, humidity)), strict=True))
 
 
+def take_all(parts: Parts, rows: Sequence[tuple[float, float, float, float]]) -> None:
+    """Take the readings and references of :func:`planted` in one batch."""
+    said = [
+        each
+        for time, value, level, humidity in rows
+        for each in (reading(time, value, rh=humidity), reference(time, level))
+    ]
+    take(parts, said, rows[-1][0] + 1)
+
+
 # -- numbers beside pairs -------------------------------------------------------------------------
 
 
@@ -350,12 +360,7 @@ def test_of_a_series_that_was_evicted_nothing_is_told_any_more(tmp_path):
 def test_pairs_before_the_last_event_do_not_count(tmp_path):
     parts = assemble(settings_of(tmp_path, NATIVE), START)
     rows = planted(300, 4, 4.0)
-    said = [
-        each
-        for time, value, level, humidity in rows
-        for each in (reading(time, value, rh=humidity), reference(time, level))
-    ]
-    take(parts, said, rows[-1][0] + 1)
+    take_all(parts, rows)
     looked(parts)
     assert parts.where.found[0][1].findings
     event = {"time": stamp(rows[-1][0] + 60), "event": "adjusted"}
@@ -444,12 +449,7 @@ def test_a_daemon_finds_it_tells_it_and_knows_it_again_after_a_kill(tmp_path, mo
     finally:
         daemon.kill()
     parts = assemble(settings_of(tmp_path / "other", [*NATIVE]), START)
-    said = [
-        each
-        for time, value, level, humidity in rows
-        for each in (reading(time, value, rh=humidity), reference(time, level))
-    ]
-    take(parts, said, rows[-1][0] + 1)
+    take_all(parts, rows)
     looked(parts)
     (found,) = [each for each in parts.where.found[0] if each.covariate == "rh"]
     # It is one of three covariates there, of two here: the evidence is the same.

@@ -29,7 +29,7 @@ Statistics 49, 2021); Holm, Scandinavian Journal of Statistics 6 (1979).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -135,6 +135,13 @@ def along_hour(time: Float) -> Covariate:
 def along_level(c: Columns, unit: str) -> Covariate:
     """Return the level: the reference, and the value beside it (see *Level*)."""
     return Covariate("level", c.reference, unit, other=c.value)
+
+
+# Covariates that are made of the pairs, by name: of columns and the unit of the series.
+BUILT_IN: Final[Mapping[str, Callable[[Columns, str], Covariate]]] = {
+    "hour": lambda c, _unit: along_hour(c.time),
+    "level": along_level,
+}
 
 
 def calibrated_where(
