@@ -263,6 +263,7 @@ class Publisher:
             certificates={each.identifier: each.validity.expiry for each in parts.certified},
             where={} if parts.where is None else parts.where.wrong(),
             unusable_numbers=dict(covariates.refused) if covariates is not None else None,
+            dropped_numbers=0 if covariates is None else covariates.samples.dropped,
             public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),

@@ -83,6 +83,7 @@ class Figures:
     corrected: CorrectedFigures | None = None
     where: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     unusable_numbers: Mapping[tuple[str, str], int] | None = None
+    dropped_numbers: int = 0
     otlp: OtlpFigures | None = None
 
 
@@ -271,6 +272,11 @@ def _covariates(now: Figures) -> Iterator[Family]:
         "Readings without a usable number of a covariate, since the start.",
         ("covariate", "reason"),
         dict(sorted((now.unusable_numbers or {}).items())),
+    )
+    yield counter(
+        "covariate_numbers_dropped",
+        "Numbers of covariates dropped before their time, since the start: too many waited.",
+        now.dropped_numbers,
     )
 
 

@@ -438,6 +438,7 @@ def test_a_daemon_finds_it_tells_it_and_knows_it_again_after_a_kill(tmp_path, mo
         seen = lambda: sum(each["n"] for each in shown()["where"][1]["bins"])  # noqa: E731
         until("all pairs were looked at", lambda: seen() == len(rows))
         told = shown()["where"]
+        assert daemon.value("monitor_covariate_numbers_dropped_total") == 0.0
         assert "above 80 % rh" in told[1]["sentence"]
         assert told[1]["sentence"].startswith("understates its uncertainty ")
         assert told[1]["sentence"].encode().split(b" (")[0] in daemon.get("/series/a/x")[1]
