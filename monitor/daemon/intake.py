@@ -8,6 +8,7 @@ memory takes pairs only after the journal has them.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -37,6 +38,7 @@ from monitor.mqtt.inbox import Inbox
 _DEAD_LETTER_BYTES: Final = 1024
 _TOPIC_CHARACTERS: Final = 1000  # of a dead letter
 _DEAD_LETTERS_A_MESSAGE: Final = 8
+HOUSEKEEPING_SECONDS: Final = 60.0  # between two rounds in which what waited too long is dropped
 UNITS: Final = "units"  # name of the journal's note
 _DELAYS_A_BATCH: Final = 8
 _NO_FAULT: Final = frozenset(("quality", "maintenance", "no_reading"))  # not the sensor's fault
@@ -311,8 +313,13 @@ def recover(
     )
     checkpoints.load(store, early=True)
     network.restore(now, [*store.events(), *store.collocations()])
+    expired = -math.inf
+    if covariates is not None:
+        # For its samples a batch outlasts its readings, which expired and were counted before.
+        expired = now - network.settings.max_wait_seconds - HOUSEKEEPING_SECONDS
     for received, observations in store.observations():
-        network.restore(received, observations)
+        if received >= expired:
+            network.restore(received, observations)
         if covariates is not None:
             covariates.restore(received, observations)
     network.recall(store.pairs(), is_resumed=is_resumed)

@@ -33,6 +33,7 @@ from monitor.daemon.assembly import (
     outlets,
     verdict_topics,
 )
+from monitor.daemon.intake import HOUSEKEEPING_SECONDS
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import (
     Signals,
@@ -53,7 +54,6 @@ _log: Final = logging.getLogger("monitor")
 
 _RECEIVE_SECONDS: Final = 0.25
 _PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
-_HOUSEKEEPING_SECONDS: Final = 60.0
 _FULL_RETRY_SECONDS: Final = 1.0
 _LAST_PUBLICATION_SECONDS: Final = 2.0  # it is derived again at the next start
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
@@ -109,7 +109,7 @@ class Daemon:
         self._clock: Final = clock
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
-        self._housekeeping_due = monotonic() + _HOUSEKEEPING_SECONDS
+        self._housekeeping_due = monotonic() + HOUSEKEEPING_SECONDS
         self._is_reloading = False
         self._doubt = ""
 
@@ -160,7 +160,7 @@ class Daemon:
                 self._parts.where.work(now)
         if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
-            self._housekeeping_due = now + _HOUSEKEEPING_SECONDS
+            self._housekeeping_due = now + HOUSEKEEPING_SECONDS
 
     def _commit(self, batch: Batch) -> bool:
         """Make ``batch`` durable, waiting while the disk is full; False if stopped meanwhile."""

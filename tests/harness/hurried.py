@@ -16,7 +16,7 @@ KEPT = "the house was kept"
 
 def hurry() -> None:
     """Let every daemon of this process keep its house often."""
-    monitor.daemon.loop._HOUSEKEEPING_SECONDS = 0.1
+    monitor.daemon.loop.HOUSEKEEPING_SECONDS = 0.1
     keep = monitor.daemon.loop.Daemon._housekeep
 
     def told(daemon: monitor.daemon.loop.Daemon) -> None:

@@ -209,6 +209,25 @@ def test_pairs_that_are_made_after_a_start_have_the_numbers_that_came_before_it(
     assert sorted(beside(parts)) == [(0.0, 5.0), (0.0, 20.0)]
 
 
+def test_readings_that_expired_do_not_expire_again_after_a_start(tmp_path):
+    settings = settings_of(tmp_path, OWN)
+    wait = settings.pairing.max_wait_hours * 3600.0
+    parts = assemble(settings, START)
+    take(parts, [temperature(20.0), reading(START, 1.0)], START)
+    now = START + wait + 300.0
+    parts.network.expire(now)
+    assert parts.network.pairing.expired_unpaired == 1
+    before = now - parts.intake.covariates.wait_seconds(wait)
+    parts.journal.forget(observations_before=before, pairs_before=-math.inf)
+    take(parts, [reading(now, 1.0)], now)
+    parts.journal.close()
+
+    parts = assemble(settings, now)
+    assert parts.network.pairing.expired_unpaired == 0
+    assert parts.network.pairing.readings == 1
+    assert parts.intake.covariates.samples.held == 1
+
+
 NAMES = st.sampled_from(["a", "b"])
 TIMES = st.integers(0, 20).map(float)
 
