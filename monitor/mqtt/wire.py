@@ -48,6 +48,7 @@ class Wire:
         self._written = bytearray()
         self._unsent = b""
         self._has_ended = False
+        self._reset: ConnectionResetError | None = None
         self._low_water = 1
         self.is_drained = True
         """Whether the last :meth:`receive` took all there was."""
@@ -111,7 +112,7 @@ class Wire:
     def receive(self) -> bytes:
         """Return what has come, ``b""`` if nothing has; raises EndedError or OSError at the end."""
         if self._has_ended:
-            raise EndedError
+            raise self._reset or EndedError
         try:
             data = self._socket.recv(READ_BYTES)
         except BlockingIOError:
@@ -127,7 +128,7 @@ class Wire:
             data = self._frames.unwrap(data) if data or self._has_ended else b""
             self._has_ended |= self._frames.has_ended
         if self._has_ended and not data:
-            raise EndedError
+            raise self._reset or EndedError
         return data
 
     def acknowledge_at_once(self) -> None:
@@ -142,9 +143,11 @@ class Wire:
     def flush(self) -> None:
         """Hand over to the system what waits, as far as it takes it.
 
-        A connection that is lost is not noticed here but when it is read.
+        A connection that is lost is not noticed here but when it is read. The system tells of a
+        reset once, to whoever asks first: it is kept until then. BrokenPipeError is none, the peer
+        had hung up before.
         """
-        with suppress(OSError):
+        try:
             written = bytes(self._written)
             self._written.clear()
             if self._frames is not None:
@@ -160,6 +163,10 @@ class Wire:
             while self._unsent:
                 sent = self._socket.send(self._unsent)
                 self._unsent = self._unsent[sent:]
+        except ConnectionResetError as error:
+            self._reset = error
+        except OSError:
+            pass
 
     def close(self) -> None:
         """Hang up."""

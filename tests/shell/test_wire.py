@@ -6,6 +6,7 @@ import select
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -152,6 +153,32 @@ def test_a_connection_that_is_reset_is_an_error_of_the_network(ends: Ends):
         ends.ours.receive()
     ends.ours.write(b"into the void")
     ends.ours.flush()  # is no error: the next read tells
+
+
+def test_a_reset_that_a_write_meets_first_is_an_error_of_the_network_too(ends: Ends):
+    linger = b"\1\0\0\0\0\0\0\0"
+    ends.theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    ends.theirs.close()
+
+    assert ends.ours.wait(1, SECONDS)
+    for _ in range(2):
+        ends.ours.write(b"into the void")
+        ends.ours.flush()
+    for _ in range(2):
+        with pytest.raises(ConnectionResetError):
+            ends.ours.receive()
+
+
+def test_who_hung_up_has_not_reset_the_connection_whatever_is_written_then(ends: Ends):
+    ends.theirs.close()
+
+    assert ends.ours.wait(1, SECONDS)
+    for _ in range(3):  # the answer to the first is a reset
+        ends.ours.write(b"into the void")
+        ends.ours.flush()
+        time.sleep(0.05)
+    with pytest.raises(EndedError):
+        ends.ours.receive()
 
 
 def test_what_the_system_does_not_take_waits_and_is_sent_in_order(ends: Ends):
