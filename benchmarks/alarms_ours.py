@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -46,8 +47,9 @@ class _Store:
     def pairs_of(self, series: int) -> Records:
         return self._pairs[series, : self.until].copy()
 
-    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
-        return {row: self.pairs_of(row) for row in series}
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        found = {row: self.pairs_of(row) for row in series}
+        return {row: pairs[pairs["time"] >= since] for row, pairs in found.items()}
 
     def __getattr__(self, name: str) -> object:
         return getattr(NO_HISTORY, name)

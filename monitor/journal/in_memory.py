@@ -7,6 +7,7 @@ a copy answers for them.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
@@ -170,9 +171,10 @@ class InMemoryStore:
         changes = self.pairs()
         return in_event_order(changes[changes["series"] == series])
 
-    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
-        """Return what :meth:`pairs_of` does of each series."""
-        return {row: self.pairs_of(row) for row in series}
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series, from an event time on."""
+        found = {row: self.pairs_of(row) for row in series}
+        return {row: pairs[np.searchsorted(pairs["time"], since) :] for row, pairs in found.items()}
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order."""

@@ -123,10 +123,13 @@ class Journal:
         """Return all standing pairs of one series in event order."""
         return self.pairs_of_each((series,))[series]
 
-    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
-        """Return what :meth:`pairs_of` does of each series; every batch is read once."""
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series, from an event time on.
+
+        Every batch that may have one of them is read once.
+        """
         wanted = np.unique(np.array(series, dtype=np.int64))
-        standing = in_event_order(self._of_series("pairs", wanted))
+        standing = in_event_order(self._of_series("pairs", wanted, since))
         ends = np.searchsorted(standing["series"], wanted, side="right").tolist()
         return {
             row: standing[first:stop]
@@ -137,10 +140,14 @@ class Journal:
         """Return the numbers beside the pairs of one series in the order they were made."""
         return self._of_series("covariates", np.array([series]))
 
-    def _of_series(self, table: str, wanted: Int) -> Records:
-        """Return the rows of some series; every batch is read once."""
+    def _of_series(self, table: str, wanted: Int, since: float = -math.inf) -> Records:
+        """Return the rows of some series from an event time on; every batch is read once."""
         found = [np.zeros(0, dtype=ROWS[table])]
-        for batch, *_, places in list(self._database.whole(table, bodies=False)):
+        database = self._database
+        # A row that takes one back has its time, so both are in what is read, or neither is.
+        for batch, newest, *_, places in list(database.whole(table, bodies=False)):
+            if newest < since:
+                continue
             if places is None:
                 rows = self._batch(table, batch)
                 found.append(rows[np.isin(rows["series"], wanted)])
@@ -148,7 +155,8 @@ class Journal:
                 known = np.frombuffer(places, dtype=PLACE)
                 there = wanted[np.isin(wanted, known["series"][:-1])]
                 found += [self._part(table, batch, known, row) for row in there.tolist()]
-        return np.concatenate(found)
+        rows = np.concatenate(found)
+        return rows if since == -math.inf else rows[rows["time"] >= since]
 
     def _batch(self, table: str, batch: int) -> Records:
         bodies = [row[-1] for row in self._database.read(table, "batch = ?", (batch,))]

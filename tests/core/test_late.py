@@ -5,6 +5,9 @@ Costs are counted, not timed: how often the history is read, and how many pairs 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -27,13 +30,21 @@ SETTINGS = CoreSettings(
 
 
 class CountingStore(InMemoryStore):
-    """A store that counts how often the pairs of a series are asked for."""
+    """A store that counts how often the pairs of a series are asked for, and how many it gives."""
 
-    reads = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+        self.given: list[int] = []
 
     def pairs_of(self, series: int) -> Records:
         self.reads += 1
         return super().pairs_of(series)
+
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        found = super().pairs_of_each(series, since)
+        self.given.append(sum(rows.size for rows in found.values()))
+        return found
 
 
 class Stream:
@@ -186,3 +197,33 @@ def test_after_a_start_what_is_late_across_events_reads_no_history_either():
     assert begun.bits() == stream.bits()
     begun.take(*references(560, 4.0))
     assert begun.store.reads == 0
+
+
+@pytest.mark.slow
+def test_what_is_late_beyond_the_window_reads_no_more_of_a_longer_history():
+    length, back = 6000, 900
+    places = [length - back - 60 * (at % 3) + 7 * at for at in range(14)]
+    chance, stream = np.random.default_rng(8), Stream()
+    said: list[Observation] = []
+    for at in range(length):
+        said += readings(chance, at)[:1]
+        if at not in places:
+            said += references(at, 3.0)[:1]
+        if at % 700 == 650:
+            said.append(Event("s0", 10.0 * at + 1.0, "adjusted"))
+    stream.take(*said)
+    for at, place in enumerate(places):
+        late: list[Observation] = [Reference("s0", "w", 10.0 * place + 4.0, 503.0, 0.2)]
+        if at == 9:
+            late.append(Event("s0", 10.0 * place + 40.0, "moved"))
+        late += [readings(chance, length + at)[0], references(length + at, 3.0)[0]]
+        stream.take(*late)
+        said += late
+    at_once = Stream()
+    at_once.take(*said)
+
+    assert stream.bits() == at_once.bits()
+    assert len(stream.store.given) > len(places)
+    first, *later = stream.store.given
+    assert first > length - len(places) - 1  # nothing was kept yet
+    assert max(later) < 2 * back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -53,9 +54,9 @@ class CountedStore(InMemoryStore):
         super().__init__()
         self.read: list[int] = []
 
-    def pairs_of_each(self, series):
+    def pairs_of_each(self, series, since=-math.inf):
         self.read += series
-        return super().pairs_of_each(series)
+        return super().pairs_of_each(series, since)
 
 
 class Run:

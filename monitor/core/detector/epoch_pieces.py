@@ -14,6 +14,7 @@ import numpy as np
 from monitor.core.model import Float, Int
 
 _NEVER: Final = np.iinfo(np.int64).max
+_EVEN: Final = 16  # pairs of a series that are worth a piece of their own
 
 
 class SeriesCuts(NamedTuple):
@@ -65,5 +66,7 @@ def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator
             return
         until = np.minimum(counts[some], ranks[some, passed[some]])
         size = np.minimum(until - done[some], most)
+        if size.size:  # pieces of one length cost the detector least
+            size = np.minimum(size, max(_EVEN, int(np.median(size))))
         yield EpochPiece(begins, began, some, done[some], size)
         done[some] += size

@@ -1,7 +1,8 @@
 """Replays of whole histories, in a detector of their own which keeps all it looks back on.
 
-Rules of this file: a series starts from its root, the state before the first pair that its history
-still has, else from nothing; nothing of what is live changes. Epochs begin on the way.
+Rules of this file: a series starts from a checkpoint, else without evidence; nothing of what is
+live changes. Epochs begin on the way. The root of a series is the state before the first pair that
+its history still has.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import numpy as np
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.detector_inputs import ChosenBets, DetectorInputs
 from monitor.core.detector.epoch_pieces import SeriesCuts, epoch_pieces, series_cuts
+from monitor.core.detector.far_checkpoints import EACH, SPACING, Checkpoint
 from monitor.core.detector.lifecycle import StateTransition
-from monitor.core.model import Event, Float, Int, Records
+from monitor.core.model import PAIR, Event, Float, Int, Records
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.windows import Windows
 
 _PIECE: Final = 512  # pairs of a series that are taken at once
 _STEP: Final = 1024  # of all series, between two yields
+_BARE: Final = np.dtype((np.void, PAIR.itemsize))  # without names, rows are put together sooner
 
 
 class AlertChange(NamedTuple):
@@ -33,12 +36,8 @@ class AlertChange(NamedTuple):
     family: str
 
 
-class Checkpoint(NamedTuple):
-    """The detector's state after the pair (time, id)."""
-
-    time: float
-    id: int
-    state: bytes
+Starts = Sequence[Checkpoint | None]  # of each series, what its replay starts from
+Keep = Callable[[int, Checkpoint], None]
 
 
 class FullReplays:
@@ -57,10 +56,9 @@ class FullReplays:
         self._events_of: Final = events_of
         self.roots: Final[dict[int, Checkpoint]] = {}
 
-    def root_times(self, series: Int) -> Float:
-        """Return the time of the root of each of ``series``, -inf without one."""
-        roots = (self.roots.get(row) for row in series.tolist())
-        return np.array([-np.inf if root is None else root.time for root in roots])
+    def roots_of(self, series: Int) -> Starts:
+        """Return the root of each of ``series``, None where its history is whole."""
+        return [self.roots.get(row) for row in series.tolist()]
 
     def cuts(self, series: Int, after: Float, times: Sequence[Float]) -> list[SeriesCuts]:
         """Return where epochs later than ``after`` cut pairs at so many times."""
@@ -70,31 +68,40 @@ class FullReplays:
             found.append(series_cuts(own, epochs))
         return found
 
-    def begun(self, series: Int, histories: Sequence[Records]) -> Detector:
+    def begun(self, series: Int, histories: Sequence[Records], starts: Starts) -> Detector:
         """Return a detector in which each of ``series`` is as it was before its history."""
         apart = self._detector.alone(series.size)
         apart.patience[:] = self._detector.patience[series]
-        for at, (row, history) in enumerate(zip(series.tolist(), histories, strict=True)):
-            root = self.roots.get(row)
-            if root is not None:
+        every = zip(series.tolist(), histories, starts, strict=True)
+        for at, (row, history, start) in enumerate(every):
+            if start is not None:
                 apart.path[at] = self._detector.path[row]
                 apart.systematic[at] = self._detector.systematic[row]
-                apart.load(at, root.state)
+                apart.load(at, start.state)
             elif history.size:
                 bets = self._inputs.chosen(np.array([row]), self._windows.as_kept(history[:1]))
                 apart.path[at], apart.systematic[at] = bets.path[0], bets.systematic[0]
         return apart
 
     def steps(
-        self, apart: Detector, series: Int, histories: Sequence[Records], *, to_end: bool
+        self,
+        apart: Detector,
+        series: Int,
+        histories: Sequence[Records],
+        starts: Starts,
+        *,
+        to_end: bool,
+        keep: Keep | None = None,
     ) -> Steps[list[AlertChange]]:
         """Advance what :meth:`begun` made through histories, in steps of a few milliseconds.
 
-        ``to_end``: epochs after the last pairs begin as well.
+        ``to_end``: epochs after the last pairs begin as well. ``keep(row, checkpoint)`` is called
+        on the way, every few hundred pairs of a series.
         """
         counts = np.array([each.size for each in histories])
         times = [each["time"] for each in histories]
-        cuts = self.cuts(series, self.root_times(series), times)
+        cuts = self.cuts(series, times_of(starts), times)
+        passed, kept = np.zeros((2, series.size), dtype=np.int64)
         if not to_end:
             cuts = [each.before(own.size) for each, own in zip(cuts, times, strict=True)]
         seen: list[AlertChange] = []
@@ -107,18 +114,35 @@ class FullReplays:
             seen += epochs_begun(apart, begins, series[begins], began)
             if some.size:
                 rows = self._windows.as_kept(_parts(histories, some, done, size))
-                starts = np.cumsum(size) - size
-                z = self._inputs.of(series[some], starts, rows, bets_in(apart, some))
-                found = apart.advance(some, starts, z)
+                first = np.cumsum(size) - size
+                z = self._inputs.of(series[some], first, rows, bets_in(apart, some))
+                found = apart.advance(some, first, z)
                 seen += changes_of(found, series, rows["time"])
+                passed[some] = done + size
+                is_due = passed[some] - kept[some] >= SPACING
+                # Only the last EACH are kept.
+                is_due &= counts[some] - passed[some] < EACH * SPACING
+                if keep is not None and is_due.any():
+                    due = some[is_due]
+                    kept[due] = passed[due]
+                    for at, state in zip(due.tolist(), apart.dumps(due), strict=True):
+                        last = histories[at][passed[at] - 1]
+                        checkpoint = Checkpoint(float(last["time"]), int(last["id"]), state)
+                        keep(int(series[at]), checkpoint)
         return seen
 
     def states_after(self, histories: Mapping[int, Records]) -> list[bytes]:
         """Return the state of each series after its history, as a detector dumps it."""
         series, parts = np.array([*histories]), [*histories.values()]
-        apart = self.begun(series, parts)
-        finish(self.steps(apart, series, parts, to_end=False))
+        roots = self.roots_of(series)
+        apart = self.begun(series, parts, roots)
+        finish(self.steps(apart, series, parts, roots, to_end=False))
         return apart.dumps(np.arange(series.size))
+
+
+def times_of(starts: Starts) -> Float:
+    """Return the event times of checkpoints, -inf for none."""
+    return np.array([-np.inf if start is None else start.time for start in starts])
 
 
 def bets_in(detector: Detector, places: Int) -> ChosenBets:
@@ -155,4 +179,5 @@ def epochs_begun(detector: Detector, places: Int, series: Int, times: Float) -> 
 def _parts(histories: Sequence[Records], some: Int, done: Int, size: Int) -> Records:
     """Return the next pairs of some series, end to end."""
     cut = zip(some.tolist(), done.tolist(), (done + size).tolist(), strict=True)
-    return np.concatenate([histories[at][first:stop] for at, first, stop in cut])
+    parts = [histories[at][first:stop].view(_BARE) for at, first, stop in cut]
+    return np.concatenate(parts).view(PAIR)

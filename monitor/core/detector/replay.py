@@ -2,9 +2,10 @@
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
 epochs, in whatever order they arrived. A replay starts from a copy of the evidence from before the
-change, else from the first pair of a ring that lacks none, and only then from the first pair in the
-journal; it takes the pairs of the ring after that, across epochs, for many series at once. What the
-journal alone holds is replayed in a detector of its own, which keeps all it looks back on.
+change, else from the first pair of a ring that lacks none, and only then from what the journal has:
+since a far checkpoint, or all of it. It takes the pairs of the ring after that, across epochs, for
+many series at once. What the journal alone holds is replayed in a detector of its own, which keeps
+all it looks back on.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.detector_inputs import DetectorInputs
 from monitor.core.detector.evidence_copies import DISTANCES
+from monitor.core.detector.far_checkpoints import Checkpoint, FarCheckpoints
 from monitor.core.detector.full_replays import (
     AlertChange,
-    Checkpoint,
     FullReplays,
+    Starts,
     bets_in,
     bits_in,
     changes_of,
     epochs_begun,
+    times_of,
 )
 from monitor.core.detector.lifecycle import STATES
 from monitor.core.detector.ring_replays import LAST_ID, RingReplays
@@ -41,13 +44,16 @@ _NO_PAIRS: Final = np.zeros(0, PAIR)
 
 
 class Replayer:
-    """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs."""
+    """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs.
+
+    ``histories(rows, since)`` returns the pairs of series from an event time on, in event order.
+    """
 
     def __init__(
         self,
         detector: Detector,
         windows: Windows,
-        histories: Callable[[Sequence[int]], Mapping[int, Records]],
+        histories: Callable[[Sequence[int], float], Mapping[int, Records]],
         complete: Callable[[Int, Int, Records], Columns],
         events_of: Callable[[int], list[Event]],
         rules: Sequence[SeriesRules],
@@ -58,6 +64,7 @@ class Replayer:
         self._inputs: Final = DetectorInputs(complete, rules)
         self._full: Final = FullReplays(detector, windows, self._inputs, events_of)
         self._rings: Final = RingReplays(detector, windows, self._inputs, self._full)
+        self._far: Final = FarCheckpoints()
         self.disturbed: dict[int, float] = {}
         self.taken_back: set[int] = set()
 
@@ -82,7 +89,7 @@ class Replayer:
         self._detector.path[row] = path
         if share is None:
             is_declared = self._inputs.is_declared(row)
-            first = self._histories([row])[row][:1] if is_declared else _NO_PAIRS
+            first = self._histories([row], -np.inf)[row][:1] if is_declared else _NO_PAIRS
             share = self._inputs.share(row, self._windows.as_kept(first))
         self._detector.systematic[row] = share
         if state:
@@ -101,12 +108,13 @@ class Replayer:
 
         ``pairs`` maps rows to a number of pairs, at least one. The series must not be disturbed.
         """
-        standing = self._histories([*pairs])
+        standing = self._histories([*pairs], -np.inf)
         histories = {row: standing[row][:count] for row, count in pairs.items()}
         states = self._full.states_after(histories)
         for (row, history), state in zip(histories.items(), states, strict=True):
             last = history[-1]
             self._full.roots[row] = Checkpoint(float(last["time"]), int(last["id"]), state)
+            self._far.forget(row)  # what came after an earlier one may be deleted
 
     def earlier(self, row: int, count: int) -> Float:
         """Return the last ``count`` z of a series before what its evidence takes now."""
@@ -122,8 +130,9 @@ class Replayer:
         In steps, between which anything may happen: the events that count are those of now.
         """
         one = np.array([row])
-        apart = self._full.begun(one, [history])
-        yield from self._full.steps(apart, one, [history], to_end=True)
+        roots = self._full.roots_of(one)
+        apart = self._full.begun(one, [history], roots)
+        yield from self._full.steps(apart, one, [history], roots, to_end=True)
         return bits_in(apart, 0)
 
     def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
@@ -146,6 +155,7 @@ class Replayer:
         self.taken_back.discard(row)
         self._rings.copies.forget(row)
         self._full.roots.pop(row, None)
+        self._far.forget(row)
         self._detector.forget(np.array([row]))
 
     def step(self, portions: Iterable[Records]) -> list[AlertChange]:
@@ -185,12 +195,15 @@ class Replayer:
         self._rings.copies.open(series)
         if histories is None:
             counts, after = self._rings.go_back(series, since)
+        else:  # all pairs are replayed: what is kept is void
+            since[:] = -np.inf
+        far = [self._far.before(*each) for each in zip(some, since.tolist(), strict=True)]
         seen: list[AlertChange] = []
         old = np.flatnonzero(counts < 0)
         if old.size:
-            known = histories or self._histories(series[old].tolist())
-            parts = [known[row] for row in series[old].tolist()]
-            counts[old], after[old] = self._replay_old(series[old], parts, seen)
+            from_far = [far[at] for at in old.tolist()]
+            parts = self._parts(series[old], from_far, histories)
+            counts[old], after[old] = self._replay_old(series[old], from_far, parts, seen)
         seen += self._rings.replay_ends(series, counts, after)
         return self._differences(series, before, seen)
 
@@ -221,22 +234,42 @@ class Replayer:
         inputs = self._rings.input_of(series, starts, rows)
         return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
+    def _parts(
+        self, series: Int, far: Starts, histories: Mapping[int, Records] | None
+    ) -> list[Records]:
+        """Return the pairs of each series that come after its far checkpoint, all without one."""
+        times = times_of(far)
+        known = histories or self._histories(series.tolist(), float(times.min()))
+        parts = []
+        for row, start in zip(series.tolist(), far, strict=True):
+            part = known[row]
+            if start is not None:
+                part = part[np.searchsorted(part["time"], start.time) :]
+                is_tied = part["time"] == start.time
+                part = part[~(is_tied & (part["id"] <= np.uint64(start.id)))]
+            parts.append(part)
+        return parts
+
     def _replay_old(
-        self, series: Int, histories: Sequence[Records], seen: list[AlertChange]
+        self, series: Int, far: Starts, histories: Sequence[Records], seen: list[AlertChange]
     ) -> tuple[Int, Float]:
-        """Replay series up to the ends of their rings, from roots or from their first pairs.
+        """Replay series up to the ends of their rings, from far checkpoints, roots or nothing.
 
         Return how many rows of each ring are left, and the times of the last pairs before.
         """
+        roots = self._full.roots_of(series)
+        starts = [near or root for near, root in zip(far, roots, strict=True)]
         sizes = np.array([each.size for each in histories])
         left = np.minimum(np.minimum(self._windows.rings.held[series], sizes), _TAIL)
-        apart = self._full.begun(series, histories)
+        apart = self._full.begun(series, histories, starts)
         bets = bets_in(apart, np.arange(series.size))
         self._detector.path[series], self._detector.systematic[series] = bets
-        self._rings.known[series] = (sizes > 0) | np.isin(series, [*self._full.roots])
+        is_begun = np.array([start is not None for start in starts])
+        self._rings.known[series] = (sizes > 0) | is_begun
         old = [each[:stop] for each, stop in zip(histories, (sizes - left).tolist(), strict=True)]
-        seen += finish(self._full.steps(apart, series, old, to_end=False))
-        times = self._full.root_times(series)
+        replay = self._full.steps(apart, series, old, starts, to_end=False, keep=self._far.add)
+        seen += finish(replay)
+        times = times_of(starts)
         for at, state in enumerate(apart.dumps(np.arange(series.size))):
             self._detector.load(int(series[at]), state)
             if old[at].size:

@@ -7,6 +7,7 @@ revision is higher. What was evicted is looked up in the history.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -30,8 +31,8 @@ class History(Protocol):
     def pairs_of(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
 
-    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
-        """Return what :meth:`pairs_of` does of each series, in one pass over all."""
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        """Return what :meth:`pairs_of` does of each series, in one pass, from an event time on."""
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order.
@@ -54,8 +55,9 @@ class _NoHistory:
         del series
         return np.zeros(0, dtype=PAIR)
 
-    def pairs_of_each(self, series: Sequence[int]) -> dict[int, Records]:
+    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
         """Return no pairs."""
+        del since
         return {row: np.zeros(0, dtype=PAIR) for row in series}
 
     def made_by(self, reference_id: int) -> Records:
@@ -117,6 +119,7 @@ class ReferenceStore:
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
         self._looked_up: dict[int, int] = {}
+        self._name_ids: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._held) + len(self._voids)
@@ -171,7 +174,9 @@ class ReferenceStore:
         It is used until the next call: nothing about these may be made durable before.
         """
         ids = {digest(*identity) for identity in identities}
-        ids.update(map(name_alone, names))
+        distinct = list(set(names))
+        self._name_ids = dict(zip(distinct, map(name_alone, distinct), strict=True))
+        ids.update(self._name_ids.values())
         found = self._history.revisions(ids) if ids else {}
         self._looked_up = {**dict.fromkeys(ids, -1), **found}
 
@@ -196,7 +201,11 @@ class ReferenceStore:
         if not reference.identity:
             return reference
         known = self._voids.get(reference.identity)
-        voided = known[0].revision if known else self._revision(name_alone(reference.identity))
+        if known:
+            voided = known[0].revision
+        else:
+            name = self._name_ids.get(reference.identity) or name_alone(reference.identity)
+            voided = self._revision(name)
         if voided < reference.revision:
             return reference
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
@@ -211,12 +220,10 @@ class ReferenceStore:
             found = self._history.revisions((reference_id,)).get(reference_id, -1)
         return found
 
-    def is_outdated(self, identity: Identity, held: HeldReference) -> bool:
-        """Return whether a revision that was evicted superseded a reference."""
+    def is_outdated(self, reference_id: int, held: HeldReference) -> bool:
+        """Return whether a revision that was evicted superseded a reference of that digest."""
         reference = held.reference
-        if not is_revisable(reference):
-            return False
-        return self.evicted_revision(identity) > reference.revision
+        return is_revisable(reference) and self._revision(reference_id) > reference.revision
 
     def evicted_pairs(self, identity: Identity) -> Records:
         """Return the pairs of a reference that was evicted."""
