@@ -149,7 +149,8 @@ def bridged(placing: Placing, messages: list[LogMessage], cost: Cost) -> list[by
     """Return the records that a bridge writes."""
     began = time.process_time()
     topics, payloads = [m.topic for m in messages], [m.payload for m in messages]
-    places = placing.places(topics, payloads, float(messages[-1].received))
+    decoded = placing.router.decode_all(topics, payloads, float(messages[-1].received))
+    places = placing.places(topics, decoded)
     bodies = [
         dump_record(named, message)
         for message, blocks in zip(messages, places, strict=True)

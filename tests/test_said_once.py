@@ -243,6 +243,7 @@ Path(file).write_text(
     f"journal: {{path: {folder}/journal.sqlite}}\\nsources: [{source}, {TRUTH}]"
 )
 settings = config.load(file)
+placing = Placing(settings)
 line = "at 2026-02-28T10:00:00Z kg 5.5 u 0.5"
 topic, payload = "scale/north/s", f"{line}\\n{line} odd".encode()
 truth = b'{"time": "2026-02-28T10:00:00Z", "value": 5.0, "u": 0.1}'
@@ -265,7 +266,9 @@ print(json.dumps({
     "pairs": [[pair["value"].item(), pair["reference"].item()] for pair in batch.pairs],
     "refused": [[each.reason, each.detail] for each in batch.dead_letters],
     "replayed": printed("replay", str(raw), "--config", file, "--direct"),
-    "placed": len(Placing(settings).places([topic], [line.encode()], NOW)[0]),
+    "placed": len(placing.places(
+        [topic], placing.router.decode_all([topic], [line.encode()], NOW)
+    )[0]),
 }))
 """
 

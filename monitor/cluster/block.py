@@ -29,9 +29,9 @@ from monitor.cluster.block_store import (
     encode_state,
     load_state,
 )
-from monitor.cluster.log_records import LogMessage
+from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
-from monitor.core.detector.full_replays import Checkpoint
+from monitor.core.detector.far_checkpoints import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.model import (
     Int,
@@ -40,6 +40,7 @@ from monitor.core.model import (
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.daemon.clock_guard import ERA_END
 from monitor.daemon.intake import Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Router
@@ -51,6 +52,11 @@ _EXPIRE_EVERY_SECONDS: Final = 60.0
 # large batches cost less, and the time of arrival only decides what is too far in the future and
 # how long it is held.
 _TOGETHER_SECONDS: Final = 60
+
+
+def _together(message: LogMessage) -> tuple[int, bool]:
+    """Return what the messages of one batch have in common."""
+    return message.received // _TOGETHER_SECONDS, message.clock == IN_DOUBT
 
 
 class Recipe(NamedTuple):
@@ -105,12 +111,12 @@ class Block:
         before = network.liveness.heard[:known].copy()
         network.liveness.heard[:known] = -math.inf
         pairs = 0
-        ordered = sorted(messages, key=attrgetter("received"))
-        for _, group in groupby(ordered, key=lambda each: each.received // _TOGETHER_SECONDS):
+        ordered = sorted(messages, key=lambda each: (*_together(each), each.received))
+        for (_, is_doubted), group in groupby(ordered, key=_together):
             together = list(group)
             received = float(together[-1].received)
             together.sort(key=attrgetter("topic"))  # messages of one series together
-            batch = self._intake.prepare(together, received)
+            batch = self._intake.prepare(together, received, ERA_END if is_doubted else None)
             batch = batch._replace(pairs=self._in_time(batch.pairs))
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
@@ -118,8 +124,9 @@ class Block:
             pairs += batch.pairs.size
         touched = np.flatnonzero(np.isfinite(network.liveness.heard[: len(network.registry)]))
         np.maximum(network.liveness.heard[:known], before, out=network.liveness.heard[:known])
-        now = float(ordered[-1].received) if ordered else self._expired
-        self._expire(now)
+        trusted = (float(each.received) for each in ordered if each.clock == TRUSTED)
+        self._expire(max(trusted, default=self._expired))
+        now = max((float(each.received) for each in ordered), default=self._expired)
         snapshot = network.evaluate(now)
         rows = np.unique(np.concatenate([touched, *changed]))
         before_now, self._noted = self._noted, _not_calm(snapshot)

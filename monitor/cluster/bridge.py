@@ -10,15 +10,19 @@ seconds, so that messages of a second share a batch.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from monitor.cluster.kafka_log import Appending, LogError
-from monitor.cluster.log_records import LogMessage, dump_record
+from monitor.cluster.log_records import IN_DOUBT, TRUSTED, UNPROVEN, LogMessage, dump_record
 from monitor.cluster.placing import Placing
+from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard
+from monitor.daemon.guarded_decoding import decode_guarded
 from monitor.daemon.redeliveries import Redeliveries
+from monitor.daemon.stamps import stamps_of
 from monitor.mqtt.inbox import Inbox
 from monitor.mqtt.inbox import InboxMessage as Arrived
 
@@ -26,6 +30,8 @@ _log: Final = logging.getLogger("monitor.bridge")
 
 RECEIVE_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 1.0
+# When the newest message came before: a bridge keeps none, and -inf would let all expire at once.
+_UNKNOWN: Final = 0.0
 
 
 class BridgeSource(Protocol):
@@ -79,12 +85,16 @@ class Bridge:
         placing: Placing,
         *,
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._source: Final = source
         self._to: Final = log
         self._placing: Final = placing
         self._clock: Final = clock
+        self._monotonic: Final = monotonic
+        self.guard: Final = ClockGuard(_UNKNOWN)
+        self._doubt = ""
         self._pause: Final = pause
         self._redeliveries: Final = Redeliveries(placing.router, _NoNotes())
         self.passed: Final = Passed()
@@ -105,8 +115,15 @@ class Bridge:
     def work(self, seconds: float) -> None:
         """Pass on what comes within so many seconds."""
         messages = self._source.receive(seconds)
+        self.guard.look(self._clock(), self._monotonic())
         if messages:
             self._pass_on(messages)
+        if self.guard.doubt != self._doubt:
+            self._doubt = self.guard.doubt
+            if self._doubt:
+                _log.error("%s; the blocks expire nothing by it", self._doubt)
+            else:
+                _log.warning("this machine's clock is trusted again")
         self._redeliveries.confirm(self._source.confirmed)
 
     def _pass_on(self, messages: Sequence[Arrived]) -> None:
@@ -116,7 +133,7 @@ class Bridge:
             self._source.confirm(self._redeliveries.round)
             self.passed.redelivered += len(again)
             self.passed.messages += len(messages)
-            self.passed.last_message = self._clock()
+            self.passed.last_message = self.guard.now
 
     def _append(self, messages: Sequence[Arrived], again: frozenset[int]) -> bool:
         """Put messages on the log, again until it has them; False if told to stop before.
@@ -142,13 +159,19 @@ class Bridge:
         self, messages: Sequence[Arrived], again: frozenset[int]
     ) -> Iterator[tuple[int, bytes]]:
         topics, payloads = _columns(messages)
-        received = int(self._clock())
-        places = self._placing.places(topics, payloads, float(received))
-        partitioned = self._placing.partitioned
+        guard, placing = self.guard, self._placing
+        now = math.floor(guard.now)
+        decoded, received = decode_guarded(placing.router, guard, topics, payloads, float(now))
+        guard.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
+        clock = IN_DOUBT if guard.doubt else UNPROVEN
+        if guard.may_expire(placing.wait_seconds):
+            clock = TRUSTED
+        places = placing.places(topics, decoded)
+        partitioned = placing.partitioned
         for at, (topic, payload, blocks) in enumerate(zip(topics, payloads, places, strict=True)):
             if at in again:
                 continue
-            message = LogMessage(received, topic, bytes(payload))
+            message = LogMessage(math.floor(received), topic, bytes(payload), clock)
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)
 

@@ -13,13 +13,22 @@ import msgspec
 
 VERSION: Final = 1
 
+# What the bridge knew of its clock.
+TRUSTED: Final = 0  # messages agree with it
+UNPROVEN: Final = 1  # none has agreed yet: nothing expires by it
+IN_DOUBT: Final = 2  # messages disagree: nothing expires by it or is refused as of the future
+
 
 class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message as it came from the broker at ``received``, whole seconds since 1970 UTC."""
+    """A message as it came from the broker at ``received``, whole seconds since 1970 UTC.
+
+    ``clock`` says whether that can be believed: TRUSTED, UNPROVEN or IN_DOUBT.
+    """
 
     received: int
     topic: str
     payload: bytes
+    clock: int = TRUSTED
 
 
 class LogRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -40,6 +40,7 @@ class Placing:
     def __init__(self, settings: Settings) -> None:
         self.blocks: Final = settings.cluster.blocks
         self.partitions: Final = settings.cluster.log.partitions
+        self.wait_seconds: Final = settings.pairing.max_wait_hours * 3600.0
         self.router: Final = router_of(settings, with_covariates=False)
         self._block_of: Final[Callable[[str], tuple[int, ...]]] = lru_cache(_SENSORS_KNOWN_MAX)(
             lambda sensor: (block_of(sensor, self.blocks),)
@@ -60,11 +61,8 @@ class Placing:
             if DECODERS[source.decoder].has_births
         ]
 
-    def places(
-        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
-    ) -> list[tuple[int, ...]]:
+    def places(self, topics: Sequence[str], decoded: Decoded) -> list[tuple[int, ...]]:
         """Return the blocks of each message, in ascending order; EVERY for all."""
-        decoded = self.router.decode_all(topics, payloads, received)
         found: list[set[int] | None] = [set() for _ in topics]
         of = self._block_of
         plain, others = decoded.observations.plain, decoded.observations.others

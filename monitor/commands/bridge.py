@@ -101,6 +101,14 @@ def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
     yield gauge(
         "bridge_last_message_timestamp_seconds", "When a message last came.", passed.last_message
     )
+    yield gauge(
+        "clock_trusted",
+        "0 while this machine's clock is in doubt: the blocks expire nothing by it.",
+        float(not bridge.guard.doubt),
+    )
+    yield counter(
+        "clock_doubts", "Times this machine's clock came into doubt.", bridge.guard.doubts
+    )
     yield counter("session_lost", "Times the broker lost the session.", source.sessions_lost)
     yield counter("mqtt_reconnects", "Times the broker was connected again.", source.reconnects)
     yield gauge("mqtt_connected", "1 while connected and subscribed.", float(source.connected))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from monitor.core.model import (
@@ -23,9 +23,10 @@ from monitor.core.model import (
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
-from monitor.daemon.clock_guard import ERA_END, NEAR_SECONDS, TOPICS_MAX, ClockGuard
+from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
 from monitor.daemon.covariate_keeper import CovariateKeeper, KeptNumbers
+from monitor.daemon.guarded_decoding import decode_guarded
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import REASONS, Rejected, refusal
@@ -40,6 +41,7 @@ _TOPIC_CHARACTERS: Final = 1000  # of a dead letter
 _DEAD_LETTERS_A_MESSAGE: Final = 8
 HOUSEKEEPING_SECONDS: Final = 60.0  # between two rounds in which what waited too long is dropped
 UNITS: Final = "units"  # name of the journal's note
+SILENT: Final = "silent"  # another one, of series whose readings have left the journal
 _DELAYS_A_BATCH: Final = 8
 _NO_FAULT: Final = frozenset(("quality", "maintenance", "no_reading"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
@@ -134,13 +136,22 @@ class Intake:
         self.commits = 0
         self.commit_seconds = 0.0
 
-    def prepare(self, messages: Sequence[Incoming], received: float) -> Batch:
-        """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make."""
+    def prepare(
+        self, messages: Sequence[Incoming], received: float, latest: float | None = None
+    ) -> Batch:
+        """Return the batch that ``messages``, arrived at ``received`` (s since 1970 UTC), make.
+
+        Times after ``latest`` are refused as ``future``; None: as the clock guard decides.
+        """
         held = self.redeliveries.hold(messages)
         self.counts.received += len(held.again)
         self.counts.duplicate += len(held.again)
         topics, payloads = _columns(messages, held.again)
-        decoded, received = self._decode(topics, payloads, received)
+        if latest is None:
+            router, clock = self._router, self._clock
+            decoded, received = decode_guarded(router, clock, topics, payloads, received)
+        else:
+            decoded = self._router.decode_all(topics, payloads, received, latest)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
@@ -175,36 +186,6 @@ class Intake:
 
     def _correct(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
         return {} if self.corrector is None else self.corrector.take(measured, pairs)
-
-    def _decode(
-        self, topics: Sequence[str], payloads: Sequence[bytes], received: float
-    ) -> tuple[Decoded, float]:
-        """Return what messages say, and when they came, which they may correct.
-
-        While the clock is in doubt, or if they put it in doubt, none is refused as ``future``.
-        """
-        clock, decode_all = self._clock, self._router.decode_all
-        if clock.doubt:
-            decoded = decode_all(topics, payloads, received, ERA_END)
-            clock.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
-            if abs(clock.now - received) <= NEAR_SECONDS:
-                return decoded, received
-            return decode_all(topics, payloads, clock.now, ERA_END), clock.now
-        decoded = decode_all(topics, payloads, received)
-        if not clock.can_be_doubted:
-            return decoded, received
-        ahead = list(dict.fromkeys(at for at, why in decoded.refused if why.reason == "future"))
-        if not ahead:
-            return decoded, received
-        step = (len(decoded.sources) + len(ahead)) // TOPICS_MAX + 1
-        clock.hear(stamps_of(topics, decoded, step))
-        some = ahead[::step]
-        names = [topics[at] for at in some]
-        early = decode_all(names, [payloads[at] for at in some], received, ERA_END)
-        clock.hear(stamps_of(names, early, 1), are_accepted=False)
-        if not clock.doubt:
-            return decoded, received
-        return decode_all(topics, payloads, clock.now, ERA_END), clock.now
 
     def commit(self, batch: Batch) -> None:
         """Make ``batch`` durable, then apply its pairs; raises JournalError."""
@@ -308,23 +289,31 @@ def recover(
     loaded afterwards.
     """
     network.restore_series(store.series())
+    network.liveness.recall_silent(store.note(SILENT))
     checkpoints = Checkpoints(
         network.refusals, network.thresholds, network.eviction, network.reports
     )
     checkpoints.load(store, early=True)
-    network.restore(now, [*store.events(), *store.collocations()])
+    network.restore(_kept(network, store, now, covariates))
+    network.recall(store.pairs(), is_resumed=is_resumed)
+    network.expire(now)
+    checkpoints.load(store)
+
+
+def _kept(
+    network: Network, store: Store, now: float, covariates: CovariateKeeper | None
+) -> Iterator[tuple[float, Sequence[Durable]]]:
+    """Yield what the store kept, by its time of arrival; samples go to ``covariates``."""
+    yield now, [*store.events(), *store.collocations()]
     expired = -math.inf
     if covariates is not None:
         # For its samples a batch outlasts its readings, which expired and were counted before.
         expired = now - network.settings.max_wait_seconds - HOUSEKEEPING_SECONDS
     for received, observations in store.observations():
         if received >= expired:
-            network.restore(received, observations)
+            yield received, observations
         if covariates is not None:
             covariates.restore(received, observations)
-    network.recall(store.pairs(), is_resumed=is_resumed)
-    network.expire(now)
-    checkpoints.load(store)
 
 
 class _Sorted(NamedTuple):

@@ -102,9 +102,9 @@ class Cluster:
     def apply(self, messages: list[LogMessage], *, twice: bool = False) -> dict:
         waiting: dict[int, list[LogMessage]] = {}
         for message in messages:
-            (blocks,) = self._placing.places(
-                [message.topic], [message.payload], float(message.received)
-            )
+            topics, received = [message.topic], float(message.received)
+            decoded = self._placing.router.decode_all(topics, [message.payload], received)
+            (blocks,) = self._placing.places(topics, decoded)
             for number in blocks or range(BLOCKS):
                 waiting.setdefault(number, []).append(message)
         said, heard = [], []

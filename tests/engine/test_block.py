@@ -16,7 +16,14 @@ from fleet_messages import START, reading, reference, stream
 
 from monitor.cluster.block import Block
 from monitor.cluster.block_store import StateError
-from monitor.cluster.log_records import LogMessage, pack_messages, unpack_messages
+from monitor.cluster.log_records import (
+    IN_DOUBT,
+    TRUSTED,
+    UNPROVEN,
+    LogMessage,
+    pack_messages,
+    unpack_messages,
+)
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.config import parse
 from monitor.daemon.assembly import assemble
@@ -296,6 +303,36 @@ def test_refused_messages_are_counted_kept_and_told_of_after_a_round_trip():
     assert len(results.dead_letters) == 30
     row = [name.sensor for name in again.snapshot.names].index("cart-1")
     assert again.snapshot.alerts["rejected_share"][row]
+
+
+def test_by_a_clock_that_nothing_agrees_with_nothing_expires():
+    """A bridge whose clock is years ahead for a while erases nothing, and refuses nothing then."""
+    calm, disturbed = block_of(None), block_of(None)
+    half = len(MESSAGES) // 2
+    for block in (calm, disturbed):
+        block.apply(MESSAGES[:half])
+    last, years = MESSAGES[half - 1], 2 * 365 * 86_400
+    for clock in (UNPROVEN, IN_DOUBT):  # a repeat changes nothing by itself
+        disturbed.apply([LogMessage(last.received + years, last.topic, last.payload, clock)])
+    disturbed = block_of(disturbed.dump())
+    disturbed.apply(MESSAGES[half:])
+    calm.apply(MESSAGES[half:])
+
+    now = float(MESSAGES[-1].received)
+    assert facts(disturbed.network.evaluate(now), disturbed.network) == facts(
+        calm.network.evaluate(now), calm.network
+    )
+    assert disturbed.network.pairing.readings == calm.network.pairing.readings
+
+
+@pytest.mark.parametrize("clock", [TRUSTED, IN_DOUBT])
+def test_what_is_of_the_future_by_a_clock_in_doubt_is_not_refused(clock):
+    block = block_of(None)
+    came = MESSAGES[0].received - 86_400
+    results = block.apply([LogMessage(came, MESSAGES[0].topic, MESSAGES[0].payload, clock)])
+
+    assert results.totals.get("rejected.future", 0) == (1 if clock == TRUSTED else 0)
+    assert len(results.snapshot.names) == (0 if clock == TRUSTED else 1)
 
 
 def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_read():

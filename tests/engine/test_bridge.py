@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from fleet_messages import START, reading, reference
+from fleet_messages import APART, START, reading, reference
 from harness.broker import Mosquitto
 from harness.kafka import TestLog, need_log
 from harness.mqtt_packets import publish
@@ -30,7 +30,15 @@ from monitor.cluster.kafka_log import (
     TopicReader,
     properties,
 )
-from monitor.cluster.log_records import LogRecord, RecordError, load_record
+from monitor.cluster.log_records import (
+    IN_DOUBT,
+    TRUSTED,
+    UNPROVEN,
+    LogMessage,
+    LogRecord,
+    RecordError,
+    load_record,
+)
 from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import load, parse
@@ -175,6 +183,84 @@ def test_a_record_says_its_blocks_and_what_came():
     assert record.message.received == START
     with pytest.raises(RecordError):
         load_record(b"\x93\x63\x90\xc0")
+
+
+YEAR = 365.0 * 86_400.0
+
+
+class Clocks:
+    """A wall clock that may be wrong, and a monotonic one."""
+
+    def __init__(self, wrong: float = 0.0) -> None:
+        self.passed, self.wrong = 2.0, wrong
+
+    def wall(self) -> float:
+        return START + self.passed + self.wrong
+
+    def monotonic(self) -> float:
+        return 1000.0 + self.passed
+
+
+def guarded(clocks: Clocks) -> tuple[Bridge, Lined, Listing]:
+    source, log = Lined([]), Listing()
+    text = "cluster: {blocks: 16, log: {partitions: 4}}"
+    bridge = Bridge(
+        source, log, Placing(parse(text.encode(), "t")),
+        clock=clocks.wall, monotonic=clocks.monotonic,
+    )  # fmt: skip
+    return bridge, source, log
+
+
+def passed_on(bridge: Bridge, source: Lined, log: Listing, clocks: Clocks) -> list[LogMessage]:
+    """Let nine sensors say what they measure now; return what the log gets of it."""
+    clocks.passed += 30.0
+    before = len(log.records)
+    made = [reading(f"s{at}", int(clocks.passed / APART), 1.0, START) for at in range(9)]
+    source.bring([Arrived(each.topic, each.payload, 2, b"\0\1", 1) for each in made])
+    bridge.work(0.0)
+    return [load_record(body).message for _, body in log.records[before:]]
+
+
+def test_a_clock_that_messages_agree_with_is_trusted():
+    clocks = Clocks()
+    bridge, source, log = guarded(clocks)
+
+    for _ in range(3):
+        found = passed_on(bridge, source, log, clocks)
+        assert {each.clock for each in found} == {TRUSTED}
+        assert {each.received for each in found} == {int(clocks.wall())}
+
+
+@pytest.mark.parametrize("step", [2 * YEAR, -86_400.0])
+def test_a_clock_that_jumps_is_in_doubt_and_what_came_has_the_time_before_the_jump(step):
+    clocks = Clocks()
+    bridge, source, log = guarded(clocks)
+    passed_on(bridge, source, log, clocks)
+    clocks.wrong = step
+    found = passed_on(bridge, source, log, clocks)
+
+    assert bridge.guard.doubt
+    assert len(found) == 9
+    assert {each.clock for each in found} == {IN_DOUBT}
+    assert {each.received for each in found} == {int(START + clocks.passed)}
+    clocks.wrong = 0.0
+    assert {each.clock for each in passed_on(bridge, source, log, clocks)} == {TRUSTED}
+
+
+def test_a_clock_that_is_ahead_from_the_start_is_unproven():
+    clocks = Clocks(2 * YEAR)
+    bridge, source, log = guarded(clocks)
+
+    assert {each.clock for each in passed_on(bridge, source, log, clocks)} == {UNPROVEN}
+
+
+def test_a_clock_that_is_behind_from_the_start_is_in_doubt_by_the_first_messages():
+    clocks = Clocks(-86_400.0)
+    bridge, source, log = guarded(clocks)
+    found = passed_on(bridge, source, log, clocks)
+
+    assert {each.clock for each in found} == {IN_DOUBT}
+    assert {abs(each.received - START - clocks.passed) < 5.0 for each in found} == {True}
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):

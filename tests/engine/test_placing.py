@@ -34,7 +34,9 @@ def placing_of(text: str) -> Placing:
 
 
 def place(placing: Placing, message: LogMessage) -> tuple[int, ...]:
-    return placing.places([message.topic], [message.payload], float(message.received))[0]
+    topics = [message.topic]
+    decoded = placing.router.decode_all(topics, [message.payload], float(message.received))
+    return placing.places(topics, decoded)[0]
 
 
 def own(*sensors: str) -> tuple[int, ...]:
