@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:
         _recover(Path(first.settings.journal.path))
-    daemon = ReloadingDaemon(options.config, first, time.time())
+    daemon = ReloadingDaemon(options.config, first)
     service = _service(first.settings.http)
     with ExitStack() as stack:
         stack.callback(service.stop)

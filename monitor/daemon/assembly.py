@@ -56,13 +56,18 @@ class Parts(NamedTuple):
     where: WhereCheck | None = None
 
 
-def assemble(settings: Settings, now: float) -> Parts:
-    """Open the journal and rebuild the network from it; raises JournalError."""
-    journal = Journal(
+def open_journal(settings: Settings) -> Journal:
+    """Open the settings' journal; raises JournalError."""
+    return Journal(
         Path(settings.journal.path),
         dead_letters_kept=settings.journal.dead_letters,
         transitions_kept=settings.sinks.history,
     )
+
+
+def assemble(settings: Settings, now: float, journal: Journal | None = None) -> Parts:
+    """Rebuild the network from the settings' journal, opened if need be; raises JournalError."""
+    journal = open_journal(settings) if journal is None else journal
     units = units_of(settings)
     if noted := journal.note(UNITS):
         units.load(noted)

@@ -30,13 +30,15 @@ from monitor.daemon.assembly import (
     corrected_topics,
     mqtt_settings,
     note_subscriptions,
+    open_journal,
     outlets,
     verdict_topics,
 )
-from monitor.daemon.intake import HOUSEKEEPING_SECONDS
+from monitor.daemon.intake import HOUSEKEEPING_SECONDS, SILENT
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import (
     Signals,
+    StoppedError,
     Supervisor,
     collect_rarely,
     configure,
@@ -109,6 +111,7 @@ class Daemon:
         self._clock: Final = clock
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
+        self._silent = parts.journal.note(SILENT)
         self._housekeeping_due = monotonic() + HOUSEKEEPING_SECONDS
         self._is_reloading = False
         self._doubt = ""
@@ -147,7 +150,9 @@ class Daemon:
             self.signals.reload = False
             self._is_reloading = self._publisher.reload_successful = self._reload()
         now = self._monotonic()
-        if now >= self._publish_due and not self._publisher.is_busy:
+        is_shown_wrong = self._source.connected != self._publisher.shown_connected
+        is_due = now >= self._publish_due or is_shown_wrong
+        if is_due and not self._publisher.is_busy:
             self._parts.journal.check_place()
             self._publisher.begin(self._now(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
@@ -194,10 +199,11 @@ class Daemon:
     def _housekeep(self) -> None:
         now, clock, settings = self._now(), self._parts.clock, self._parts.settings
         wait = settings.pairing.max_wait_hours * 3600.0
-        observations_before = pairs_before = -math.inf
+        held_before = observations_before = pairs_before = -math.inf
         if clock.may_expire(wait):
-            observations_before = now - wait
-            self._parts.network.expire(now)
+            network = self._parts.network
+            network.expire(now)
+            held_before = observations_before = max(now - wait, network.held_from)
             if (covariates := self._parts.intake.covariates) is not None:
                 observations_before = now - covariates.wait_seconds(wait)
                 covariates.samples.expire(observations_before)
@@ -206,6 +212,7 @@ class Daemon:
             self._evict(newest)
             self._parts.self_check.kept_from = pairs_before
         try:
+            self._note_silent(held_before)
             self._parts.journal.forget(
                 observations_before=observations_before,
                 pairs_before=pairs_before,
@@ -214,6 +221,13 @@ class Daemon:
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)
+
+    def _note_silent(self, since: float) -> None:
+        """Store when series not heard since a time of arrival were: their readings are let go."""
+        silent = self._parts.network.liveness.silent(since)
+        if since > -math.inf and silent != self._silent:
+            self._parts.journal.append(Batch(notes={SILENT: silent}))
+            self._silent = silent
 
     def _evict(self, now: float) -> None:
         days = self._parts.settings.series.forget_after_days
@@ -242,14 +256,14 @@ def read_settings(path: str) -> Prepared:
 
 
 class ReloadingDaemon:
-    """State: the settings in force, the daemon's parts, and the settings to continue with."""
+    """State: the settings in force, their journal, and the settings to continue with."""
 
-    def __init__(self, path: str, first: Prepared, now: float) -> None:
-        """Open the journal of the first settings at ``now``; raises JournalError."""
+    def __init__(self, path: str, first: Prepared) -> None:
+        """Open the journal of the first settings; raises JournalError."""
         self._path: Final = path
         self._current = first
         collect_rarely()
-        self._parts = assemble(first.settings, now)
+        self._journal = open_journal(first.settings)
         self._next: Prepared | None = None
         self._signals: Final = Signals()
 
@@ -261,11 +275,24 @@ class ReloadingDaemon:
             self._current, self._next = self._next, None
             settings = self._current.settings
             configure(settings.log.level, settings.log.format)
-            self._parts = assemble(settings, time.time())
+            self._journal = open_journal(settings)
             self._run_once(service, supervisor)
 
+    def _assembled(self, service: Service) -> Parts | None:
+        """Rebuild all from the journal, while the service says so; None if stopped meanwhile."""
+        service.starting()
+        try:
+            with self._signals.stopping_at_once():
+                return assemble(self._current.settings, time.time(), self._journal)
+        except StoppedError:
+            self._journal.close()
+            return None
+
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
-        parts, (settings, credentials, source, sinks) = self._parts, self._current
+        settings, credentials, source, sinks = self._current
+        parts = self._assembled(service)
+        if parts is None:
+            return
         client_id = client_id_of(parts)
         source.identify(client_id)
         source.leave(note_subscriptions(parts))

@@ -104,6 +104,12 @@ class Publisher:
         """Whether a publication is under way."""
         return self._work is not None
 
+    @property
+    def shown_connected(self) -> bool:
+        """Whether the last page says that the source is connected."""
+        figures = None if self._page is None else self._page.figures
+        return figures is not None and figures.connected
+
     def begin(self, now: float, connection: SourceStatus, trouble: str = "") -> None:
         """Begin a publication; ``trouble`` says what keeps the daemon from committing.
 

@@ -25,7 +25,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Final, Self
 
@@ -127,12 +128,28 @@ class Supervisor:
 _log: Final = logging.getLogger("monitor")
 
 
+class StoppedError(BaseException):
+    """A signal to stop came where there is nothing to bring to an end."""
+
+
 class Signals:
     """State: whether to stop, and whether to reload."""
 
     def __init__(self) -> None:
         self.stop = False
         self.reload = False
+        self._stops_at_once = False
+
+    @contextmanager
+    def stopping_at_once(self) -> Iterator[None]:
+        """Within it a signal to stop, or one that came before, raises StoppedError."""
+        self._stops_at_once = True
+        try:
+            if self.stop:
+                raise StoppedError
+            yield
+        finally:
+            self._stops_at_once = False
 
     def install(self) -> None:
         """Install the handlers of SIGTERM, SIGINT and SIGHUP."""
@@ -142,8 +159,12 @@ class Signals:
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
         del frame
-        _log.info("%s: stopping after the current batch is committed", signal.Signals(number).name)
         self.stop = True
+        name = signal.Signals(number).name
+        if self._stops_at_once:
+            _log.info("%s: stopping; the journal is as it was", name)
+            raise StoppedError
+        _log.info("%s: stopping after the current batch is committed", name)
 
     def _on_reload(self, number: int, frame: FrameType | None) -> None:
         del number, frame

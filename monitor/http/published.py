@@ -25,6 +25,7 @@ from monitor.http.telemetry import Figures, OtlpFigures
 from monitor.journal.store import DeadLetter
 
 TICK_SECONDS_MAX: Final = 10.0
+START_SECONDS_MAX: Final = 600.0  # as long as the unit file gives a start
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,10 @@ class Published:
     def tick(self) -> None:
         """Say that the data's thread is alive."""
         self._ticked = self._monotonic()
+
+    def starting(self) -> None:
+        """Say that the data's thread reads the journal, and is silent meanwhile."""
+        self._ticked = self._monotonic() + START_SECONDS_MAX
 
     def stalled_seconds(self) -> float:
         """Return for how long beyond the allowed the data's thread has been silent."""

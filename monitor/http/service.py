@@ -99,6 +99,10 @@ class Service:
         """Say that the data's thread is alive."""
         self.published.tick()
 
+    def starting(self) -> None:
+        """Say that the data's thread reads the journal, and is silent meanwhile."""
+        self.published.starting()
+
     def page(self) -> Page | None:
         """Return the page shown now, None before the first."""
         return self.published.page()

@@ -37,6 +37,7 @@ from monitor.journal.schema import (
     write_checksums,
 )
 
+_ROWS_AT_ONCE: Final = 4096
 _MAPPED_BYTES: Final = 1 << 40  # of the file; SQLite maps 2 GB of it at most
 
 
@@ -52,8 +53,9 @@ class Database:
             self.checksums = self._read_checksums()
             self._file: Final = _file_at(path)
             for table in (name for name, form in TABLES.items() if not form.blobs):
-                for _ in self.whole(table):
-                    pass
+                if not self._is_sound(table):
+                    for _ in self.whole(table):  # says what is wrong
+                        pass
         except BaseException:
             self.close()
             raise
@@ -155,6 +157,27 @@ class Database:
             raise JournalDamagedError(
                 self.path, f"{table}: {had} rows are there, {wanted} were written"
             )
+
+    def _is_sound(self, table: str) -> bool:
+        """Return whether a table without blobs has all its rows, each with its checksum.
+
+        It takes a third of the time of reading them by :meth:`whole`, and a long journal has
+        millions. False may also mean that a row cannot be read.
+        """
+        db, found = self.connection, Checksums.empty()
+        db.text_factory = str
+        try:
+            cursor = db.execute(TABLES[table].query(table, (), ""))
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                crcs = [row_crc(table, row[:-1]) for row in rows]
+                if crcs != [row[-1] for row in rows]:
+                    return False
+                found.add(table, crcs)
+        except UNREADABLE:
+            return False
+        finally:
+            db.text_factory = text_of
+        return found.tables[table] == self.checksums.tables[table]
 
     def _checked(
         self, table: str, where: str, values: Sequence[object], *, bodies: bool

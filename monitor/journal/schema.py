@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, Self
 
@@ -135,12 +135,10 @@ class Checksums:
         """Return some that can change without these."""
         return Checksums(self.totals.copy(), self.tables.copy())
 
-    def add(self, table: str, crcs: Iterable[int]) -> None:
+    def add(self, table: str, crcs: Collection[int]) -> None:
         """Count rows with these checksums in."""
         rows, total = self.tables[table]
-        for crc in crcs:
-            rows, total = rows + 1, total + crc
-        self.tables[table] = rows, total % _MODULUS
+        self.tables[table] = rows + len(crcs), (total + sum(crcs)) % _MODULUS
 
     def drop(self, table: str, rows: int, total: int) -> None:
         """Count rows out whose checksums add up to ``total``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,16 @@ class Visitor:
         tab.on("request", lambda request: self._watch(request.url))
         tab.goto(self._url + path)
         return tab
+
+    def each(self, paths: Iterable[str]) -> Iterator[tuple[str, Tab]]:
+        """Yield each path with a tab that shows it, one after the other.
+
+        A tab that stays open keeps its stream, and a browser has six connections to one host.
+        """
+        for path in paths:
+            tab = self.open(path)
+            yield path, tab
+            tab.close()
 
     def _listen(self, kind: str, text: str) -> None:
         if kind == "error" and "status of 4" not in text and "status of 5" not in text:

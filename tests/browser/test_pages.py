@@ -346,8 +346,7 @@ def test_a_line_that_has_the_focus_keeps_it_when_it_changes(visit, yard):
 @pytest.mark.parametrize("visit", [PHONE, PHONE | {"color_scheme": "dark"}], indirect=True)
 def test_nothing_is_wider_than_a_phone(visit, yard):
     yard.run(0.1)
-    for path in PATHS:
-        tab = visit.open(path)
+    for path, tab in visit.each(PATHS):
         dark = tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         shoot(tab, f"phone{path}{'-dark' if dark else ''}")
 
@@ -441,16 +440,15 @@ CONTRAST = """() => {
 def test_words_stand_out_from_their_ground(visit, yard):
     yard.run(0.1)
 
-    assert {path: visit.open(path).evaluate(CONTRAST) for path in PATHS} == {
-        path: [] for path in PATHS
-    }
+    low = {path: tab.evaluate(CONTRAST) for path, tab in visit.each(PATHS)}
+    assert low == {path: [] for path in PATHS}
 
 
 def test_pages_can_be_read_by_a_machine(visit, yard):
     """One heading of the first order, a language, labelled fields and drawings, named tables."""
     yard.run(0.1)
-    for path in PATHS:
-        assert_readable(visit.open(path))
+    for _, tab in visit.each(PATHS):
+        assert_readable(tab)
 
 
 def assert_readable(tab) -> None:

@@ -252,7 +252,7 @@ def test_what_is_packed_is_what_was_accepted():
     restored = network("nearest")
     restored.registry.add("a", "x")
     restored.registry.add("b", "x")
-    restored.restore(0.0, [outcome.packed])
+    restored.restore([(0.0, [outcome.packed])])
     assert held(restored) == held(one)
 
 

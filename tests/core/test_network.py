@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Event, Reading, Reference
+from monitor.core.pairing.observations import Observed, PlainReadings
 from monitor.core.pairing.series_rules import Rules, SeriesRules
-from monitor.core.registry import Limits
+from monitor.core.registry import KnownSeries, Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import Precision
@@ -181,8 +182,7 @@ def test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind():
     at_once.take([*faulty, Event("a", 200.0, "adjusted"), *mended, late])
     restored = Network(live.network.settings, live.store)
     restored.restore_series(live.told)
-    for received, observations in live.store.observations():
-        restored.restore(received, observations)
+    restored.restore(live.store.observations())
     restored.recall(live.store.pairs())
 
     snapshot, again = live.network.evaluate(0.0), restored.evaluate(0.0)
@@ -273,8 +273,7 @@ def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restar
 
     again = Shell()
     again.network.restore_series(shell.told)
-    again.network.restore(0.0, observations)
-    again.network.restore(1.0, lone)
+    again.network.restore([(0.0, observations), (1.0, lone)])
     again.network.recall(shell.store.pairs())
     assert again.network.evaluate(0.0).statistics["availability_ratio"].tolist() == share
 
@@ -302,13 +301,82 @@ def test_a_flood_of_readings_that_never_pair_is_held_within_its_limit_and_counte
     assert network.pairing.readings + network.pairing.expired_unpaired == 60 * 50
 
 
+def test_all_that_is_held_arrived_after_what_was_too_much_whatever_the_clock_did():
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=100)
+    network, evicted = Network(plan, InMemoryStore()), 0
+    for second in range(200):
+        received = float(second) if second % 7 else second - 40.0
+        some = [Reading("s", "weight", second + at / 9.0, 500.0, u=5.0) for at in range(9)]
+        network.observe(some, received)
+        (buffer,) = network.pairing.reading_buffers.values()
+        assert min(buffer.received) >= network.held_from
+        evicted += network.held_from > 0.0
+    assert evicted > 100
+
+
+def test_a_restart_holds_what_arrived_by_a_clock_that_was_set_back():
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=100)
+    nines = [
+        (received, [Reading("s", "weight", at + k / 9.0, 500.0, u=5.0) for k in range(9)])
+        for at, received in enumerate([*range(10_000, 10_030), *range(5000, 5005)])
+    ]
+    live, again = Network(plan, InMemoryStore()), Network(plan, InMemoryStore())
+    for received, some in nines:
+        live.observe(some, float(received))
+    again.restore_series([KnownSeries(0, "s", "weight", "kg", 0.0)])
+    again.restore((float(received), some) for received, some in nines)
+
+    for network in (live, again):
+        (buffer,) = network.pairing.reading_buffers.values()
+        assert min(buffer.received) >= network.held_from
+
+
+def test_after_a_restart_what_arrived_before_a_time_goes_and_nothing_else_does():
+    """Two routes lead into a buffer: by the column and one by one."""
+    known, names = KnownSeries(0, "s", "weight", "kg", 5.0), [("s", "weight")]
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_wait_seconds=1000.0)
+
+    def column(time: float) -> Observed:
+        row, number = np.zeros(1, np.int64), np.array([time])
+        return Observed(PlainReadings(names, row, number, number, np.ones(1)), [])
+
+    live, again = Network(plan, InMemoryStore()), Network(plan, InMemoryStore())
+    batches = [(100.0, column(10.0)), (900.0, column(5.0))]
+    kept = [(received, [live.observe(some, received).packed]) for received, some in batches]
+    again.restore_series([known])
+    again.restore(kept)
+    for network in (live, again):
+        network.expire(1200.0)
+        (buffer,) = network.pairing.reading_buffers.values()
+        assert (list(buffer.times), list(buffer.received)) == ([5.0], [900.0])
+
+
+def test_a_restart_knows_that_what_came_by_the_column_came_in_order():
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000))
+    times, names = np.arange(200.0), [("s", "weight")]
+    column = PlainReadings(names, np.zeros(200, np.int64), times, times, np.ones(200))
+    live, again = Network(plan, InMemoryStore()), Network(plan, InMemoryStore())
+    packed = live.observe(Observed(column, []), 300.0).packed
+    again.restore_series([KnownSeries(0, "s", "weight", "kg", 0.0)])
+    again.restore([(900.0, [Event("s", 1.0, "adjusted")]), (300.0, [packed])])
+
+    for network in (live, again):
+        (buffer,) = network.pairing.reading_buffers.values()
+        assert buffer.in_order
+
+
 def test_a_journal_that_kept_a_flood_is_held_again_within_the_limit():
     plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=1000)
     network = Network(plan, InMemoryStore())
-    for minute in range(60):
-        flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
-        network.restore(0.0 if minute < 30 else 60.0 * minute, flood)
-        assert network.pairing.readings <= 1000 + 50
+
+    def kept():
+        for minute in range(600):
+            flood = [Reading("s", "weight", 60.0 * minute + at, 500.0, u=5.0) for at in range(50)]
+            yield 0.0 if minute < 30 else 60.0 * minute, flood
+            assert network.pairing.readings <= 1000 + 50
+
+    network.restore(kept())
+    assert 750 <= network.pairing.readings <= 1000 + 50
 
 
 def test_a_publish_judges_a_bounded_number_anew_and_none_goes_without_words():

@@ -125,7 +125,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
     before = town.network.evaluate(0.0).suspects
 
     again = town.started()
-    again.restore(0.0, observations)
+    again.restore([(0.0, observations)])
     again.recall(town.store.pairs())
     town.network = again
 

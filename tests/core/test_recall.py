@@ -39,7 +39,7 @@ def network(events: list[Event], store: InMemoryStore) -> Network:
     found.restore_series(
         KnownSeries(row, f"s{row}", "mass", "kg", 0.0) for row in range(len(COUNTS))
     )
-    found.restore(0.0, events)
+    found.restore([(0.0, events)])
     return found
 
 

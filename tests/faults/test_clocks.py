@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_intake import START, Message, assembled, said
 
+from monitor.core.pairing.observations import unpack
 from monitor.daemon.loop import Daemon
 
 HOUR = 3600.0
@@ -27,19 +29,25 @@ class Clocks:
 
 
 class Source:
-    """Hands out one batch a call, a second apart, with a step of the wall clock before each."""
+    """Hands out a batch a call, ``seconds`` apart, with a step of the wall clock before each."""
 
     connected, status, confirmed = True, "connected", 0
 
-    def __init__(self, clocks: Clocks, batches: Sequence[Sequence[Message]]) -> None:
-        self._clocks, self._batches = clocks, list(batches)
-        self._steps = [*STEPS] * len(self._batches)
+    def __init__(
+        self,
+        clocks: Clocks,
+        batches: Sequence[Sequence[Message]],
+        steps: Sequence[float] = STEPS,
+        seconds: float = 1.0,
+    ) -> None:
+        self._clocks, self._batches, self._seconds = clocks, list(batches), seconds
+        self._steps = [*steps] * (len(self._batches) + 1)
         self.acknowledged = 0
         self.daemon: Daemon | None = None
 
     def receive(self, _timeout: float) -> Sequence[Message]:
         """Return the next batch; the last call tells the daemon to stop."""
-        self._clocks.go(1.0, self._steps.pop())
+        self._clocks.go(self._seconds, self._steps.pop())
         if not self._batches:
             assert self.daemon is not None
             self.daemon.stop()
@@ -61,7 +69,7 @@ class Source:
 class Publisher:
     """Notes when it is asked to publish."""
 
-    reload_successful = True
+    reload_successful = shown_connected = True
 
     def __init__(self, clocks: Clocks) -> None:
         self._clocks = clocks
@@ -114,4 +122,72 @@ def test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing(batches: int, t
     totals = again.journal.totals()
     assert totals["received"] == totals["committed"] == 2 * batches
     assert len(again.journal.pairs()) >= batches
+    again.journal.close()
+
+
+QUIET = """mode: nearest}
+covariates: [{name: rh, topic: rh, max_age_seconds: 7200}]
+sinks: {history: 900"""
+
+
+def test_a_restart_knows_when_a_sensor_was_heard_whose_readings_covariates_outlive(tmp_path: Path):
+    clocks = Clocks()
+    parts = assembled(tmp_path, clocks.wall, QUIET)
+    every = [
+        [said("reading", "often", START + 90.0 * at, value=1.0, u=0.5)] for at in range(80)
+    ]  # fmt: skip
+    every[0].append(said("reading", "rare", START, value=1.0, u=0.5))
+    source = Source(clocks, every, (0.0,), seconds=90.0)
+    source.daemon = daemon = Daemon(
+        parts, source, Publisher(clocks),
+        clock=lambda: clocks.wall, monotonic=lambda: clocks.even,
+    )  # fmt: skip
+    daemon.run()
+
+    again = assembled(tmp_path, clocks.wall, QUIET)
+
+    assert again.network.liveness.last_reading[:2].tolist() == [START + 90.0 * 79, START]
+    assert again.network.liveness.heard[:2].tolist() == parts.network.liveness.heard[:2].tolist()
+    again.journal.close()
+
+
+HELD = 40
+FLOOD = "mode: nearest, tolerance_seconds: 1, max_pending: 40"
+
+
+@pytest.mark.parametrize("steps", [(0.0,), STEPS, (-0.3, 0.3), (7200.0, -7200.0)])
+def test_what_is_too_much_to_be_held_leaves_the_journal_and_nothing_else_does(
+    steps: Sequence[float], tmp_path: Path
+):
+    clocks = Clocks()
+    parts = assembled(tmp_path, clocks.wall, FLOOD)
+    flood = [
+        [said("reading", "a", START + at + part / 5.0, value=1.0, u=0.5) for part in range(5)]
+        for at in range(60)
+    ]
+    flood[0].append(said("reading", "rare", START, value=1.0, u=0.5))
+    source = Source(clocks, flood, steps, seconds=20.0)
+    daemon = Daemon(
+        parts, source, Publisher(clocks),
+        clock=lambda: clocks.wall, monotonic=lambda: clocks.even,
+    )  # fmt: skip
+    source.daemon = daemon
+    daemon.run()
+    held = {time for each in parts.network.pairing.reading_buffers.values() for time in each.times}
+
+    again = assembled(tmp_path, clocks.wall, FLOOD)
+    names = again.network.registry.keys
+    kept = {
+        each.time
+        for _, batch in again.journal.observations()
+        for each in unpack(batch, names)
+    }  # fmt: skip
+
+    assert HELD // 2 < len(held) <= HELD + 5
+    assert held <= kept
+    if steps == (0.0,):
+        assert len(kept) <= len(held) + 5 * 3  # of three messages between two sweeps
+    live, restarted = parts.network.liveness, again.network.liveness
+    assert np.array_equal(restarted.last_reading, live.last_reading, equal_nan=True)
+    assert restarted.heard.tolist() == live.heard.tolist()
     again.journal.close()

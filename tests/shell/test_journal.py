@@ -228,6 +228,20 @@ def test_a_batch_whose_number_of_pairs_is_damaged_is_refused_as_any_other(count,
     journal.close()
 
 
+def test_a_batch_whose_newest_time_is_damaged_is_refused_by_who_reads_from_a_time_on(path):
+    journal = Journal(path)
+    for start in range(3):
+        journal.append(batch(float(start), numbered(4, 10 * start)))
+    journal.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("update pairs set newest = -1.0 where batch = 2")
+    journal = Journal(path)
+
+    with pytest.raises(JournalError, match="batch 2 of pairs is damaged"):
+        journal.pairs_of_each((0,), 5.0)
+    journal.close()
+
+
 def test_damaged_pairs_are_not_laid_together_with_good_ones(path, monkeypatch):
     monkeypatch.setattr(module, "_COMPACT_AT_BATCHES", 2)
     journal = Journal(path)
@@ -594,4 +608,34 @@ def test_the_histories_of_many_series_are_read_in_one_pass(path, monkeypatch):
 
     assert {series: rows.tobytes() for series, rows in found.items()} == alone
     assert len(read) == len(set(read)) > 0
+    journal.close()
+
+
+def test_histories_from_a_time_on_are_the_ends_of_whole_ones_and_read_no_older_batch(
+    path, monkeypatch
+):
+    monkeypatch.setattr(module, "_COMPACT_AT_BATCHES", 8)
+    monkeypatch.setattr(module, "_SEGMENT_PAIRS", 40)
+    journal = Journal(path)
+    for start in range(0, 100, 5):
+        journal.append(batch(1.0, numbered(5, start)))
+    journal.compact()
+    for start in range(100, 130, 5):
+        journal.append(batch(1.0, numbered(5, start)))
+    # One is taken back, one moves to a later time, one to an earlier one.
+    journal.append(batch(made=pairs((0, 121, 121.0, 7.0, 0, True), (1, 31, 31.0, 7.0, 0, True))))
+    journal.append(batch(made=pairs((1, 31, 126.5, 7.0), (2, 122, 122.0, 7.0, 0, True))))
+    journal.append(batch(made=pairs((2, 122, 30.5, 7.0))))
+    every = tuple(range(10))
+    whole = journal.pairs_of_each(every)
+    parts: list[int] = []
+    one = journal._part
+    monkeypatch.setattr(journal, "_part", lambda *of: parts.append(of[1]) or one(*of), raising=True)
+    for since in (0.0, 45.0, 118.0, 121.0, 126.5, 1e9):
+        parts.clear()
+        found = journal.pairs_of_each(every, since)
+        for row in every:
+            wanted = whole[row][whole[row]["time"] >= since]
+            assert found[row].tobytes() == wanted.tobytes()
+        assert since < 100.0 or not parts  # compacted batches end before
     journal.close()

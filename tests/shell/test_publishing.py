@@ -177,6 +177,40 @@ def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothin
     )  # it stopped with the last batch in hand
 
 
+class Line:
+    """A source without messages whose connection comes and goes; ``left`` is what it will be."""
+
+    confirmed, status, sessions_lost, reconnects = 0, "no route to the broker", 0, 0
+    stale_acknowledgements, tls_not_after = 0, None
+    acknowledge = confirm = close = staticmethod(lambda *_: 0)
+
+    def __init__(self, left: list[bool]) -> None:
+        self.left, self.last_message = left, {}
+        self.connected = False
+        self.daemon: Daemon | None = None
+
+    def receive(self, _timeout: float) -> list[InboxMessage]:
+        if self.left:
+            self.connected = self.left.pop(0)
+        elif self.daemon is not None:
+            self.daemon.stop()
+        return []
+
+
+def test_that_the_connection_came_or_went_is_published_at_once(tmp_path):
+    settings = {
+        "journal": {"path": str(tmp_path / "journal.sqlite")},
+        "publish": {"interval_seconds": 3600},
+    }
+    parts = assemble(Settings.model_validate(settings), NOW)
+    source, screen = Line([False, False, True, True, True, False, False, True]), Screen()
+    source.daemon = daemon = Daemon(parts, source, Publisher(parts, screen), clock=lambda: NOW)
+    daemon.run()
+
+    *pages, _ = [page.not_ready for page in screen.pages]
+    assert pages == [source.status, "", source.status, ""]
+
+
 def test_the_last_publication_ends_in_time_whatever_is_left_of_it(parts, monkeypatch):
     screen, connection = Screen(), SimpleNamespace(**CONNECTED)
     publisher = Publisher(parts, screen)

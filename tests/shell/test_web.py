@@ -156,6 +156,11 @@ def test_a_main_loop_that_stalls_is_seen():
         until("it answers", lambda: get(stalled, "/healthz")[0] == 200)
         now[0] = 11.0
         assert get(stalled, "/healthz")[0] == 503
+        stalled.starting()  # it reads the journal again
+        now[0] = 600.0
+        assert get(stalled, "/healthz")[0] == 200
+        now[0] = 622.0
+        assert get(stalled, "/healthz")[0] == 503
     finally:
         stalled.stop()
 

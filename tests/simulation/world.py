@@ -253,9 +253,12 @@ class _Silent:
     """Publishes nothing: what is published is compared at the end."""
 
     is_busy = False
+    shown_connected = False
 
-    def begin(self, now: float, source: object) -> None:
-        """Do nothing."""
+    def begin(self, now: float, source: Broker) -> None:
+        """Show the connection as it is."""
+        del now
+        self.shown_connected = source.connected
 
     def work(self, seconds: float) -> None:
         """Do nothing."""

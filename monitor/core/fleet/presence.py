@@ -22,6 +22,9 @@ from monitor.core.registry import SeriesKey
 # -- liveness -------------------------------------------------------------------------------------
 
 
+_SILENT: Final = np.dtype([("row", "<i8"), ("last", "<f8"), ("heard", "<f8"), ("assumed", "?")])
+
+
 class HeardTimes(NamedTuple):
     """Times of the first and last reading of each series and of the last arrival, s UTC.
 
@@ -77,6 +80,26 @@ class Liveness:
         newest = order[np.append(rows[order][1:] != rows[order][:-1], values=True)]
         newest = newest[~(times[newest] < self.last_reading[rows[newest]])]
         self.assumed[rows[newest]] = assumed[newest]
+
+    def silent(self, since: float) -> bytes:
+        """Return what is known of the series not heard since a time of arrival, as bytes.
+
+        It must outlive their readings: a journal keeps none that arrived before such a time.
+        """
+        rows = np.flatnonzero((self.heard < since) & ~np.isnan(self.last_reading))
+        found = np.zeros(rows.size, _SILENT)
+        found["row"], found["assumed"] = rows, self.assumed[rows]
+        found["last"], found["heard"] = self.last_reading[rows], self.heard[rows]
+        return found.tobytes()
+
+    def recall_silent(self, silent: bytes) -> None:
+        """Load what :meth:`silent` returned, before any reading is recorded."""
+        found = np.frombuffer(silent, _SILENT)
+        found = found[found["row"] < self.heard.size]
+        rows = found["row"]
+        self.last_reading[rows], self.heard[rows] = found["last"], found["heard"]
+        self.assumed[rows] = found["assumed"]
+        self._any_assumed |= bool(found["assumed"].any())
 
     def mark_new(self, row: int) -> None:
         """Mark a series to be written."""

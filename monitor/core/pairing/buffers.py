@@ -13,7 +13,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from monitor.core.model import NAN, Reading, Reference
+import numpy as np
+
+from monitor.core.model import NAN, Float, Reading, Reference
 from monitor.core.pairing.identities import Identity, Match, digest, encode, same_reading
 from monitor.core.pairing.observations import Watermarks, is_plain
 
@@ -152,10 +154,10 @@ class ReadingBuffer:
     ``full_readings`` holds the readings that state more than a value and u, and is empty until the
     first of them: an object for each would take ten times the memory. ``is_plain`` says whether
     plain readings may come through staging. A reading newer than all others can only affect
-    references later than its predecessor less ``reach_seconds``. ``in_order`` while they came in
-    event order. ``watermark`` is the buffer's number in ``watermarks``. ``apart_seconds`` is the
-    largest distance between reading and reference of the pairs restored from a journal, which
-    other rules may have made.
+    references later than its predecessor less ``reach_seconds``. ``in_order`` while their times of
+    arrival ascend with their own. ``watermark`` is the buffer's number in ``watermarks``.
+    ``apart_seconds`` is the largest distance between reading and reference of the pairs restored
+    from a journal, which other rules may have made.
     """
 
     __slots__ = (
@@ -231,6 +233,44 @@ class ReadingBuffer:
         if is_whole or self.full_readings:
             self.full_readings.insert(place, reading if is_whole else None)
         return place
+
+    def insert_all(self, came: Sequence[tuple[Reading, float]]) -> list[float]:
+        """Insert readings, each with its time of arrival, given in the order they came.
+
+        Returns the times of arrival of duplicates.
+        """
+        times = np.array([reading.time for reading, _ in came]) - self.lag_seconds
+        order = np.argsort(times, kind="stable")
+        newest = self.times[-1] if self.times else -math.inf
+        came, times = [came[at] for at in order.tolist()], times[order]
+        duplicates = []
+        if (np.diff(times, prepend=newest) > 0.0).all():
+            self._append_all(times, came)
+        else:
+            timed = zip(times.tolist(), came, strict=True)
+            duplicates = [
+                received
+                for time, (reading, received) in timed
+                if self.insert(time, reading, received) < 0
+            ]
+        # Others may have been appended by the column in between: the arrivals themselves tell.
+        self.in_order = bool((np.diff(np.frombuffer(self.received)) >= 0.0).all())
+        return duplicates
+
+    def _append_all(self, times: Float, came: Sequence[tuple[Reading, float]]) -> None:
+        """Append readings that are newer than all others, in event order."""
+        full_readings = [
+            None if self.is_plain and is_plain(reading) else reading for reading, _ in came
+        ]
+        if any(full_readings) and not self.full_readings:
+            self.full_readings = [None] * len(self.times)
+        if self.full_readings or any(full_readings):
+            self.full_readings += full_readings
+        self.times.frombytes(times.tobytes())
+        self.values.extend(reading.value for reading, _ in came)
+        self.us.extend(reading.u for reading, _ in came)
+        self.received.extend(received for _, received in came)
+        self.watermarks.newest[self.watermark] = self.times[-1]
 
     def append(self, time: float, value: float, u: float, received: float) -> None:
         """Append a plain reading that is newer than all others."""

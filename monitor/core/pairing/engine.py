@@ -45,6 +45,8 @@ from monitor.core.pairing.series_rules import Rules
 __all__ = ["Added", "Concern", "MatchKey", "Pairing"]
 
 Added = Literal["accepted", "duplicate"]
+BufferOf = Callable[[Reading], ReadingBuffer | str]
+_Recalled = tuple[ReadingBuffer, list[tuple[Reading, float]]]  # what enters it, in order of arrival
 
 
 class Pairing:
@@ -66,6 +68,7 @@ class Pairing:
         self._reconciler: Final = Reconciler(self._index, self.references)
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
         self._held: Final = ReadingCount()
+        self._recalled: Final[dict[BufferKey, _Recalled]] = {}
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -113,12 +116,40 @@ class Pairing:
             self._reconciler.reading_added(readings, at)
         return "accepted"
 
+    @property
+    def is_recalling(self) -> bool:
+        """Whether observations come back from a journal."""
+        return self._reconciler.is_recalling
+
+    def hold_again(self, readings: Sequence[Reading], buffers: BufferOf, received: float) -> Int:
+        """Hold readings again that a journal gives back; return the row of the series of each.
+
+        ``buffers`` gives the buffer of a reading that is the first of its buffer, or says why its
+        series is refused; the row is then -1.
+        """
+        by_key, recalled, rows = self._index.by_key, self._recalled, []
+        for reading in readings:
+            name = (reading.sensor, reading.quantity, reading.key if by_key else "")
+            held = recalled.get(name)
+            if held is None:
+                found = buffers(reading)
+                if isinstance(found, str):
+                    rows.append(-1)
+                    continue
+                held = recalled[name] = (found, [])
+            rows.append(held[0].series)
+            held[1].append((reading, received))
+        found_rows = np.array(rows, dtype=np.int64)
+        self._add_held(int(np.count_nonzero(found_rows >= 0)), received)
+        return found_rows
+
     def ingest_plain(self, plain: PlainReadings, received: float) -> Int:
         """Ingest the readings that are newer than all others of their buffers: most are.
 
         Returns the row of the series of each, -1 for those left to :meth:`ingest_reading`.
         """
-        rows = self._index.staging.ingest(plain, received)
+        may_pair = not self._reconciler.is_recalling
+        rows = self._index.staging.ingest(plain, received, may_pair=may_pair)
         ingested = int(np.count_nonzero(rows >= 0))
         if ingested:
             self._add_held(ingested, received)
@@ -137,7 +168,7 @@ class Pairing:
         return [at for at in range(len(observations)) if at not in ingested]
 
     def _add_held(self, count: int, received: float) -> None:
-        if self._held.add(count, received):
+        if count and self._held.add(count, received):
             for readings in self._index.reading_buffers.values():
                 readings.in_order = False
 
@@ -241,6 +272,7 @@ class Pairing:
 
     def expire(self, received_before: float) -> None:
         """Evict what arrived before a time; pairs stay, unpaired readings are counted."""
+        self._insert_recalled()
         leaving = self.references.arrived_before(received_before)
         for name, readings in list(self.reading_buffers.items()):
             rules = self._index.rules[readings.series]
@@ -262,13 +294,23 @@ class Pairing:
     def recalling(self) -> Iterator[None]:
         """Within it observations come back from a journal: they are held and make no pairs.
 
-        :meth:`recall` brings those.
+        :meth:`recall` brings those. Readings enter their buffers at its end, all of a buffer at
+        once.
         """
         self._reconciler.is_recalling = True
         try:
             yield
+            self._insert_recalled()
         finally:
+            self._recalled.clear()
             self._reconciler.is_recalling = False
+
+    def _insert_recalled(self) -> None:
+        self._index.staging.flush()
+        for readings, came in self._recalled.values():
+            for received in readings.insert_all(came):
+                self._held.remove(received)
+        self._recalled.clear()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Give the references held the pairs they made, as a journal knows them, and no others.

@@ -165,6 +165,11 @@ class ReadingCount:
         self._last_received = received
         return is_set_back
 
+    def remove(self, received: float) -> None:
+        """Count a reading that arrived then no longer."""
+        self.total -= 1
+        self._arrivals[received] -= 1
+
     def expire(self, received_before: float) -> None:
         """Drop the counts of what arrived before a time."""
         for time in [time for time in self._arrivals if time < received_before]:
@@ -201,11 +206,12 @@ def restore_all(
     held: dict[int, tuple[Identity, HeldReference]] = {}
     references.look_up((name for name, each in references if is_revisable(each.reference)), ())
     for identity, each in references:
-        if references.is_outdated(identity, each):
+        reference_id = digest(*identity)
+        if references.is_outdated(reference_id, each):
             references.evict(identity)
             drop_reference(each.reference, each.references, identity)
         else:
-            held[digest(*identity)] = identity, each
+            held[reference_id] = identity, each
     for readings in index.reading_buffers.values():
         readings.matches.clear()
     made_by = pairs["reference_id"][standing]

@@ -60,20 +60,21 @@ class Staging:
         del self._numbers[readings.name], self._buffers[readings.watermark]
         self._interner.forget()
 
-    def ingest(self, plain: PlainReadings, received: float) -> Int:
+    def ingest(self, plain: PlainReadings, received: float, *, may_pair: bool = True) -> Int:
         """Stage the readings that are newer than all others of their buffers and affect no pair.
 
-        Returns the row of the series of each, -1 for those that must go to their buffers.
+        Without ``may_pair`` no reading affects a pair. Returns the row of the series of each, -1
+        for those that must go to their buffers.
         """
         rows = np.full(len(plain), -1)
         if len(plain) <= SCALAR_MAX:
-            self._ingest_few(plain, received, rows)
+            self._ingest_few(plain, received, rows, may_pair=may_pair)
             return rows
         numbers = self._interner.numbers(plain.names, plain.which)
         known = np.flatnonzero(numbers >= 0)
         order = known[by_number(numbers[known])]
         buffers, times = numbers[order], plain.times[order]
-        is_good = self._are_newest(buffers, times)
+        is_good = self._are_newest(buffers, times, may_pair=may_pair)
         if not is_good.all():
             order, buffers, times = order[is_good], buffers[is_good], times[is_good]
         if buffers.size:
@@ -121,7 +122,9 @@ class Staging:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _ingest_few(self, plain: PlainReadings, received: float, rows: Int) -> None:
+    def _ingest_few(
+        self, plain: PlainReadings, received: float, rows: Int, *, may_pair: bool
+    ) -> None:
         """Append them to their buffers at once: columns would cost more."""
         self.flush()
         columns = (plain.which.tolist(), plain.times.tolist(), plain.values.tolist())
@@ -130,18 +133,20 @@ class Staging:
             if number is not None:
                 readings = self._buffers[number]
                 before = readings.times[-1] if readings.times else -math.inf
-                if time > before and not before < readings.until:
+                if time > before and not (may_pair and before < readings.until):
                     readings.append(time, value, u, received)
                     rows[at] = readings.series
 
-    def _are_newest(self, buffers: Int, times: Float) -> Bool:
+    def _are_newest(self, buffers: Int, times: Float, *, may_pair: bool) -> Bool:
         """Return which readings, ordered by buffer, may be staged: all of a buffer or none."""
         watermarks = self._watermarks
         before = np.empty_like(times)
         before[1:] = times[:-1]
         is_first = _firsts(buffers)
         before[is_first] = watermarks.newest[buffers[is_first]]
-        is_good: Bool = (times > before) & ~(before < watermarks.until[buffers])
+        is_good: Bool = times > before
+        if may_pair:
+            is_good &= ~(before < watermarks.until[buffers])
         if not is_good.all():
             is_spoilt = np.zeros(watermarks.size, dtype=np.bool_)
             is_spoilt[buffers[~is_good]] = True

@@ -6,7 +6,8 @@ after all readings of their batch, so that their pairs are made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -64,7 +65,12 @@ class Ingest:
         if left.size > staging.SCALAR_MAX:
             left = self._ingest_left(plain, left, result)
         self._record(result.rows, plain.times)
-        for at, observation in self._one_by_one(batch, left):
+        readings: Iterable[tuple[int, Observation]] = ()
+        if self._pairing.is_recalling:
+            self._hold_again(batch, left)
+        else:
+            readings = _readings(batch, left)
+        for at, observation in chain(readings, self._references(batch)):
             verdict = self._ingest_one(observation)
             if verdict == "duplicate":
                 result.duplicates.append(at)
@@ -86,19 +92,20 @@ class Ingest:
         if rows.size:
             self._callbacks.record(rows, times, assumed)
 
-    def _one_by_one(self, batch: Observed, left: Int) -> Iterator[tuple[int, Observation]]:
-        """Yield the plain readings at places ``left``, the other readings, and then references.
-
-        References on the in-order path are ingested at once, after all readings, and not yielded.
-        """
-        plain, others = batch.plain, batch.others
-        yield from ((at, plain.reading(at)) for at in left.tolist())
-        for at, each in enumerate(others, len(plain)):
-            if isinstance(each, Reading):
-                yield at, each
+    def _references(self, batch: Observed) -> Iterator[tuple[int, Observation]]:
+        """Yield what is no reading; references on the in-order path are ingested instead."""
+        others = batch.others
         for at in self._pairing.ingest_in_order(others, self._received):
             if not isinstance(others[at], Reading):
-                yield len(plain) + at, others[at]
+                yield len(batch.plain) + at, others[at]
+
+    def _hold_again(self, batch: Observed, left: Int) -> None:
+        """Hold readings again that a journal gives back, and that are not taken by the column."""
+        readings = [batch.plain.reading(at) for at in left.tolist()]
+        readings += [each for each in batch.others if isinstance(each, Reading)]
+        rows = self._pairing.hold_again(readings, self._buffer_of, self._received)
+        assumed = np.array([each.assumed for each in readings], dtype=np.bool_)[rows >= 0]
+        self._record(rows, np.array([each.time for each in readings]), assumed)
 
     def _ingest_left(self, plain: PlainReadings, left: Int, result: IngestResult) -> Int:
         """Ingest the readings at places ``left`` by the column: of new series, or out of order.
@@ -155,3 +162,12 @@ class Ingest:
             return readings
         row = self._callbacks.admit(reading.sensor, reading.quantity, self._received)
         return row if isinstance(row, str) else self._pairing.open_buffer(reading, row)
+
+
+def _readings(batch: Observed, left: Int) -> Iterator[tuple[int, Reading]]:
+    """Yield the plain readings at places ``left``, then the other readings."""
+    plain = batch.plain
+    yield from ((at, plain.reading(at)) for at in left.tolist())
+    for at, each in enumerate(batch.others, len(plain)):
+        if isinstance(each, Reading):
+            yield at, each

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -55,6 +56,7 @@ from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.windows import Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
+_RESTORED_BATCHES: Final = 256  # whose references are looked up at once
 
 
 class Outcome(NamedTuple):
@@ -84,6 +86,8 @@ class Network:
         self.epochs: Final = Epochs()
         capacity = settings.capacity
         self.eviction: Final = Eviction(capacity)
+        self._held_from = -math.inf
+        self._begun_again: Final[dict[str, float]] = {}
         self.registry: Final = Registry(
             settings.limits, self._on_new, capacity, self.eviction.evicted
         )
@@ -119,7 +123,9 @@ class Network:
     def observe(self, observations: Sequence[Observation], received: float) -> Outcome:
         """Ingest a batch that arrived at ``received`` (s since 1970 UTC); return its outcome."""
         self._evict_excess()
+        self._held_from = min(self._held_from, received)
         batch = observed(observations)
+        self.pairing.look_up(batch.others)
         result = self._ingest(batch, received, recalled=False)
         packed = pack(result.rows, batch.plain)
         changes = self.pairing.drain_changes()
@@ -127,7 +133,6 @@ class Network:
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
-        self.pairing.look_up(batch.others)
         callbacks = Callbacks(
             self.registry.admit,
             lambda rows, times, assumed: self._record(
@@ -179,11 +184,23 @@ class Network:
             self.liveness.first_reading[row] = each.since
         self.liveness.drain_new()
 
-    def restore(self, received: float, kept: Sequence[Durable]) -> None:
-        """Hold observations again that a journal kept; their pairs come by :meth:`recall`."""
-        self._evict_excess()
+    def restore(self, kept: Iterable[tuple[float, Sequence[Durable]]]) -> None:
+        """Hold observations again that a journal kept, batches with their time of arrival.
+
+        Their pairs come by :meth:`recall`.
+        """
+        names, batches = self.registry.keys, iter(kept)
         with self.pairing.recalling():
-            self._ingest(unpack(kept, self.registry.keys), received, recalled=True)
+            while portion := list(islice(batches, _RESTORED_BATCHES)):
+                unpacked = [(received, unpack(batch, names)) for received, batch in portion]
+                self.pairing.look_up([each for _, batch in unpacked for each in batch.others])
+                for received, batch in unpacked:
+                    self._evict_excess()
+                    self._held_from = min(self._held_from, received)
+                    self._ingest(batch, received, recalled=True)
+        for sensor, time in self._begun_again.items():
+            self._begin_epochs(sensor, time)
+        self._begun_again.clear()
 
     def recall(self, pairs: Records, *, is_resumed: bool = False) -> None:
         """Load the pairs that a journal kept: all changes in the order they were made.
@@ -198,6 +215,14 @@ class Network:
         """Evict observations that have waited too long, or are too many."""
         self.pairing.expire(now - self.settings.max_wait_seconds)
         self._evict_excess()
+
+    @property
+    def held_from(self) -> float:
+        """Nothing that arrived before this time, s UTC, is held, because too much was.
+
+        -inf if it never was.
+        """
+        return self._held_from
 
     def self_check(self, row: int, kept_from: float) -> Steps[Compared | None]:
         """Compare a series with its history, which has all pairs from an event time on.
@@ -307,7 +332,8 @@ class Network:
         """Evict the quarter that arrived first if more is held than allowed, which is rare."""
         pairing = self.pairing
         if pairing.readings + len(pairing.references) > self.settings.max_pending:
-            pairing.expire(math.nextafter(pairing.oldest(0.25), math.inf))
+            self._held_from = math.nextafter(pairing.oldest(0.25), math.inf)
+            pairing.expire(self._held_from)
 
     def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
         """Return the rules of a series: one object for all that have the same."""
@@ -348,7 +374,14 @@ class Network:
         """Begin a new epoch of a sensor's series; the latest one counts."""
         if not self.epochs.add(event):
             return "duplicate"
-        for row, key in enumerate(self.registry.keys):
-            if key.sensor == event.sensor:
-                self._pipeline.begin_epoch(row, event.time)
+        if self.pairing.is_recalling:  # the latest of a sensor is begun when all are known
+            first = self._begun_again.get(event.sensor, event.time)
+            self._begun_again[event.sensor] = min(first, event.time)
+        else:
+            self._begin_epochs(event.sensor, event.time)
         return "accepted"
+
+    def _begin_epochs(self, sensor: str, time: float) -> None:
+        """Begin the latest epoch of a sensor's series; the earliest new one began at ``time``."""
+        for row in self.registry.rows_of(sensor):
+            self._pipeline.begin_epoch(row, time)

@@ -39,7 +39,7 @@ from monitor.core.windows.windows import Applied, Windows
 # More at once would cost no less a pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512
 # Pairs that are replayed together when all are at hand: so many, or one in so many of all.
-_RECALLED_PAIRS: Final = 1 << 18
+_RECALLED_PAIRS: Final = 1 << 20
 _RECALLED_PORTIONS: Final = 8
 
 

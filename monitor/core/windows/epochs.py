@@ -5,7 +5,7 @@ Rules of this file: the epochs of a sensor are a set in time order, whatever the
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left
 
 from monitor.core.model import Event
 from monitor.core.registry import SeriesKey
@@ -21,9 +21,10 @@ class Epochs:
         """Add an event; return False for a duplicate."""
         known = self._events.setdefault(event.sensor, [])
         entry = (event.time, event.event, event.note)
-        if entry in known:
+        place = bisect_left(known, entry)
+        if known[place : place + 1] == [entry]:
             return False
-        insort(known, entry)
+        known.insert(place, entry)
         return True
 
     def of(self, key: SeriesKey) -> list[Event]:
