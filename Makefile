@@ -11,7 +11,8 @@
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
-# `make soak` kills, floods and wears it for two or three hours and writes docs/reliability.md.
+# `make soak` kills, floods and wears it for four to six hours and writes docs/reliability.md; what
+# was broken off goes on from build/soak at the next call.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules. test-lowest,
 # test-newest, test-3.13, sbom and audit need uv.
@@ -94,7 +95,7 @@ cluster-test: $(if $(UV),,.venv/cluster-test.stamp)
 	    benchmarks/cluster_trial.py
 
 soak: $(if $(UV),,.venv/dev.stamp)
-	$(if $(UV),$(TEST) python -m,$(TEST)) tests.reliability --share full --write
+	$(if $(UV),$(TEST) python -m,$(TEST)) tests.reliability --share full --keep build/soak --write
 
 docs: $(if $(UV),,.venv/dev.stamp)
 	$(if $(UV),$(TEST),.venv/bin/python -m) monitor docs --out build/site

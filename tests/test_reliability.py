@@ -11,9 +11,10 @@ from reliability.attacks import ATTACKS
 from reliability.catalogue import CATALOGUE
 from reliability.document import GOALS, SHOWN_BY, catalogues, document
 from reliability.histories import history
+from reliability.records import all_recorded, keep, kept, record_all, recorded
 from reliability.shares import SHARES
 from reliability.syscalls import Order, order
-from reliability.trials import TRIALS
+from reliability.trials import TRIALS, Found
 
 TESTS = Path(__file__).parent
 # The suite runs these tests by themselves.
@@ -46,11 +47,35 @@ def test_what_shows_a_row_of_the_catalogue_is_there(name):
 def test_every_goal_has_a_row_on_the_page_and_every_attack_too():
     page = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
 
+    assert page == document(all_recorded())
     assert page.endswith("".join(catalogues()))
     assert not [
         goal for goal, meaning in GOALS.items() if f"| **{goal}** | **{meaning}**" not in page
     ]
-    assert all(f"| **{goal}** |" in document([], "ci") for goal in SHOWN_BY)
+    assert all(f"| **{goal}** |" in document([]) for goal in SHOWN_BY)
+
+
+def test_what_a_trial_found_is_kept_and_is_on_the_page_with_its_commit(tmp_path):
+    found = [Found("R1", "7 kills", 5, 5, "0 lost"), Found("R6", "7 kills", 6, 7, "longest 3 s")]
+    record = recorded("kills", "full", found)
+    assert kept("kills", tmp_path / "full") is None
+
+    keep(record, tmp_path / "full")
+
+    assert kept("kills", tmp_path / "full") == record
+    assert [each.holds for each in record.found] == [True, False]
+    page = document([record])
+    assert "| | 7 kills | 6 of 7 | longest 3 s |" in page
+    assert f"| kills | full | {record.commit} | {record.day} |" in page
+
+
+def test_a_trial_that_is_run_anew_takes_the_place_of_its_last_run(tmp_path):
+    first = [recorded(name, "ci", []) for name in ("cuts", "kills")]
+    again = recorded("cuts", "full", [Found("R1", "9 cuts", 9, 9, "0 lost")])
+    file = tmp_path / "records.json"
+
+    assert record_all(first, file) == first[::-1]
+    assert record_all([again], file) == [first[1], again] == all_recorded(file)
 
 
 SETTINGS = """

@@ -1,8 +1,10 @@
 """Try what the daemon is promised to survive: python -m tests.reliability --share ci.
 
-Prints one line a finding and, with ``--write``, docs/reliability.md. ``--share full`` is two or
-three hours' work on two cores. ``--only NAME ...`` runs some trials. Ends with 1 if something did
-not hold. Run it from the project's folder, with the project's Python.
+Prints one line a finding. ``--only NAME ...`` runs some trials; ``--write`` puts what they found in
+the place of what is known of them, and writes docs/reliability.md. ``--share full`` is four to six
+hours' work on two cores; with ``--keep FOLDER`` each trial leaves its findings there, and one whose
+findings are there is not run again until they are deleted. Ends with 1 if something did not hold.
+Run it from the project's folder, with the project's Python.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reliability.document import document
+from reliability.records import Record, keep, kept, record_all, recorded
 from reliability.shares import SHARES
 from reliability.trials import PROJECT, TRIALS, Found
 
@@ -25,20 +28,33 @@ from reliability.trials import PROJECT, TRIALS, Found
 def main() -> int:
     """Run the command."""
     given = _arguments()
-    found: list[Found] = []
-    for name in given.only or TRIALS:
-        for each in _found(name, given.share):
-            found.append(each)
-            mark = "held" if each.holds else "NOT HELD"
-            print(
-                f"{each.goal:4} {mark:9} {each.held}/{each.of} {each.what}: {each.figures}",
-                flush=True,
-            )
+    folder = None if given.keep is None else given.keep / given.share
+    records = [_record(name, given.share, folder) for name in given.only or TRIALS]
     if given.write:
-        (PROJECT / "docs" / "reliability.md").write_text(
-            document(found, given.share), encoding="utf-8"
-        )
-    return int(not all(each.holds for each in found))
+        page = PROJECT / "docs" / "reliability.md"
+        page.write_text(document(record_all(records)), encoding="utf-8")
+    return int(not all(each.holds for record in records for each in record.found))
+
+
+def _record(name: str, share: str, folder: Path | None) -> Record:
+    """Run a trial and say what it finds, or say what is known of it already."""
+    record = None if folder is None else kept(name, folder)
+    if record is None:
+        record = recorded(name, share, [_said(each) for each in _found(name, share)])
+        if folder is not None:
+            keep(record, folder)
+    else:
+        print(f"{name}: kept in {folder}, of {record.commit}", flush=True)
+        for each in record.found:
+            _said(each)
+    return record
+
+
+def _said(found: Found) -> Found:
+    mark = "held" if found.holds else "NOT HELD"
+    figures = f"{found.held}/{found.of} {found.what}: {found.figures}"
+    print(f"{found.goal:4} {mark:9} {figures}", flush=True)
+    return found
 
 
 def _found(name: str, share: str) -> Iterator[Found]:
@@ -58,6 +74,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--share", choices=SHARES, default="ci", help="how much (default ci)")
     parser.add_argument("--only", nargs="+", choices=TRIALS, metavar="NAME", help=", ".join(TRIALS))
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep what each trial finds, and go on from it"
+    )
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
     return parser.parse_args()
 

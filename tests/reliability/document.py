@@ -7,7 +7,7 @@ from typing import Final
 
 from .attacks import ATTACKS
 from .catalogue import CATALOGUE, Row
-from .trials import Found
+from .records import Record
 
 GOALS: Final = {
     "R1": "what the broker was told is safe is never lost, and nothing counts twice",
@@ -54,10 +54,10 @@ SHOWN_BY: Final[dict[str, tuple[str, ...]]] = {
 _HEAD: Final = """\
 # What it survives
 
-Made by `python -m tests.reliability --share {share} --write`, which does these things to the real
-daemon with a real mosquitto, a proxy between them, a publisher that keeps its own record of what
-the broker promised, and strace, and then reads what is left. A share of it runs with the tests;
-`make soak` runs all of it.
+Made by `make soak`, which does these things to the real daemon with a real mosquitto, a proxy
+between them, a publisher that keeps its own record of what the broker promised, and strace, and
+then reads what is left. How much of it was tried last, and of which commit, [stands
+below](#last-tried). A share of it runs with the tests.
 
 The broker is asked to keep its promises too: persistence on, long queues (see
 [operations](operations.md)). What a broker loses by itself (mosquitto killed within its autosave
@@ -67,6 +67,12 @@ interval, a full queue) cannot be had back; the daemon counts a lost session and
 
 | goal | what was done | held | figures |
 |---|---|---|---|
+"""
+_RUNS: Final = """
+## Last tried
+
+| trial | share | commit | day | load of the machine at its end |
+|---|---|---|---|---|
 """
 _CATALOGUE: Final = """
 ## What may go wrong, and what happens then
@@ -82,9 +88,10 @@ _ATTACKS: Final = """
 """
 
 
-def document(found: Sequence[Found], share: str) -> str:
-    """Return the page, for a run of so much."""
-    lines = [_HEAD.format(share=share)]
+def document(records: Sequence[Record]) -> str:
+    """Return the page."""
+    lines = [_HEAD]
+    found = [each for record in records for each in record.found]
     for goal, meaning in GOALS.items():
         own = [each for each in found if each.goal == goal]
         if own or goal in SHOWN_BY:
@@ -92,6 +99,8 @@ def document(found: Sequence[Found], share: str) -> str:
             lines += [f"| | {e.what} | {e.held} of {e.of} | {e.figures} |\n" for e in own]
         if not own and goal in SHOWN_BY:
             lines.append(f"| | with every run of the tests | | {_tests(SHOWN_BY[goal])} |\n")
+    lines.append(_RUNS)
+    lines += [f"| {e.trial} | {e.share} | {e.commit} | {e.day} | {e.load} |\n" for e in records]
     return "".join((*lines, *catalogues()))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +43,12 @@ class History(NamedTuple):
             f"{self.promised} readings acknowledged: {self.lost} lost, {self.doubled} twice, "
             f"{self.strange} that nobody sent, {bits} as undisturbed"
         )
+
+
+def together(lives: Sequence[History]) -> History:
+    """Return what several runs left, as one."""
+    counts = (sum(each) for each in zip(*(life[:4] for life in lives), strict=True))
+    return History(*counts, same_bits=all(life.same_bits for life in lives))
 
 
 def history(settings: Path, publishing: Publishing, folder: Path) -> History:

@@ -17,26 +17,44 @@ from harness.programs import until
 from harness.proxy import Proxy
 from harness.publishing import Publishing
 
+from monitor.mqtt.pacing import TAKEOVER_WINDOW_SECONDS, TAKEOVERS_MAX
+
 from .histories import History, history
 
 # Longer than the daemon lets messages gather before it reads them.
 _CALM_SECONDS: Final = 1.0
-_MORE: Final = """
+_LOG_CHARACTERS: Final = 1000
+USUAL: Final = """
 windows: {pairs: 20000}
 pairing: {mode: nearest, tolerance_seconds: 5}
+"""
+# What may be held is held after a minute or two: from then on nothing has a reason to grow.
+SOON_FULL: Final = """
+windows: {pairs: 1000}
+pairing: {mode: nearest, tolerance_seconds: 5, max_pending: 20000}
 """
 
 
 class Field:
     """Broker, proxy, daemon and publisher in one folder; a context that ends all of them."""
 
-    def __init__(self, folder: Path, keepalive: int = 5, rate: float = 100.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        keepalive: int = 5,
+        rate: float = 100.0,
+        seed: int = 0,
+        more: str = USUAL,
+    ) -> None:
+        """``more`` are settings besides those of the harness."""
         self.folder: Final = folder
+        self.chance: Final = random.Random(seed)
         (folder / "broker").mkdir()
-        self.broker: Final = Mosquitto(folder / "broker")
+        # However far behind the daemon is, the broker drops nothing that it has promised.
+        self.broker: Final = Mosquitto(folder / "broker", "max_queued_messages 0")
         self.proxy: Final = Proxy(self.broker.port)
         self.daemon: Final = Daemon(
-            folder, self.proxy.port, _MORE, "reliability", mqtt=f"keepalive_seconds: {keepalive}"
+            folder, self.proxy.port, more, "reliability", mqtt=f"keepalive_seconds: {keepalive}"
         )
         self.publishing: Final = Publishing(self.broker.port, rate)
         self.seconds: list[float] = []
@@ -53,7 +71,10 @@ class Field:
         self.broker.stop()
 
     def committed(self) -> float:
-        """Return how many messages are committed, -1 while nobody answers."""
+        """Return how many messages are committed, -1 while nobody answers; it must be alive."""
+        process = self.daemon.process
+        assert process is not None
+        assert process.poll() is None, self.daemon.log()[-_LOG_CHARACTERS:]
         return self.daemon.value("monitor_messages_committed_total")
 
     def note_recovery(self, what: str) -> None:
@@ -81,12 +102,11 @@ class Field:
 
 def kills(field: Field, times: int) -> None:
     """Kill the daemon at any instant, also while it starts."""
-    chance = random.Random(11)
     for _ in range(times):
-        time.sleep(chance.uniform(0.0, 0.5))
+        time.sleep(field.chance.uniform(0.0, 0.5))
         field.daemon.kill()
         field.daemon.start(ready=False)
-        if chance.random() < 0.2:
+        if field.chance.random() < 0.2:
             field.note_recovery("after a kill")
 
 
@@ -101,9 +121,14 @@ def terminations(field: Field, times: int) -> None:
 
 
 def broker_restarts(field: Field, times: int) -> None:
-    """Restart the broker; it keeps its sessions."""
+    """Restart the broker; it keeps its sessions.
+
+    One that hangs up ten times a minute and is back at once looks like another client that takes
+    the session over, which ends the daemon.
+    """
+    apart = 1.2 if times < TAKEOVERS_MAX else 1.3 * TAKEOVER_WINDOW_SECONDS / TAKEOVERS_MAX
     for _ in range(times):
-        time.sleep(1.2)
+        time.sleep(apart)
         field.broker.stop()
         field.broker.start()
         field.note_recovery("after the broker's restart")

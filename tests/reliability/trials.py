@@ -17,6 +17,7 @@ from harness.scraping import Scraper
 from numerics.run import faults, run
 
 from . import late_soak, loads, scenes, syscalls
+from .histories import History, together
 from .scenes import Field
 from .shares import Share
 from .tracing import traced
@@ -33,6 +34,7 @@ PUBLICATION_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 10.0
 READY_SECONDS: Final = 10.0
 GROWN_MOST: Final = 1.1
+LIFE_MOST: Final = 100  # times one daemon's journal is disturbed
 
 
 class Found(NamedTuple):
@@ -54,27 +56,41 @@ Trial = Callable[[Share, Path], Iterator[Found]]
 
 
 @contextmanager
-def field(share: Share, folder: Path) -> Iterator[Field]:
+def field(share: Share, folder: Path, seed: int = 0, more: str = scenes.USUAL) -> Iterator[Field]:
     """Make a broker, a daemon and a publisher in a folder of their own."""
-    with tempfile.TemporaryDirectory(dir=folder) as own, Field(Path(own), share.keepalive) as made:
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as own,
+        Field(Path(own), share.keepalive, seed=seed, more=more) as made,
+    ):
         yield made
 
 
 def acted(name: str, times: int, share: Share, folder: Path) -> Iterator[Found]:
-    """Play one scene, with a scraper all the while, and read what is left."""
-    with field(share, folder) as made:
-        scraper = Scraper(made.daemon)
-        scraper.start()
-        scenes.SCENES[name](made, times)
-        left = made.end()
-        scraper.finish()
+    """Play one scene, with a scraper all the while, and read what is left.
+
+    A life is disturbed a hundred times at most, so that no start has more than minutes to read.
+    """
+    lives: list[History] = []
+    scrapes: list[float] = []
+    recoveries: list[float] = []
+    for done in range(0, times, LIFE_MOST):
+        with field(share, folder, seed=done) as made:
+            scraper = Scraper(made.daemon)
+            scraper.start()
+            scenes.SCENES[name](made, min(times - done, LIFE_MOST))
+            lives.append(made.end())
+            scraper.finish()
+        scrapes += scraper.seconds
+        recoveries += made.seconds
+    left = together(lives)
     what = f"{times} {name}" if times != 1 else f"1 {name.removesuffix('s')}"
     yield Found("R1", what, left.promised - left.lost - left.doubled, left.promised, str(left))
-    yield Found("R4", what, int(left.same_bits), 1, "every figure the same bits as undisturbed")
-    yield _answered(what, scraper.seconds)
+    same = sum(each.same_bits for each in lives)
+    yield Found("R4", what, same, len(lives), "every figure the same bits as undisturbed")
+    yield _answered(what, scrapes)
     limit = {"kills": RECOVERY_SECONDS, "terminations": STOP_SECONDS}.get(name, BACK_SECONDS)
-    if made.seconds:
-        yield _within("R10" if name == "terminations" else "R6", what, made.seconds, limit)
+    if recoveries:
+        yield _within("R10" if name == "terminations" else "R6", what, recoveries, limit)
 
 
 def kills(share: Share, folder: Path) -> Iterator[Found]:
@@ -153,7 +169,7 @@ def too_much(share: Share, folder: Path) -> Iterator[Found]:
 
 def long(share: Share, folder: Path) -> Iterator[Found]:
     """Let it work for long, steadily, and see whether anything grows."""
-    with field(share, folder) as made:
+    with field(share, folder, more=scenes.SOON_FULL) as made:
         scraper = Scraper(made.daemon)
         scraper.start()
         held = loads.steady(made, share.long_seconds)
