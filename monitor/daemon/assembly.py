@@ -33,7 +33,7 @@ from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import KindTopics
 from monitor.topics.corrected_readings import CorrectedTopics
-from monitor.topics.thread import VerdictTopics
+from monitor.topics.verdict_topics import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one

@@ -28,7 +28,7 @@ from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
 from monitor.topics.corrected_readings import CorrectedTopics
-from monitor.topics.thread import VerdictTopics
+from monitor.topics.verdict_topics import VerdictTopics
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0

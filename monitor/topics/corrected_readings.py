@@ -7,9 +7,6 @@ that a native source reads.
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
@@ -19,17 +16,13 @@ import msgspec
 from monitor.core.formatting import finite, instant
 from monitor.core.registry import SeriesName
 from monitor.http.telemetry import CorrectedFigures
-from monitor.mqtt.publish import BrokerPublisher, PublishError
-from monitor.mqtt.source import SourceRefusedError
+from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import topic_level
+from monitor.topics.publishing_thread import PublishingThread
 
 WAITING_MAX: Final = 20_000
 _AT_ONCE: Final = 500
 _ROUND_SECONDS: Final = 0.1
-_FIRST_PAUSE_SECONDS: Final = 0.5
-_PAUSE_SECONDS_MAX: Final = 30.0
-
-_log: Final = logging.getLogger("monitor")
 
 
 class CorrectedReading(NamedTuple):
@@ -75,8 +68,7 @@ class CorrectedTopics:
         self._waiting: Final[deque[CorrectedReading]] = deque()
         self._published = self._dropped = 0
         self._connected = False
-        self._stopping: Final = threading.Event()
-        self._thread: Final = threading.Thread(target=self._run, name="corrected", daemon=True)
+        self._thread: Final = PublishingThread("corrected readings", self._serve)
 
     def start(self) -> None:
         """Begin to connect and publish."""
@@ -96,28 +88,9 @@ class CorrectedTopics:
 
     def stop(self, seconds: float) -> None:
         """Publish what waits and disconnect, within ``seconds``."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
+        self._thread.stop(seconds)
 
     # -- the thread of this file --------------------------------------------------------------
-
-    def _run(self) -> None:
-        pause, complained = _FIRST_PAUSE_SECONDS, ""
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            try:
-                self._serve()
-            except (PublishError, SourceRefusedError) as error:
-                if str(error) != complained:
-                    _log.warning("corrected readings: %s; trying again", error)
-                complained = str(error)
-            except Exception:  # noqa: BLE001 - a fault here costs readings, not the daemon
-                _log.exception("corrected readings: an internal error; trying again")
-            if time.monotonic() - began > _PAUSE_SECONDS_MAX:
-                pause = _FIRST_PAUSE_SECONDS
-            self._stopping.wait(pause)
-            pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)
 
     def _serve(self) -> None:
         """Publish until stopped; raises PublishError when the connection is lost."""
@@ -126,7 +99,7 @@ class CorrectedTopics:
             before = self._published
             self._connected = True
             try:
-                while not (self._stopping.is_set() and not self._waiting):
+                while not (self._thread.stopping.is_set() and not self._waiting):
                     self._round(broker)
                     if not self._waiting:
                         broker.sleep(_ROUND_SECONDS)

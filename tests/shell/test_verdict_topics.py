@@ -28,7 +28,7 @@ from monitor.topics.home_assistant import HomeAssistantDevices
 from monitor.topics.payload import verdict_topic
 from monitor.topics.reference_numbers import ReferenceNumbers
 from monitor.topics.series import SeriesTopics
-from monitor.topics.thread import VerdictTopics
+from monitor.topics.verdict_topics import VerdictTopics
 
 VERDICTS = 'verdicts: {prefix: "site/m", home_assistant: {}}\nseries: {stale_after_seconds: 1e7}'
 

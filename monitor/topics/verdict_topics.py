@@ -7,8 +7,6 @@ round sends a bounded number of messages and then lets the connection work.
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -17,10 +15,10 @@ from typing import Final
 from monitor.config.sections import Verdicts
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.telemetry import VerdictFigures
-from monitor.mqtt.publish import BrokerPublisher, PublishError, Retained
-from monitor.mqtt.source import SourceRefusedError
+from monitor.mqtt.publish import BrokerPublisher, Retained
 from monitor.topics.home_assistant import OFFLINE, ONLINE, HomeAssistantDevices, status_topic
 from monitor.topics.payload import LEVELS
+from monitor.topics.publishing_thread import PublishingThread
 from monitor.topics.reference_numbers import ReferenceNumbers
 from monitor.topics.series import SeriesTopics
 
@@ -28,11 +26,7 @@ SERIES_A_ROUND: Final = 250
 _ROUND_SECONDS: Final = 0.25
 _STRAY_SECONDS: Final = 10.0  # after connecting, in which kept topics of no series are looked for
 _STRAYS_MAX: Final = 10_000
-_FIRST_PAUSE_SECONDS: Final = 0.5
-_PAUSE_SECONDS_MAX: Final = 30.0
 _SILENT_SECONDS: Final = 30.0  # beside three publish intervals, after which nobody is "online"
-
-_log: Final = logging.getLogger("monitor")
 
 
 class VerdictTopics:
@@ -73,8 +67,7 @@ class VerdictTopics:
         self._said = ""
         self._sent = self._lost = 0
         self._connected = False
-        self._stopping: Final = threading.Event()
-        self._thread: Final = threading.Thread(target=self._run, name="verdicts", daemon=True)
+        self._thread: Final = PublishingThread("verdicts", self._serve, monotonic)
 
     # -- the data's thread --------------------------------------------------------------------
 
@@ -93,28 +86,9 @@ class VerdictTopics:
 
     def stop(self, seconds: float) -> None:
         """Say "offline" and disconnect, within ``seconds``."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
+        self._thread.stop(seconds)
 
     # -- the thread of this room --------------------------------------------------------------
-
-    def _run(self) -> None:
-        pause, complained = _FIRST_PAUSE_SECONDS, ""
-        while not self._stopping.is_set():
-            began = self._monotonic()
-            try:
-                self._serve()
-            except (PublishError, SourceRefusedError) as error:
-                if str(error) != complained:
-                    _log.warning("verdicts: %s; trying again", error)
-                complained = str(error)
-            except Exception:  # noqa: BLE001 - a fault here costs time, not the topics their life
-                _log.exception("verdicts: an internal error; trying again")
-            if self._monotonic() - began > _PAUSE_SECONDS_MAX:
-                pause = _FIRST_PAUSE_SECONDS
-            self._stopping.wait(pause)
-            pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)
 
     def _serve(self) -> None:
         """Connect, and publish until stopped; raises PublishError when the connection is lost."""
@@ -124,7 +98,7 @@ class VerdictTopics:
             try:
                 self._begin(broker)
                 until: float | None = self._monotonic() + _STRAY_SECONDS
-                while not self._stopping.is_set():
+                while not self._thread.stopping.is_set():
                     self._round(broker)
                     broker.sleep(_ROUND_SECONDS)
                     self._sent = before + broker.acknowledged
