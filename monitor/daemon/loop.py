@@ -250,6 +250,7 @@ class Prepared(NamedTuple):
 def read_settings(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
     settings = load(path)
+    certified_sources(settings)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
     return Prepared(settings, credentials, source, outlets(settings, path))
@@ -287,6 +288,9 @@ class ReloadingDaemon:
         except StoppedError:
             self._journal.close()
             return None
+        except BaseException:
+            self._journal.close()
+            raise
 
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
         settings, credentials, source, sinks = self._current
@@ -329,7 +333,6 @@ class ReloadingDaemon:
     def _check(self, settings: Settings) -> None:
         """Raise MonitorError if the daemon could not continue with these settings."""
         plan_of(settings)
-        certified_sources(settings)
         if settings.journal.path != self._current.settings.journal.path:
             raise MonitorError(
                 f"{self._path}: journal.path has changed; restart the daemon to use another journal"

@@ -60,7 +60,6 @@ class Service:
         self._loaded: Final = loaded
         self.published: Final = Published(monotonic)
         self.requests: Final = self.published.requests
-        self._socket: socket.socket | None = None
         self._server: QuietServer | None = None
         self._thread: threading.Thread | None = None
 
@@ -87,7 +86,6 @@ class Service:
             ) from error
         listener.listen(128)
         self._bound = listener.getsockname()[1]
-        self._socket = listener
         self._thread = threading.Thread(target=self._serve, args=(listener,), daemon=True)
         self._thread.start()
 
@@ -114,10 +112,12 @@ class Service:
             self._server.end()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        if self._socket is not None:
-            self._socket.close()
 
     def _serve(self, listener: socket.socket) -> None:
+        with listener:
+            self._answer(listener)
+
+    def _answer(self, listener: socket.socket) -> None:
         import asyncio  # noqa: PLC0415 - these would delay the start of the data's thread
 
         import uvicorn  # noqa: PLC0415
@@ -155,5 +155,7 @@ class Service:
         settings.ssl = self._access.tls
         self._loaded()
         self._server = QuietServer(settings)
+        if self.published.stopping:  # it was told so while this thread loaded what it needs
+            return
         with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
             runner.run(self._server.serve(sockets=[listener]))
